@@ -88,7 +88,9 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
         for message in event:
             jobs.announce_events(services(), message.body)
 
-    @app.on_sqs_message(queue=settings.webhooks_queue, batch_size=1, maximum_concurrency=settings.webhook_concurrency)
+    @app.on_sqs_message(
+        queue=settings.webhooks_queue, batch_size=1, maximum_concurrency=settings.webhook_concurrency
+    )
     def deliver_webhook(event: Any) -> None:
         from chalicelib.webhooks import jobs
 

@@ -1,7 +1,7 @@
 """Writes docs/data.md: every stored record with its table, keys, index and time to live, as the records declare them.
 
-python -m infra.data_docs           write the file
-python -m infra.data_docs --check   exit with status 1 if the file is not what the records say
+    python -m infra.data_docs           write the file
+    python -m infra.data_docs --check   exit with status 1 if the file is not what the records say
 """
 
 import argparse

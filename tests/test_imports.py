@@ -71,9 +71,7 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
     ours = {name for name in loaded if name.startswith("chalicelib.")}
     light = {"access.modes", "base.frozen", "base.limits", "http.operation", "http.routing", "settings"}
     packages = {name for name in ours if (ROOT / name.replace(".", "/") / "__init__.py").exists()}
-    assert {name for name in ours - packages if not name.endswith(".routes")} == {
-        f"chalicelib.{name}" for name in light
-    }
+    assert {name for name in ours - packages if not name.endswith(".routes")} == {f"chalicelib.{name}" for name in light}
     assert "pydantic" not in loaded
 
 
@@ -94,9 +92,7 @@ PACKAGES = {".".join(path.parent.relative_to(ROOT).parts) for path in ROOT.glob(
 @pytest.mark.parametrize("name", WORKERS)
 def test_a_worker_loads_no_view_and_no_model_and_little_else(name: str, loaded: set[str]) -> None:
     room, most = WORKERS[name]
-    script = (
-        f"import json, sys, app; app.services(); import chalicelib.{room}.jobs; print(json.dumps(list(sys.modules)))"
-    )
+    script = f"import json, sys, app; app.services(); import chalicelib.{room}.jobs; print(json.dumps(list(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     ours = {each for each in json.loads(answer.stdout) if each.startswith("chalicelib.")} - loaded - PACKAGES
     assert not {each for each in ours if each.rpartition(".")[2] in ("api", "schemas", "view", "edge", "responses")}

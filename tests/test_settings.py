@@ -22,9 +22,7 @@ def read(**variables: str) -> Settings:
 
 
 def test_without_the_optional_variables_the_defaults_hold() -> None:
-    assert read() == Settings(
-        "local", "shop", "http://api.test", "http://auth.test", "http://pay.test:8000/checkout", "https://explorer.test"
-    )
+    assert read() == Settings("local", "shop", "http://api.test", "http://auth.test", "http://pay.test:8000/checkout", "https://explorer.test")
     assert read().page_origin == "http://pay.test:8000"
     assert read(UNKNOWN="anything") == read()
     assert read(log_level="DEBUG").log_level == "DEBUG"
@@ -49,31 +47,8 @@ def test_every_missing_or_wrong_variable_is_named_at_once() -> None:
     ("name", "texts"),
     [
         ("STAGE", ["", "Local", "staging"]),
-        (
-            "API_URL",
-            [
-                "",
-                "api.test",
-                "ftp://api.test",
-                "http://api.test/",
-                "http://api.test?x=1",
-                "http://api.test#x",
-                "http://a b",
-            ],
-        ),
-        (
-            "CONFIRMATIONS",
-            [
-                "",
-                "3",
-                "[]",
-                '{"nowhere": 1}',
-                '{"sepolia": 0}',
-                '{"sepolia": "x"}',
-                '{"sepolia": true}',
-                '{"sepolia": 1.5}',
-            ],
-        ),
+        ("API_URL", ["", "api.test", "ftp://api.test", "http://api.test/", "http://api.test?x=1", "http://api.test#x", "http://a b"]),
+        ("CONFIRMATIONS", ["", "3", "[]", '{"nowhere": 1}', '{"sepolia": 0}', '{"sepolia": "x"}', '{"sepolia": true}', '{"sepolia": 1.5}']),
         ("SCAN_INTERVAL_SECONDS", ["0", "61", "1.5", "x", ""]),
         ("MULTICALL_MAX_CHILDREN", ["1", "1001"]),
         ("WEBHOOK_ALLOW_LOOPBACK", ["", "maybe", "2"]),
@@ -95,30 +70,13 @@ def test_every_missing_or_wrong_variable_is_named_at_once() -> None:
         ("RATE_TOLERANCE_BPS", ["-1", "1001", "0.5"]),
         ("QUOTE_SECONDS", ["9", "3601"]),
         ("RELAYER_KEYS", ['{"sepolia": "vault"}', '{"nowhere": "kms"}', '{"tron": "kms"}', '{"sepolia": 1}']),
-        (
-            "RELAYER_DAILY_LIMITS",
-            [
-                '{"sepolia": "-1"}',
-                '{"sepolia": "1e3"}',
-                '{"sepolia": 0.5}',
-                '{"sepolia": ".5"}',
-                '{"base": "1,5"}',
-                '{"base": "0.00"}',
-            ],
-        ),
+        ("RELAYER_DAILY_LIMITS", ['{"sepolia": "-1"}', '{"sepolia": "1e3"}', '{"sepolia": 0.5}', '{"sepolia": ".5"}', '{"base": "1,5"}', '{"base": "0.00"}']),
         ("RELAYER_LOW_BALANCES", ['{"sepolia": "0.0000000000000000001"}', '{"sepolia": ""}']),
         ("RELAYER_MAX_FEE_GWEI", ['{"sepolia": 0}', '{"sepolia": 0.5}']),
         ("RELAYER_STUCK_SECONDS", ["9", "x"]),
         (
             "RECURRING_RELAYER_FEES",
-            [
-                "[]",
-                "0.05",
-                '{"USDC-nowhere": "1"}',
-                '{"USDC-base": "0"}',
-                '{"USDC-base": "-1"}',
-                '{"USDC-base": "0.0000001"}',
-            ],
+            ["[]", "0.05", '{"USDC-nowhere": "1"}', '{"USDC-base": "0"}', '{"USDC-base": "-1"}', '{"USDC-base": "0.0000001"}'],
         ),
         ("PAGE_CLIENT_ID", ["", "a b", "a" * 65]),
         ("PAGE_FRAME_ANCESTORS", ['["app.test"]', '["https://APP.test"]', '["https://app.test/path"]']),
@@ -147,12 +105,7 @@ def test_values_are_read_in_their_types() -> None:
     assert (settings.scan_interval_seconds, settings.header_brands, settings.session_origins) == (60, ("shop",), ())
     assert settings.safe_service_urls == {"base": "https://safe.test/base"}
     assert settings.webhook_allow_loopback is True
-    assert [read(WEBHOOK_ALLOW_LOOPBACK=text).webhook_allow_loopback for text in ("yes", "1", "off", "0")] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    assert [read(WEBHOOK_ALLOW_LOOPBACK=text).webhook_allow_loopback for text in ("yes", "1", "off", "0")] == [True, True, False, False]
     assert read(SAFE_SERVICE_URLS="{}").safe_service_urls == {}
 
 

@@ -1,5 +1,6 @@
 """Callers: the credential that a request sends, the caller it identifies, and the owner of what the caller creates."""
 
+
 from datetime import datetime
 
 from chalicelib.access.credentials.records import ClientId
@@ -111,17 +112,13 @@ class Caller:
     @property
     def owner(self) -> Owner:
         client = self.client
-        settings = (
-            ClientSettings(
-                client.fee_percentage,
-                client.fee_address,
-                client.payee_destination_id,
-                client.orchestrator_id,
-                client.allowed_payees,
-                client.allowed_currencies,
-                client.uses_payment_intents,
-            )
-            if client
-            else ClientSettings()
-        )
+        settings = ClientSettings(
+            client.fee_percentage,
+            client.fee_address,
+            client.payee_destination_id,
+            client.orchestrator_id,
+            client.allowed_payees,
+            client.allowed_currencies,
+            client.uses_payment_intents,
+        ) if client else ClientSettings()
         return Owner(self.account_id, self.client_id, self.origin, settings, self.orchestrator_id, self.mode)

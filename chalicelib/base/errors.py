@@ -36,6 +36,7 @@ ServiceError                         a status and a message that tells the calle
     └── InconsistentNode       503   two responses of the node contradict each other, in chain.logs
 """
 
+
 from typing import Any
 
 from chalicelib.base.frozen import frozen

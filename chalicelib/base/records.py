@@ -1,14 +1,14 @@
 """The base of stored records: the table and key of each kind, when a record is due, and when it is deleted.
 
-@frozen
-class Reference(Record):
-    KEY = KeyPattern(PAYMENTS, "REFERENCE#{topic}", "REFERENCE")
+    @frozen
+    class Reference(Record):
+        KEY = KeyPattern(PAYMENTS, "REFERENCE#{topic}", "REFERENCE")
 
-    topic: str
-    ...
+        topic: str
+        ...
 
-Reference.KEY.of(topic="0x12")      the key of one record, for reading it
-Reference(topic="0x12", ...).key    the same key, from the record
+    Reference.KEY.of(topic="0x12")      the key of one record, for reading it
+    Reference(topic="0x12", ...).key    the same key, from the record
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
 """The circuit breaker of the router and the quotas of its requests. Pure.
 
-closed   questions are asked
-open     nobody asks until `open_until`: after OPEN_AFTER failures in a row, or when the router says so itself
-probe    the first who comes after that asks one question, and moves `open_until` by PROBE_LEASE for the others;
-         an answer closes the circuit, a failure opens it for twice as long
+    closed   questions are asked
+    open     nobody asks until `open_until`: after OPEN_AFTER failures in a row, or when the router says so itself
+    probe    the first who comes after that asks one question, and moves `open_until` by PROBE_LEASE for the others;
+             an answer closes the circuit, a failure opens it for twice as long
 """
 
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """Says on the command line what calldata does:
 
-python -m chalicelib.calldata.explain 0x... [--network base] [--to 0x...] [--value 0]
+    python -m chalicelib.calldata.explain 0x... [--network base] [--to 0x...] [--value 0]
 """
 
 import sys

@@ -16,6 +16,7 @@ The log range is how many blocks one eth_getLogs call may span. Hosted nodes com
 Arbitrum, which has four blocks a second, and smaller on Tron, whose JSON-RPC is the slowest.
 """
 
+
 from functools import cache
 from typing import Literal
 

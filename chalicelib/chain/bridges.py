@@ -177,9 +177,7 @@ def _of_pool(network: str, logs: Iterable[Mapping[str, Any]], topic: str) -> Seq
     return [
         log
         for log in logs
-        if same_address(log["address"], pool)
-        and len(log["topics"]) == 4
-        and log["topics"][0].lower() == topic
+        if same_address(log["address"], pool) and len(log["topics"]) == 4 and log["topics"][0].lower() == topic
         and not log.get("removed")
     ]
 
@@ -241,3 +239,5 @@ def _return(log: Mapping[str, Any]) -> LoggedReturn:
 def _address(word: bytes) -> str | None:
     """The address in a word; None if it is none of an EVM chain."""
     return evm_address("0x" + word[12:].hex()) if len(word) == WORD and not any(word[:12]) else None
+
+

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from chalicelib.chain.wallets import WalletReading
 
 
+
 class Chain(Protocol):
     """One network, read through its node. Addresses are EIP-55, or base58 on tron; logs are the node's JSON.
 

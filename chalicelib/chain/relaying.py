@@ -46,7 +46,9 @@ def read_account(node: JsonRpcClient, address: str) -> AccountReading:
 
 
 @unavailable_if_malformed
-def run_each(node: JsonRpcClient, sender: str, wanted: Sequence[tuple[Transaction, int]]) -> tuple[StepResult, ...]:
+def run_each(
+    node: JsonRpcClient, sender: str, wanted: Sequence[tuple[Transaction, int]]
+) -> tuple[StepResult, ...]:
     """Runs transactions, each alone on the newest state and with the most gas that it may take. One request.
 
     Where the node does not answer for all of them, each is run in a request of its own: one that the node cannot run

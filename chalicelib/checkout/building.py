@@ -67,7 +67,9 @@ class Prepared:
         return self.positions[0].due.token.network == "tron"
 
 
-def prepare(services: Services, positions: Sequence[Position], options: PayOptions, *, batched: bool) -> Prepared:
+def prepare(
+    services: Services, positions: Sequence[Position], options: PayOptions, *, batched: bool
+) -> Prepared:
     """The transactions that pay the positions, through the batch contract if `batched`, or the only position.
 
     Without a wallet, allowances are assumed to be zero. At most one call to the node for the wallet, one for each token

@@ -148,7 +148,9 @@ def signable_transactions(services: Services, token: str, viewer: Viewer, wallet
     return tuple(found)
 
 
-def safe_transactions(services: Services, link: Link, parts: Sequence[SecurePayment]) -> tuple[SafeTransaction, ...]:
+def safe_transactions(
+    services: Services, link: Link, parts: Sequence[SecurePayment]
+) -> tuple[SafeTransaction, ...]:
     """Every transaction that `/pay` can return for a Safe to pay the remaining amounts of `parts`, whatever its
     allowances are; one without approvals also as a plain call. One call to the node if the link is a batch.
 
@@ -182,7 +184,9 @@ def _payable_parts(
     return (payment,)
 
 
-def _check_options(options: PayOptions, link: Link, parts: Sequence[SecurePayment], owed: Sequence[Owed]) -> None:
+def _check_options(
+    options: PayOptions, link: Link, parts: Sequence[SecurePayment], owed: Sequence[Owed]
+) -> None:
     name = owed[0].token.network
     for address, field_name in ((options.wallet, "wallet"), (options.eoa_wallet, "eoaWallet")):
         check_payer([each.request for each in owed], address, field_name)

@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "GET",
-        "/v2/secure-payments/{token}",
-        "read_secure_payment",
+        "GET", "/v2/secure-payments/{token}", "read_secure_payment",
         "Read a link; with `wallet`, what the wallet holds",
         description=(
             "Never has calldata. With `wallet`, `paymentOptions` says what that wallet holds and needs. A link that "
@@ -20,9 +18,7 @@ OPERATIONS = (
         by_page=True,
     ),
     Operation(
-        "GET",
-        "/v2/secure-payments/{token}/pay",
-        "pay_secure_payment",
+        "GET", "/v2/secure-payments/{token}/pay", "pay_secure_payment",
         "The transactions that pay a link",
         description=(
             "Sign and send `transactions` in their order; `metadata.explanation` says what each does. Without "
@@ -37,9 +33,7 @@ OPERATIONS = (
         by_page=True,
     ),
     Operation(
-        "POST",
-        "/v2/secure-payments/{token}/refresh-step-transaction",
-        "refresh_step_transaction",
+        "POST", "/v2/secure-payments/{token}/refresh-step-transaction", "refresh_step_transaction",
         "The transactions of a route, quoted anew",
         description=(
             "Answers as `/pay` does for the link, source and wallets that `step` names: the same transactions while "

@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation, ProblemForm
 
 OPERATIONS = (
     Operation(
-        "GET",
-        "/v2/currencies",
-        "list_currencies",
+        "GET", "/v2/currencies", "list_currencies",
         "List tokens, or find one",
         description=(
             "Without filters: every token, native coin and fiat currency. With `id`, or with `firstOnly`, the "
@@ -18,9 +16,7 @@ OPERATIONS = (
         problem_form=ProblemForm.LIST,
     ),
     Operation(
-        "GET",
-        "/v2/currencies/{currency_id}/conversion-routes",
-        "list_conversion_routes",
+        "GET", "/v2/currencies/{currency_id}/conversion-routes", "list_conversion_routes",
         "List what an invoice currency can be paid in",
         description=(
             "What works with this deployment: a token is paid in itself; fiat currencies, and tokens with a price, are "

@@ -97,7 +97,9 @@ def together(needs: Mapping[str, Sequence[str]], excludes: Mapping[str, Sequence
     rules = {name: {"required": list(others), **_each(others, {"not": _NULL})} for name, others in needs.items()}
     rules |= {name: _each(others, _NULL) for name, others in (excludes or {}).items()}
     return {
-        "dependentSchemas": {name: {"if": _each([name], {"not": _NULL}), "then": rule} for name, rule in rules.items()}
+        "dependentSchemas": {
+            name: {"if": _each([name], {"not": _NULL}), "then": rule} for name, rule in rules.items()
+        }
     }
 
 

@@ -7,27 +7,21 @@ _PUBLIC = (Mode.PUBLIC,)
 
 OPERATIONS = (
     Operation(
-        "GET",
-        "/v2/health",
-        "health",
+        "GET", "/v2/health", "health",
         "Whether the API answers",
         description="No credential is needed and nothing is read.",
         modes=_PUBLIC,
         rate=None,
     ),
     Operation(
-        "GET",
-        "/v1/health",
-        "auth_health",
+        "GET", "/v1/health", "auth_health",
         "Whether the auth API answers",
         description="No credential is needed and nothing is read.",
         modes=_PUBLIC,
         rate=None,
     ),
     Operation(
-        "GET",
-        "/openapi.json",
-        "openapi",
+        "GET", "/openapi.json", "openapi",
         "This document",
         description=(
             "The contract of the API: operations, schemas, examples, and the events that webhooks receive. "

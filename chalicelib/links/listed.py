@@ -19,7 +19,9 @@ class LookupQuery(Dated):
     clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That it was created with")
     reference: ShortText | None = Field(None, description="The merchant's own, exactly")
     limit: Limit = Field(20, description="Links on a page")
-    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(None, description="`nextCursor` of the page before")
+    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
+        None, description="`nextCursor` of the page before"
+    )
 
 
 class ListedLink(Output):

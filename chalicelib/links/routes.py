@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "POST",
-        "/v2/secure-payments",
-        "create_secure_payment",
+        "POST", "/v2/secure-payments", "create_secure_payment",
         "Create a secure payment link",
         description=(
             "One entry in `requests` makes a single link, several a batch that one transaction pays on one EVM "
@@ -21,9 +19,7 @@ OPERATIONS = (
         errors=(400, 401, 403, 503),
     ),
     Operation(
-        "GET",
-        "/v2/secure-payments",
-        "look_up_secure_payment",
+        "GET", "/v2/secure-payments", "look_up_secure_payment",
         "List links, newest first, or find the link of a request",
         description=(
             "With `requestId` it finds the link of one of the account's requests, for a dashboard that has only the id "

@@ -164,7 +164,8 @@ class CreateSecurePayment(NewLink):
         """The body as plain values."""
         return Draft(
             items=tuple(
-                Item(i.amount, i.destinationId, i.payee, i.invoiceCurrency, i.paymentCurrency) for i in self.requests
+                Item(i.amount, i.destinationId, i.payee, i.invoiceCurrency, i.paymentCurrency)
+                for i in self.requests
             ),
             fee_percentage=self.feePercentage,
             fee_address=self.feeAddress,

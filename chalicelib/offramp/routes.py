@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "POST",
-        "/v2/provider-events",
-        "receive_event",
+        "POST", "/v2/provider-events", "receive_event",
         "An event of the compliance and off-ramp provider",
         description=(
             "For the provider alone, which signs each event: `x-provider-signature` is the lower-case hex HMAC-SHA256 "

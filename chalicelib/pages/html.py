@@ -42,7 +42,7 @@ class Absence(StrEnum):
 def page(settings: Settings, facts: PageFacts | Absence, language: str) -> str:
     """Returns the page for a link. Without facts, its `<noscript>` part says why they are missing."""
     before, after = template()
-    metas = f"{_meta('api-url', settings.api_url)}{_meta('client-id', settings.page_client_id)}"
+    metas = f'{_meta("api-url", settings.api_url)}{_meta("client-id", settings.page_client_id)}'
     return f"{before}{metas}<noscript>{_noscript(facts, language)}</noscript>{after}"
 
 
@@ -97,7 +97,7 @@ def _noscript(facts: PageFacts | Absence, language: str) -> str:
 
 
 def _heading(name: str, words: Mapping[str, str]) -> str:
-    return f"<h1>{escape(words[f'{name}.title'])}</h1><p>{escape(words[f'{name}.text'])}</p>"
+    return f'<h1>{escape(words[f"{name}.title"])}</h1><p>{escape(words[f"{name}.text"])}</p>'
 
 
 def _description(facts: PageFacts, words: Mapping[str, str], language: str) -> str:
@@ -105,11 +105,11 @@ def _description(facts: PageFacts, words: Mapping[str, str], language: str) -> s
         parts = [_heading(_ENDED.get(facts.state, "closed"), words)]
     else:
         total = ", ".join(_sums(facts, language, of_fee=False))
-        parts = [f"<p>{escape(words['pay.total'])}</p><h1>{escape(total)}</h1>"]
+        parts = [f'<p>{escape(words["pay.total"])}</p><h1>{escape(total)}</h1>']
     rows = (f"<dt>{escape(words[name])}</dt><dd>{text}</dd>" for name, text in _rows(facts, language))
     parts += ["<dl>", *rows, "</dl>"]
     if facts.state == "pending":
-        parts += [f"<p>{escape(words['noscript.text'])}</p>", *_codes(facts, words)]
+        parts += [f'<p>{escape(words["noscript.text"])}</p>', *_codes(facts, words)]
     return "".join(parts)
 
 

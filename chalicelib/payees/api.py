@@ -63,11 +63,15 @@ def create_payee_destination(call: Call[SignedNonce, None]) -> PayeeDestinationC
 
 
 def read_active_payee_destination(call: Call[None, WalletAddressQuery]) -> PayeeDestinationAnswer | None:
-    return _or_null(destinations.active_of_client(call.services, _client(call), call.query.walletAddress))
+    return _or_null(
+        destinations.active_of_client(call.services, _client(call), call.query.walletAddress)
+    )
 
 
 def read_payee_destination(call: Call[None, None]) -> PayeeDestinationAnswer:
-    return PayeeDestinationAnswer.of(destinations.of_client(call.services, _client(call), call.path["destination_id"]))
+    return PayeeDestinationAnswer.of(
+        destinations.of_client(call.services, _client(call), call.path["destination_id"])
+    )
 
 
 def remove_payee_destination(call: Call[SignedNonce, None]) -> PayeeDestinationRemoved:

@@ -64,7 +64,9 @@ def add(
         check_vouched(route, client, bound, users.user(services.store, route.wallet))
     check_addable(route, client, bound, active[1] if active else None)
     known = active[1] if active else next((each for each in own if each.route == route), None)
-    destination = activated(known, route, client.account_id, client.client_id, services.clock(), services.entropy)
+    destination = activated(
+        known, route, client.account_id, client.client_id, services.clock(), services.entropy
+    )
     writes: list[Write] = [destination, *_audit_entries(services, actor, "payee_destination.added", destination)]
     if active is None:
         writes.append(_pointer(destination, route.wallet))
@@ -191,7 +193,9 @@ def deactivate(services: Services, actor: Actor, wallet: Wallet, id_text: str) -
     services.store.write(*writes)
 
 
-def _signed(services: Services, client: ClientId, nonce_text: str, signature: str, action: Action) -> SigningNonce:
+def _signed(
+    services: Services, client: ClientId, nonce_text: str, signature: str, action: Action
+) -> SigningNonce:
     """The nonce, if its wallet signed it. One read. Raises BadRequest (nonce), Unauthorized (signature)."""
     stored = store.nonce(services.store, nonce_text)
     nonce = check_nonce(stored, nonce_text, client.client_id, action, services.clock())

@@ -1,5 +1,6 @@
 """Stored records: payee destinations, and the nonces that wallets sign."""
 
+
 from datetime import datetime
 from enum import StrEnum
 

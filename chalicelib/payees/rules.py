@@ -105,7 +105,9 @@ def signing_data(nonce: SigningNonce, brand: str) -> dict[str, Any]:
     }
 
 
-def check_nonce(nonce: SigningNonce | None, text: str, client_id: str, action: Action, now: datetime) -> SigningNonce:
+def check_nonce(
+    nonce: SigningNonce | None, text: str, client_id: str, action: Action, now: datetime
+) -> SigningNonce:
     """Raises BadRequest unless the nonce was issued to this client id for this action and has not expired."""
     if (
         nonce is None
@@ -156,7 +158,9 @@ def check_addable(
     check_no_other(route, active)
 
 
-def check_vouched(route: Destination, client: ClientId, bound: PayeeDestination | None, user: User | None) -> None:
+def check_vouched(
+    route: Destination, client: ClientId, bound: PayeeDestination | None, user: User | None
+) -> None:
     """Raises Forbidden unless the account of the client id has confirmed the wallet with more than public data.
 
     Client id and origin are public and a wallet signs only for itself, so they do not prove that the account wants to

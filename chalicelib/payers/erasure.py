@@ -26,7 +26,9 @@ def erase(services: Services, actor: Actor, client_user_id: str) -> tuple[Payer,
         payer = read(services, actor.account_id, client_user_id)
         now = services.clock()
         left = rules.erased(payer, now)
-        accounts = tuple(rules.erased_account(each) for each in store.bank_accounts(services.store, payer.user_id))
+        accounts = tuple(
+            rules.erased_account(each) for each in store.bank_accounts(services.store, payer.user_id)
+        )
         name = store.name(services.store, rules.name_hash(actor.account_id, client_user_id))
         key = keys.person_key(services.store, payer.user_id)
         gone = [Delete(each) for each in (name, key) if each is not None]

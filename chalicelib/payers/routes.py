@@ -8,9 +8,7 @@ _READ, _WRITE = "payers:read", "payers:write"
 
 OPERATIONS = (
     Operation(
-        "POST",
-        "/v2/payer",
-        "create_payer",
+        "POST", "/v2/payer", "create_payer",
         "Register a person who is paid out in fiat, or update the details",
         description=(
             "The provider checks the person. Lead the person to `kycUrl` and `agreementUrl`; `compliance.updated` "
@@ -23,9 +21,7 @@ OPERATIONS = (
         is_repeatable=True,
     ),
     Operation(
-        "GET",
-        "/v2/payer/{client_user_id}",
-        "read_payer",
+        "GET", "/v2/payer/{client_user_id}", "read_payer",
         "Whether a person may be paid out; with `export=true` all personal data that is kept",
         description="As the provider last told it. An export is written to the audit log.",
         modes=_KEY,
@@ -33,9 +29,7 @@ OPERATIONS = (
         scope=_READ,
     ),
     Operation(
-        "PATCH",
-        "/v2/payer/{client_user_id}",
-        "update_payer",
+        "PATCH", "/v2/payer/{client_user_id}", "update_payer",
         "Say that a person has accepted the agreement",
         description=(
             "The provider is told, and decides: `agreementStatus` and `compliance.updated` say what it has seen."
@@ -46,9 +40,7 @@ OPERATIONS = (
         is_repeatable=True,
     ),
     Operation(
-        "DELETE",
-        "/v2/payer/{client_user_id}",
-        "erase_payer",
+        "DELETE", "/v2/payer/{client_user_id}", "erase_payer",
         "Erase a person",
         description=(
             "Destroys the key of all personal data, which cannot be read from then on, and has the provider erase what "
@@ -61,9 +53,7 @@ OPERATIONS = (
         is_repeatable=True,
     ),
     Operation(
-        "POST",
-        "/v2/payer/{client_user_id}/payment-details",
-        "add_payment_details",
+        "POST", "/v2/payer/{client_user_id}/payment-details", "add_payment_details",
         "Add a bank account of a person",
         description=(
             "The provider checks it; `payment_detail.updated` tells the outcome. The same details again are the same "
@@ -76,9 +66,7 @@ OPERATIONS = (
         is_repeatable=True,
     ),
     Operation(
-        "GET",
-        "/v2/payer/{client_user_id}/payment-details",
-        "list_payment_details",
+        "GET", "/v2/payer/{client_user_id}/payment-details", "list_payment_details",
         "List the bank accounts of a person",
         description="Oldest first, at most 20; or the one that `paymentDetailsId` names.",
         modes=_KEY,

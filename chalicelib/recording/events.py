@@ -148,17 +148,13 @@ def _customer_info(info: CustomerInfo) -> Payload:
     """What the merchant sent of it, under the names under which it was sent."""
     address = info.address
     sent = {"firstName": info.first_name, "lastName": info.last_name, "email": info.email}
-    of_address = (
-        {
-            "street": address.street,
-            "city": address.city,
-            "state": address.state,
-            "postalCode": address.postal_code,
-            "country": address.country,
-        }
-        if address
-        else {}
-    )
+    of_address = {
+        "street": address.street,
+        "city": address.city,
+        "state": address.state,
+        "postalCode": address.postal_code,
+        "country": address.country,
+    } if address else {}
     return _without_none({**sent, "address": _without_none(of_address) if address else None})
 
 

@@ -76,7 +76,8 @@ def must_write_link(bill: Bill) -> bool:
 def apply(bill: Bill, decision: Decision) -> Bill:
     """The bill with a decision applied, as the input for the next transfer of the same transaction."""
     requests = tuple(
-        decision.request if each.request_id == decision.request.request_id else each for each in bill.requests
+        decision.request if each.request_id == decision.request.request_id else each
+        for each in bill.requests
     )
     return replace(bill, link=decision.link or bill.link, requests=requests)
 
@@ -165,7 +166,9 @@ def reverse(
     return Decision(reversed_payment, settled, link, tuple(events), announced)
 
 
-def subtract(bill: Bill, request: Request, removed: LoggedTransfer, context: EventContext) -> Decision:
+def subtract(
+    bill: Bill, request: Request, removed: LoggedTransfer, context: EventContext
+) -> Decision:
     """What changes when a payment that was only summed up is no longer on the chain.
 
     With `payment.failed` if the request was paid and is not any more, because the merchant was told that it is paid.

@@ -125,7 +125,9 @@ def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[
     return [(entry, replace(each, event_key=entry.event_key, version=0)) for entry, each in found if each is not None]
 
 
-def new_payments(bill: Bill, part: UnrecordedTransfers, stored: Stored) -> list[tuple[LoggedTransfer, Request]]:
+def new_payments(
+    bill: Bill, part: UnrecordedTransfers, stored: Stored
+) -> list[tuple[LoggedTransfer, Request]]:
     """The transfers that a part adds and that count for a request, with their requests.
 
     Without those that only moved to another block, or come back after a fork: they keep their value.

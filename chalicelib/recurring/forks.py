@@ -9,7 +9,9 @@ from chalicelib.recurring.records import Period, RecurringPayment, RecurringStat
 from chalicelib.requests.records import Request
 
 
-def taken_back(schedule: RecurringPayment, periods: Sequence[Period], request: Request, now: datetime) -> Step:
+def taken_back(
+    schedule: RecurringPayment, periods: Sequence[Period], request: Request, now: datetime
+) -> Step:
     """What follows when a fork took the payment of a period away: it is the period in work, if it was counted.
 
     It is looked at after the longest delay, in which its transaction may get into another block. `request` is its

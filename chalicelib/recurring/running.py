@@ -169,7 +169,9 @@ def _submit(services: Services, network: str, sent: Sequence[tuple[RecurringPaym
     return len(submissions)
 
 
-def _not_accepted(services: Services, schedule: RecurringPayment, request: Request, submission: Submission) -> Step:
+def _not_accepted(
+    services: Services, schedule: RecurringPayment, request: Request, submission: Submission
+) -> Step:
     context, reason = webhooks.event_context(services), submission.reason or periods.NO_REASON
     told = {"recurring_id": schedule.recurring_id, "network": schedule.network, "reason": reason}
     if submission.status is SubmissionStatus.POSTPONED or periods.is_operators(reason):

@@ -1,7 +1,7 @@
 """Encodes and hashes the transactions of EIP-1559, which all EVM networks of the catalogue accept.
 
-digest      keccak256( 02 | rlp(chain id, nonce, tip, max fee, gas, to, value, data, access list) )
-signed      02 | rlp(the same fields, y parity, r, s); its keccak256 is the transaction's hash
+    digest      keccak256( 02 | rlp(chain id, nonce, tip, max fee, gas, to, value, data, access list) )
+    signed      02 | rlp(the same fields, y parity, r, s); its keccak256 is the transaction's hash
 """
 
 from typing import Any

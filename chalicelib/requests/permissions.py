@@ -56,7 +56,9 @@ def is_limited(owner: Owner) -> bool:
     return is_alone and (settings.allowed_payees is not None or settings.allowed_currencies is not None)
 
 
-def check_limits(owner: Owner, requests: Iterable[Request], fee_address: str | None, bound: Destination | None) -> None:
+def check_limits(
+    owner: Owner, requests: Iterable[Request], fee_address: str | None, bound: Destination | None
+) -> None:
     """Raises Forbidden if a limited client id creates or combines `requests` beyond what its owner allows.
 
     `fee_address` gets a fee on them, if any is charged; `bound` is the client id's active payee destination, which is

@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "POST",
-        "/v2/request",
-        "create_request",
+        "POST", "/v2/request", "create_request",
         "Create a request",
         description=(
             "An amount in `invoiceCurrency`, paid in the token `paymentCurrency`. Where the two differ, the amount is "
@@ -20,9 +18,7 @@ OPERATIONS = (
         errors=(400, 401, 403),
     ),
     Operation(
-        "PATCH",
-        "/v2/request/{request_id}",
-        "update_request",
+        "PATCH", "/v2/request/{request_id}", "update_request",
         "Stop or resume the recurrence of a request",
         description=(
             "`request_id` is its id or its payment reference. Only for a request that was created with a `recurrence`; "

@@ -51,7 +51,9 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     return followed
 
 
-def _read_again(services: Services, chain: "Chain", common: Cursor, last: int) -> tuple[Cursor, list[LoggedTransfer]]:
+def _read_again(
+    services: Services, chain: "Chain", common: Cursor, last: int
+) -> tuple[Cursor, list[LoggedTransfer]]:
     """The cursor after the blocks up to `last`, read from the common ancestor on, and their matched transfers."""
     cursor, found = common, list[LoggedTransfer]()
     while cursor.scanned_to < last:

@@ -183,7 +183,9 @@ class UnrecordedTransfers(Record):
     can start anywhere in it.
     """
 
-    KEY = KeyPattern(PAYMENTS, "UNRECORDED#{bill_id}", "{place}#{sequence:012}#{block_number:012}#{part:06}#{digest}")
+    KEY = KeyPattern(
+        PAYMENTS, "UNRECORDED#{bill_id}", "{place}#{sequence:012}#{block_number:012}#{part:06}#{digest}"
+    )
     DUE_GROUP = "UNRECORDED"
 
     bill_id: str = field(metadata={"attribute": "link_token"})

@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "GET",
-        "/v2/status",
-        "show_status",
+        "GET", "/v2/status", "show_status",
         "How far each network is read, and whether payments there are seen",
         description=(
             "`isSeeingPayments` is false while a network cannot be read, so that payments there are reported late."

@@ -28,7 +28,9 @@ def counting(transfers: Iterable[ProxyTransfer]) -> list[ProxyTransfer]:
     return [transfer for transfer in transfers if transfer.amount or transfer.escrow is not None]
 
 
-def entries(transfers: Iterable[ProxyTransfer], bills: Mapping[str, str], now: datetime) -> list[LoggedTransfer]:
+def entries(
+    transfers: Iterable[ProxyTransfer], bills: Mapping[str, str], now: datetime
+) -> list[LoggedTransfer]:
     """The entries of transfers, in the order of the chain. `bills` are the ids of bills by the topics of references.
 
     The transfers must have the times of their blocks (`paid_at`).
@@ -114,14 +116,17 @@ def removed_by_fork(
     return [
         entry
         for entry in stored
-        if entry.block_hash != (blocks_of.get(_identity(entry)) or hashes.get(entry.block_number) or entry.block_hash)
+        if entry.block_hash
+        != (blocks_of.get(_identity(entry)) or hashes.get(entry.block_number) or entry.block_hash)
     ]
 
 
 def vanished(removed: Iterable[LoggedTransfer], added: Iterable[LoggedTransfer]) -> list[LoggedTransfer]:
     """The removed transfers that are in none of the blocks that replaced theirs, without those reversed before."""
     found = {_identity(entry) for entry in added}
-    return [entry for entry in removed if _identity(entry) not in found and entry.state is not TransferState.REVERSED]
+    return [
+        entry for entry in removed if _identity(entry) not in found and entry.state is not TransferState.REVERSED
+    ]
 
 
 def check_vanished(

@@ -243,7 +243,9 @@ class Store:
     def _query_of(self, cls: type[Record]) -> lists.Query:
         return partial(self.client.query, TableName=self._table(cls.KEY.table))
 
-    def scan(self, kinds: Sequence[type[Record]], segment: int = 0, segments: int = 1) -> Iterator[tuple[Record, bool]]:
+    def scan(
+        self, kinds: Sequence[type[Record]], segment: int = 0, segments: int = 1
+    ) -> Iterator[tuple[Record, bool]]:
         """Every record of some kinds of one table, or of a part of it, each with whether it is in its lists."""
         read = partial(self.client.scan, TableName=self._table(kinds[0].KEY.table))
         for item in lists.scan(read, segment, segments):

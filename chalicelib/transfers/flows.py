@@ -222,7 +222,9 @@ def _listed_transfer(
     if offer is not None:
         return ListedTransfer(each, offer.payer, offer)
     address = payer.address if payer is not None else None
-    return ListedTransfer(transfers.without_payer(each), address, unavailable=_unavailable(each, payer, wallets))
+    return ListedTransfer(
+        transfers.without_payer(each), address, unavailable=_unavailable(each, payer, wallets)
+    )
 
 
 def _unavailable(each: ClassifiedTransfer, payer: PaymentSender | None, wallets: frozenset[str]) -> str | None:

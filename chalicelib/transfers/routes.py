@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "GET",
-        "/v2/secure-payments/{token}/transfers",
-        "list_transfers",
+        "GET", "/v2/secure-payments/{token}/transfers", "list_transfers",
         "Every transfer with a reference of the link, and refunds of what was not owed",
         description=(
             "Lists what was paid too much, late, in another token or to somebody else, too. Where a refund is due, "
@@ -19,9 +17,7 @@ OPERATIONS = (
         looks_up_token=True,
     ),
     Operation(
-        "GET",
-        "/v2/request/{request_id}/transfers",
-        "list_transfers_of_request",
+        "GET", "/v2/request/{request_id}/transfers", "list_transfers_of_request",
         "Every transfer with the reference of a request, and refunds of what was not owed",
         description=(
             "As the list of a link, for one request, with or without a link; `request_id` may also be its payment "

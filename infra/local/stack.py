@@ -98,7 +98,9 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         cloud.put_rpc_urls(PREFIX, {**nodes, **PROVIDER_SECRETS, **ROUTER_SECRETS})
 
         base_url = f"http://127.0.0.1:{port}"
-        provider = ProviderServer(f"{base_url}/v2/provider-events", ports["provider"], state=_CHAINS / "provider.json")
+        provider = ProviderServer(
+            f"{base_url}/v2/provider-events", ports["provider"], state=_CHAINS / "provider.json"
+        )
         parts.callback(provider.stop)
         explorer = Explorer(_services, base_url, ports["explorer"])
         parts.callback(explorer.stop)
@@ -205,7 +207,9 @@ def _ports() -> dict[str, int]:
     return ports
 
 
-def _environment(cloud: Cloud, base_url: str, explorer_url: str, safe_services: Mapping[str, str]) -> dict[str, str]:
+def _environment(
+    cloud: Cloud, base_url: str, explorer_url: str, safe_services: Mapping[str, str]
+) -> dict[str, str]:
     """The stage's environment variables of .chalice/config.json, with the URLs and limits of this run."""
     config = json.loads((ROOT / ".chalice" / "config.json").read_text())
     urls = ("API_URL", "AUTH_URL", "PAY_URL")

@@ -23,9 +23,7 @@ def made(actor: Actor = ANN, *accounts: str) -> tuple[AuditEntry, ...]:
 
 def test_an_entry_says_who_did_what_to_what_when_and_from_where() -> None:
     one = entry(ANN, "api_key.created", "01KEY", START, entropy)
-    assert one == AuditEntry(
-        "ann", one.entry_id, START, "session:01", "api_key.created", "01KEY", "203.0.113.7", "request-1"
-    )
+    assert one == AuditEntry("ann", one.entry_id, START, "session:01", "api_key.created", "01KEY", "203.0.113.7", "request-1")
     assert len(one.entry_id) == 26
 
 

@@ -27,16 +27,7 @@ CLIENT = ClientId(
 
 def caller(key_id: str | None, client: ClientId | None) -> Caller:
     return Caller(
-        Mode.API_KEY,
-        "shop",
-        "actor",
-        "digest",
-        "credential",
-        Tier.DEFAULT,
-        ORIGIN,
-        key_id=key_id,
-        client=client,
-        orchestrator_id="orc2",
+        Mode.API_KEY, "shop", "actor", "digest", "credential", Tier.DEFAULT, ORIGIN, key_id=key_id, client=client, orchestrator_id="orc2"
     )
 
 

@@ -61,12 +61,8 @@ def resembling(draw: st.DrawFn) -> str:
     """An admitted origin with something before, behind, inside or instead of a part of it, or in another case."""
     origin = draw(st.sampled_from(ADMITTED))
     extra = draw(
-        st.sampled_from(
-            [".", "/", ":443", ":80", ":3000", "@evil.example", ".evil.example", "?", "#", " ", "\x00", "\t", ","]
-        )
-        | st.sampled_from(
-            ["https://", "http://", "www.", "evil", "null", "*", "%2e", "\u3002", "\u0430", "\u200b", "\\"]
-        )
+        st.sampled_from([".", "/", ":443", ":80", ":3000", "@evil.example", ".evil.example", "?", "#", " ", "\x00", "\t", ","])
+        | st.sampled_from(["https://", "http://", "www.", "evil", "null", "*", "%2e", "\u3002", "\u0430", "\u200b", "\\"])
         | st.text(max_size=4)
     )
     place = draw(st.integers(0, len(origin)))

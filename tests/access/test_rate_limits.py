@@ -37,11 +37,7 @@ def test_the_tiers_are_2_5_10_and_20_requests_a_second() -> None:
 @pytest.mark.parametrize("tier", Tier)
 def test_a_window_of_a_tier_is_one_second_of_one_caller(tier: Tier) -> None:
     window = tier_window(tier, CALLER, 1, START)
-    assert (window.limit, window.seconds, window.ends_at) == (
-        REQUESTS_PER_SECOND[tier],
-        1,
-        START + timedelta(seconds=1),
-    )
+    assert (window.limit, window.seconds, window.ends_at) == (REQUESTS_PER_SECOND[tier], 1, START + timedelta(seconds=1))
     same = tier_window(tier, CALLER, 1, START + timedelta(milliseconds=999))
     assert same == window
     assert tier_window(tier, CALLER, 1, START + timedelta(seconds=1)).key != window.key

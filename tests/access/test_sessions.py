@@ -32,7 +32,9 @@ def entropy() -> Callable[[int], bytes]:
     return lambda n: hashlib.shake_256(str(next(counter)).encode()).digest(n)
 
 
-@pytest.mark.parametrize(("kind", "lifetime"), [(SessionKind.WALLET, WALLET_IDLE), (SessionKind.EMAIL, EMAIL_LIFETIME)])
+@pytest.mark.parametrize(
+    ("kind", "lifetime"), [(SessionKind.WALLET, WALLET_IDLE), (SessionKind.EMAIL, EMAIL_LIFETIME)]
+)
 def test_a_session_ends_after_its_time(kind: SessionKind, lifetime: timedelta) -> None:
     session, _ = open_session("acct", kind, "subject", START, entropy())
     assert check_session(session, None, START + lifetime - TICK) is session
@@ -51,15 +53,7 @@ def test_a_token_names_its_account_unless_it_is_forged_or_of_an_earlier_version(
     _, token = open_session(account_id, SessionKind.EMAIL, "ann@example.com", START, entropy())
     assert account_named_in(token) == account_id
     secret = token.partition(".")[2]
-    for other in (
-        secret,
-        f".{secret}",
-        f"{account_id}.",
-        f"{account_id[1:]}.{secret}",
-        f"{token} ",
-        "\udcff." + secret,
-        "",
-    ):
+    for other in (secret, f".{secret}", f"{account_id}.", f"{account_id[1:]}.{secret}", f"{token} ", "\udcff." + secret, ""):
         assert account_named_in(other) is None
 
 

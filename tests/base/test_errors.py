@@ -47,15 +47,7 @@ def test_the_drawing_has_every_error_with_its_parent_status_and_module() -> None
 
 def test_an_error_that_holds_records_names_the_module_that_shows_them() -> None:
     """Except for those of which callers see only the message, or headers."""
-    silent = {
-        Unauthorized,
-        TooManyRequests,
-        RpcError,
-        InconsistentNode,
-        ValidationFailed,
-        ProviderUnavailable,
-        NoRelayer,
-    }
+    silent = {Unauthorized, TooManyRequests, RpcError, InconsistentNode, ValidationFailed, ProviderUnavailable, NoRelayer}
     for each in classes():
         if each is not ServiceError and "__init__" in vars(each) and each not in silent:
             assert each.shown_by is not None, each
@@ -93,11 +85,7 @@ def test_a_sentence_names_the_field_and_the_message_beside_it_does_not(
 
 
 def test_an_error_has_its_usual_message_and_status() -> None:
-    assert (Unauthorized().message, str(Unauthorized()), ServiceError("x").status) == (
-        "Unauthorized",
-        "Unauthorized",
-        500,
-    )
+    assert (Unauthorized().message, str(Unauthorized()), ServiceError("x").status) == ("Unauthorized", "Unauthorized", 500)
     throttled = TooManyRequests(7, 60)
     assert (throttled.retry_after, throttled.limit) == (7, 60)
     assert throttled.message == str(throttled) == "ThrottlerException: Too Many Requests"

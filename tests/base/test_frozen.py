@@ -32,15 +32,7 @@ class Other:
     secret: str = field(default="", repr=False)
 
 
-ARGUMENTS: list[tuple[Any, ...]] = [
-    ("a",),
-    ("a", 1),
-    ("a", 1, "n"),
-    ("a", 1, "n", "s"),
-    ("b", 1),
-    ("a", 0, "m"),
-    ("a", 0, "", "t"),
-]
+ARGUMENTS: list[tuple[Any, ...]] = [("a",), ("a", 1), ("a", 1, "n"), ("a", 1, "n", "s"), ("b", 1), ("a", 0, "m"), ("a", 0, "", "t")]
 
 
 def test_they_are_equal_and_hashed_as_dataclasses_are() -> None:
@@ -78,11 +70,7 @@ def test_they_are_decorated_without_a_comparison_of_their_own() -> None:
     class Early:
         name: str
 
-    assert (Early("a") == Early("a"), Early("a") == Early("b"), hash(Early("a")) == hash(Early("a"))) == (
-        True,
-        False,
-        True,
-    )
+    assert (Early("a") == Early("a"), Early("a") == Early("b"), hash(Early("a")) == hash(Early("a"))) == (True, False, True)
     assert repr(Early("a")).endswith("Early(name='a')")
     assert (Early.__eq__, Early.__hash__, Early.__repr__) == (Ours.__eq__, Ours.__hash__, Ours.__repr__)
 

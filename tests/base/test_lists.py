@@ -21,6 +21,4 @@ def test_places_sort_as_their_instants_do(one: datetime, other: datetime) -> Non
 
 @given(st.datetimes(datetime(1970, 1, 1), datetime(5137, 1, 1), timezones=st.just(UTC)))
 def test_the_records_of_an_instant_are_between_its_first_and_its_last_place(at: datetime) -> None:
-    assert (
-        place_at(at) < place(at, "0") < place(at, "zz") < last_place_at(at) < place_at(at + timedelta(milliseconds=1))
-    )
+    assert place_at(at) < place(at, "0") < place(at, "zz") < last_place_at(at) < place_at(at + timedelta(milliseconds=1))

@@ -63,13 +63,17 @@ def test_zero_is_refused(text: str) -> None:
         parse_amount(text, 6)
 
 
-@pytest.mark.parametrize(("text", "places"), [("1.0000001", 6), ("1.0000000", 6), ("1.0", 0), ("0." + "1" * 80, 18)])
+@pytest.mark.parametrize(
+    ("text", "places"), [("1.0000001", 6), ("1.0000000", 6), ("1.0", 0), ("0." + "1" * 80, 18)]
+)
 def test_more_decimals_than_the_currency_has_are_refused(text: str, places: int) -> None:
     with pytest.raises(BadRequest, match=f"the currency has {places}"):
         parse_amount(text, places)
 
 
-@pytest.mark.parametrize("text", ["1" * 79, "9" * 80, "1" * 100_000, str(MAX_UINT256 + 1), f"{MAX_UINT256}.5"])
+@pytest.mark.parametrize(
+    "text", ["1" * 79, "9" * 80, "1" * 100_000, str(MAX_UINT256 + 1), f"{MAX_UINT256}.5"]
+)
 def test_more_than_a_token_can_hold_is_refused(text: str) -> None:
     with pytest.raises(BadRequest, match="too large"):
         parse_amount(text, 1 if "." in text else 0)

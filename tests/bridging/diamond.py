@@ -77,9 +77,7 @@ def word(address: str) -> bytes:
     return bytes(12) + bytes.fromhex(address[2:])
 
 
-def message(
-    token: str, target: str, calldata: str, amount: int, receiver: str, times: int = 1, spender: str = ""
-) -> bytes:
+def message(token: str, target: str, calldata: str, amount: int, receiver: str, times: int = 1, spender: str = "") -> bytes:
     """What LI.FI's contract does on the other chain."""
     swap = (target, spender or target, token, token, amount, bytes.fromhex(calldata[2:]), True)
     return encode(["bytes32", SWAPS, "address"], [ID, [swap] * times, receiver])

@@ -86,12 +86,7 @@ def spender(deposit: Deposit, question: QuoteCall, random: Random) -> Answer:
 def target(deposit: Deposit, question: QuoteCall, random: Random) -> Answer:
     """Another contract, which the tokens are approved for as well."""
     chain = network_name(question.from_chain)
-    others = [
-        anybody(random),
-        address_of(ACROSS_HANDLER, chain),
-        question.from_token,
-        address_of(ERC20_FEE_PROXY, chain),
-    ]
+    others = [anybody(random), address_of(ACROSS_HANDLER, chain), question.from_token, address_of(ERC20_FEE_PROXY, chain)]
     spoke_elsewhere = address_of(ACROSS_SPOKE_POOL, network_name(other_chain(question.from_chain, random)))
     to = random.choice([*others, spoke_elsewhere, address_of(LIFI_DIAMOND, chain)])
     return with_estimate(with_transaction(answer_of(deposit, question), to=to), approvalAddress=to)
@@ -121,9 +116,7 @@ def gas(deposit: Deposit, question: QuoteCall, random: Random) -> Answer:
 def another_function(deposit: Deposit, question: QuoteCall, random: Random) -> Answer:
     """A call of the token instead of the bridge: an approval or a transfer that a payer might sign unread."""
     token, amount = question.from_token, random.choice([deposit.input_amount, 2**256 - 1])
-    call = random.choice(
-        [approve(token, anybody(random), amount), transfer_from(token, question.from_address, anybody(random), amount)]
-    )
+    call = random.choice([approve(token, anybody(random), amount), transfer_from(token, question.from_address, anybody(random), amount)])
     to = random.choice([token, address_of(ACROSS_SPOKE_POOL, network_name(question.from_chain))])
     return with_estimate(with_transaction(answer_of(deposit, question), to=to, data=call.data), approvalAddress=to)
 
@@ -132,16 +125,12 @@ def another_function(deposit: Deposit, question: QuoteCall, random: Random) -> A
 
 
 def depositor(deposit: Deposit, question: QuoteCall, random: Random) -> Answer:
-    return answer_of(
-        replace(deposit, depositor=random.choice([anybody(random), ZERO_ADDRESS, deposit.recipient])), question
-    )
+    return answer_of(replace(deposit, depositor=random.choice([anybody(random), ZERO_ADDRESS, deposit.recipient])), question)
 
 
 def recipient(deposit: Deposit, question: QuoteCall, random: Random) -> Answer:
     proxy = address_of(ERC20_FEE_PROXY, network_name(question.to_chain))
-    return answer_of(
-        replace(deposit, recipient=random.choice([anybody(random), question.from_address, PAYEE, proxy])), question
-    )
+    return answer_of(replace(deposit, recipient=random.choice([anybody(random), question.from_address, PAYEE, proxy])), question)
 
 
 def input_token(deposit: Deposit, question: QuoteCall, random: Random) -> Answer:
@@ -159,9 +148,7 @@ def another_token_all_the_way(deposit: Deposit, question: QuoteCall, random: Ran
     others = [each for each in stablecoins(question.to_chain, random) if each != question.to_token]
     token = random.choice(others)
     approval = approve(token, question.target, question.to_amount)
-    message = HandlerMessage(
-        ((approval.to, approval.data, 0), (question.target, question.calldata, 0)), question.fallback
-    )
+    message = HandlerMessage(((approval.to, approval.data, 0), (question.target, question.calldata, 0)), question.fallback)
     return answer_of(replace(deposit, output_token=token, message=encode_message(message)), question)
 
 
@@ -174,9 +161,7 @@ def takes_too_little(deposit: Deposit, question: QuoteCall, random: Random) -> A
 
 
 def brings_another_amount(deposit: Deposit, question: QuoteCall, random: Random) -> Answer:
-    other = deposit.output_amount + random.choice(
-        [-1, 1, -deposit.output_amount, deposit.output_amount, -(deposit.output_amount // 2)]
-    )
+    other = deposit.output_amount + random.choice([-1, 1, -deposit.output_amount, deposit.output_amount, -(deposit.output_amount // 2)])
     return answer_of(replace(deposit, output_amount=other), question)
 
 
@@ -193,9 +178,7 @@ def another_destination_in_all(deposit: Deposit, question: QuoteCall, random: Ra
     approval = approve(token, proxy, question.to_amount)
     message = HandlerMessage(((approval.to, approval.data, 0), (proxy, question.calldata, 0)), question.fallback)
     handler = address_of(ACROSS_HANDLER, network_name(other))
-    moved = replace(
-        deposit, destination_chain_id=other, recipient=handler, output_token=token, message=encode_message(message)
-    )
+    moved = replace(deposit, destination_chain_id=other, recipient=handler, output_token=token, message=encode_message(message))
     return answer_of(moved, question)
 
 
@@ -231,13 +214,9 @@ def fallback(deposit: Deposit, question: QuoteCall, random: Random) -> Answer:
 def extra_call(deposit: Deposit, question: QuoteCall, random: Random) -> Answer:
     theft = approve(question.to_token, anybody(random), 2**256 - 1)
     place = random.randint(0, 2)
-    extra = random.choice(
-        [(theft.to, theft.data, 0), (anybody(random), "0x", 0), (question.target, question.calldata, 0)]
-    )
+    extra = random.choice([(theft.to, theft.data, 0), (anybody(random), "0x", 0), (question.target, question.calldata, 0)])
     return with_message(
-        deposit,
-        question,
-        lambda message: replace(message, calls=(*message.calls[:place], extra, *message.calls[place:])),
+        deposit, question, lambda message: replace(message, calls=(*message.calls[:place], extra, *message.calls[place:]))
     )
 
 
@@ -347,11 +326,7 @@ def offset_in_the_message(deposit: Deposit, question: QuoteCall, random: Random)
 
 def dirty_address(deposit: Deposit, question: QuoteCall, random: Random) -> Answer:
     """Bits above an address, which contracts refuse or ignore."""
-    return with_data(
-        deposit,
-        question,
-        changed(encode_deposit(deposit), random.choice([0, 1, 2, 3, 7]) * 32 + random.randrange(12), random),
-    )
+    return with_data(deposit, question, changed(encode_deposit(deposit), random.choice([0, 1, 2, 3, 7]) * 32 + random.randrange(12), random))
 
 
 def any_byte(deposit: Deposit, question: QuoteCall, random: Random) -> Answer:

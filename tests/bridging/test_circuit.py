@@ -70,16 +70,12 @@ def test_the_quota_is_that_of_the_router(has_key: bool, limit: int, seconds: int
     assert [window.limit for window in windows] == [limit // 3, limit * 2 // 3, limit]
     assert {window.seconds for window in windows} == {seconds}
     for place, window in enumerate(windows):
-        before, after = (
-            quotas(has_key, Purpose("acct", "link"), at)[place] for at in (window.ends_at - SECOND, window.ends_at)
-        )
+        before, after = (quotas(has_key, Purpose("acct", "link"), at)[place] for at in (window.ends_at - SECOND, window.ends_at))
         assert window.key == before.key != after.key
 
 
 def test_a_link_and_an_account_have_quotas_of_their_own() -> None:
-    first, *others = (
-        quotas(True, Purpose(*names), START) for names in (("acct", "link"), ("acct", "other"), ("b", "link"))
-    )
+    first, *others = (quotas(True, Purpose(*names), START) for names in (("acct", "link"), ("acct", "other"), ("b", "link")))
     same = [[window.key == known.key for window, known in zip(each, first, strict=True)] for each in others]
     assert same == [[False, True, True], [True, False, True]]
 

@@ -38,12 +38,7 @@ def passes(call: Call) -> bool:
 
 @pytest.mark.parametrize(
     ("fees", "destination"),
-    [
-        ((), "ARBITRUM"),
-        (FEES[:1], "ARBITRUM"),
-        (FEES, "ARBITRUM"),
-        ((), "BNB"),
-    ],  # its multiplier has no room for 12 decimals more
+    [((), "ARBITRUM"), (FEES[:1], "ARBITRUM"), (FEES, "ARBITRUM"), ((), "BNB")],  # its multiplier has no room for 12 decimals more
 )
 def test_a_true_quote_passes_and_takes_what_it_deposits_and_its_fees(fees: Any, destination: str) -> None:
     payment = wanted("OPTIMISM", destination)
@@ -58,12 +53,7 @@ def test_what_it_leads_to_is_read_from_the_bytes_alone() -> None:
     assert base is not None
     found = read_source(base, address_of(LIFI_DIAMOND, "base"), data(true_call(ASKED, NOW, FEES)))
     assert found is not None
-    assert (found.target, found.data, found.amount, found.fallback) == (
-        PAYMENT.call.to,
-        PAYMENT.call.data,
-        PAYMENT.amount,
-        PAYER,
-    )
+    assert (found.target, found.data, found.amount, found.fallback) == (PAYMENT.call.to, PAYMENT.call.data, PAYMENT.amount, PAYER)
     assert (found.taken, found.destination.name) == (12_655_100 + 31_500, "arbitrum-one")
     assert (found.deposit.input_amount, found.deposit.depositor) == (12_655_100, PAYER)
     assert read_source(base, address_of(LIFI_DIAMOND, "base"), "0x7b939232") is None
@@ -104,28 +94,16 @@ MUTATIONS: dict[str, Any] = {
     ),
     "input token": lambda call, r: replace(call, deposit=replace(call.deposit, input_token=anybody(r))),
     "output token": lambda call, r: replace(call, deposit=replace(call.deposit, output_token=anybody(r))),
-    "chain": lambda call, r: replace(
-        call, deposit=replace(call.deposit, destination_chain_id=r.choice([10, 137, 56, 5]))
-    ),
-    "takes too much": lambda call, r: replace(
-        call, deposit=replace(call.deposit, input_amount=2 * call.deposit.input_amount)
-    ),
+    "chain": lambda call, r: replace(call, deposit=replace(call.deposit, destination_chain_id=r.choice([10, 137, 56, 5]))),
+    "takes too much": lambda call, r: replace(call, deposit=replace(call.deposit, input_amount=2 * call.deposit.input_amount)),
     "fees too high": lambda call, r: replace(call, fees=((anybody(r), 10**8),)),
-    "relayer": lambda call, r: replace(
-        call, deposit=replace(call.deposit, exclusive_relayer=anybody(r), exclusivity=NOW + 3600)
-    ),
-    "fill deadline": lambda call, r: replace(
-        call, deposit=replace(call.deposit, fill_deadline=NOW + r.choice([60, 10**6]))
-    ),
-    "quote": lambda call, r: replace(
-        call, deposit=replace(call.deposit, quote_timestamp=NOW + r.choice([-4000, 4000]))
-    ),
+    "relayer": lambda call, r: replace(call, deposit=replace(call.deposit, exclusive_relayer=anybody(r), exclusivity=NOW + 3600)),
+    "fill deadline": lambda call, r: replace(call, deposit=replace(call.deposit, fill_deadline=NOW + r.choice([60, 10**6]))),
+    "quote": lambda call, r: replace(call, deposit=replace(call.deposit, quote_timestamp=NOW + r.choice([-4000, 4000]))),
     "call of another": lambda call, r: with_message(call, target=anybody(r)),
     "other calldata": lambda call, r: with_message(call, calldata=ASKED.calldata[:-2] + "01"),
     "more bytes": lambda call, r: with_message(call, calldata=ASKED.calldata + "00"),
-    "another payee": lambda call, r: with_message(
-        call, calldata=ASKED.calldata.replace("f17f52151ebef6c7334fad080c5704d77216b732", r.randbytes(20).hex())
-    ),
+    "another payee": lambda call, r: with_message(call, calldata=ASKED.calldata.replace("f17f52151ebef6c7334fad080c5704d77216b732", r.randbytes(20).hex())),
     "other amount": lambda call, r: with_message(call, amount=ASKED.to_amount + r.choice([-1, 1, 10**9])),
     "other token there": lambda call, r: with_message(call, token=anybody(r)),
     "receiver": lambda call, r: with_message(call, receiver=anybody(r)),
@@ -134,9 +112,7 @@ MUTATIONS: dict[str, Any] = {
     "other spender": lambda call, r: with_message(call, spender=anybody(r)),
     "no destination call": lambda call, r: replace(call, has_call=False),
     "flag of swaps": lambda call, r: replace(call, has_swaps=not call.fees),
-    "bytes behind the message": lambda call, r: replace(
-        call, deposit=replace(call.deposit, message=call.deposit.message + bytes(32))
-    ),
+    "bytes behind the message": lambda call, r: replace(call, deposit=replace(call.deposit, message=call.deposit.message + bytes(32))),
 }
 OF_FEES: dict[str, Any] = {
     "another swap": lambda call, r: replace(call, more_swaps=1),

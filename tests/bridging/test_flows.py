@@ -69,10 +69,7 @@ def test_the_same_question_is_asked_once_while_its_answer_holds_in_all_container
         wanted(symbol="USDT"),
         wanted(payer=STRANGER),
         wanted(fallback=STRANGER),
-        replace(
-            wanted(),
-            call=replace(wanted().call, data=wanted().call.data.replace("0123456789abcdef", "0123456789abcdee")),
-        ),
+        replace(wanted(), call=replace(wanted().call, data=wanted().call.data.replace("0123456789abcdef", "0123456789abcdee"))),
     ],
     ids=["from", "to", "token", "payer", "fallback", "call"],
 )
@@ -137,9 +134,7 @@ def test_after_failures_in_a_row_nobody_asks_until_one_probe_is_answered(world: 
         with pytest.raises(BridgeClosed, match="try again in 15 seconds, or pay on arbitrum-one"):
             quote(world.services, wanted())
     assert len(world.router.seen) == OPEN_AFTER
-    with pytest.raises(
-        BridgeClosed, match="Payments in USDC on base are not available at the moment: try again in 15 seconds"
-    ):
+    with pytest.raises(BridgeClosed, match="Payments in USDC on base are not available at the moment: try again in 15 seconds"):
         quote(world.start(), wanted())
     assert len(world.router.seen) == OPEN_AFTER, "another container knows it too"
     world.advance(15)
@@ -229,15 +224,9 @@ def test_many_routes_are_quoted_together_in_their_order_and_the_slow_one_is_name
     found = quotes(world.services, asked)
     assert [each.wanted for each in found] == asked
     assert [each if isinstance(each, Route) else (each.reason, each.message) for each in found[1:4]] == [
-        (
-            "unavailable",
-            "Payments in USDC on optimism are not available at the moment: try again in 15 seconds, or pay on arbitrum-one",
-        ),
+        ("unavailable", "Payments in USDC on optimism are not available at the moment: try again in 15 seconds, or pay on arbitrum-one"),
         ("no_route", "This cannot be paid in USDC on matic: No available quotes"),
-        (
-            "unavailable",
-            "Payments in USDC on bsc are not available at the moment: try again in 15 seconds, or pay on arbitrum-one",
-        ),
+        ("unavailable", "Payments in USDC on bsc are not available at the moment: try again in 15 seconds, or pay on arbitrum-one"),
     ]
     assert isinstance(found[0], Route) and isinstance(found[4], Route)
 
@@ -247,9 +236,7 @@ def test_twenty_routes_take_as_long_and_as_many_calls_to_dynamodb_as_one(world: 
     asked = [wanted(payer=f"0x{number:040x}", fallback=FEE_ADDRESS) for number in range(AT_ONCE)]
     with counted(world.client) as calls:
         found = quotes(world.services, asked)
-    assert all(isinstance(each, Route) for each in found), (
-        "all within the time that answers are waited for, which one after the other would exceed"
-    )
+    assert all(isinstance(each, Route) for each in found), "all within the time that answers are waited for, which one after the other would exceed"
     assert dict(calls.by_operation) == {"BatchGetItem": 1, "UpdateItem": 3, "BatchWriteItem": 1}
 
 

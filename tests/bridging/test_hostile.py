@@ -80,9 +80,7 @@ def test_a_hostile_router_is_asked_a_thousand_times_and_shows_payers_nothing(wor
     assert {each.reason for each in outcomes if isinstance(each, QuoteFailure)} == {"no_route"}
     assert set(refused) == {"route refused"}
     world.router.change = lambda answer: answer
-    assert isinstance(quotes(world.services, [wanted()], Purpose("acct", "link"))[0], Route), (
-        "an honest answer is shown"
-    )
+    assert isinstance(quotes(world.services, [wanted()], Purpose("acct", "link"))[0], Route), "an honest answer is shown"
 
 
 def test_an_exclusivity_of_seconds_that_a_true_quote_may_have_passes() -> None:
@@ -116,10 +114,7 @@ def test_a_gas_limit_at_its_limits_passes_and_a_unit_beyond_them_does_not() -> N
 def test_costs_in_currencies_that_are_not_known_are_left_out() -> None:
     answer = answer_to(question(wanted()), NOW)
     (fee,), (gas,) = answer["estimate"]["feeCosts"], answer["estimate"]["gasCosts"]
-    unknown = [
-        {**fee, "token": {**fee["token"], "chainId": 4242}},
-        {**fee, "token": {**fee["token"], "address": PAYER}},
-    ]
+    unknown = [{**fee, "token": {**fee["token"], "chainId": 4242}}, {**fee, "token": {**fee["token"], "address": PAYER}}]
     coins = [{**gas, "token": {**gas["token"], "chainId": chain}} for chain in (4242, 728126428)]
     changed = with_estimate(answer, feeCosts=[*unknown, fee], gasCosts=[*coins, gas])
     route = verify(step_of(changed), wanted(), START, LIMITS)

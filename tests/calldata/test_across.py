@@ -25,12 +25,12 @@ TYPES = [kind for _, kind in DEPOSIT_PARAMETERS]
 MESSAGE = "((address,bytes,uint256)[],address)"
 addresses = st.binary(min_size=20, max_size=20).map(lambda raw: evm_address("0x" + raw.hex()))
 numbers, seconds = st.integers(0, 2**256 - 1), st.integers(0, 2**32 - 1)
-deposits = st.builds(Deposit, *(addresses,) * 4, *(numbers,) * 3, addresses, *(seconds,) * 3, st.binary(max_size=200))
+deposits = st.builds(
+    Deposit, *(addresses,) * 4, *(numbers,) * 3, addresses, *(seconds,) * 3, st.binary(max_size=200)
+)
 calls = st.tuples(addresses, st.binary(max_size=100).map(lambda raw: "0x" + raw.hex()), numbers)
 messages = st.builds(HandlerMessage, st.lists(calls, max_size=4).map(tuple), addresses)
-DEPOSIT = Deposit(
-    WALLET, PAYEE, USDC, USDC, 1_030_000, 1_010_000, 42161, WALLET, 1_790_000_000, 1_790_007_200, 30, b"message"
-)
+DEPOSIT = Deposit(WALLET, PAYEE, USDC, USDC, 1_030_000, 1_010_000, 42161, WALLET, 1_790_000_000, 1_790_007_200, 30, b"message")
 
 
 @given(deposits)
@@ -49,9 +49,7 @@ def test_a_message_is_encoded_as_eth_abi_does_and_read_back(message: HandlerMess
 
 
 @given(deposits, st.data())
-def test_what_is_read_is_what_would_be_written_and_other_bytes_are_another_deposit(
-    deposit: Deposit, data: st.DataObject
-) -> None:
+def test_what_is_read_is_what_would_be_written_and_other_bytes_are_another_deposit(deposit: Deposit, data: st.DataObject) -> None:
     raw = bytearray.fromhex(encode_deposit(deposit)[2:])
     raw[data.draw(st.integers(0, len(raw) - 1))] ^= data.draw(st.integers(1, 255))
     read = decode_deposit("0x" + raw.hex())
@@ -67,10 +65,7 @@ def test_other_bytes_are_no_deposit_and_no_message(raw: bytes) -> None:
     assert message is None or encode_message(message) == raw
 
 
-@pytest.mark.parametrize(
-    "data",
-    ["", "0x", "0x7b9392", "nonsense", "0x7b93923", encode_deposit(DEPOSIT) + "00", encode_deposit(DEPOSIT)[:-2]],
-)
+@pytest.mark.parametrize("data", ["", "0x", "0x7b9392", "nonsense", "0x7b93923", encode_deposit(DEPOSIT) + "00", encode_deposit(DEPOSIT)[:-2]])
 def test_bytes_that_are_cut_off_or_too_long_are_no_deposit(data: str) -> None:
     assert decode_deposit(data) is None
 

@@ -49,9 +49,7 @@ def due(token: Token = USDC, amount: int = 1_000, fee: int = 0, fee_address: str
 
 def items(*dues: Due) -> list[BatchItem]:
     return [
-        BatchItem(
-            None if each.token.is_native else each.token.address, each.payee, each.amount, each.reference, each.fee
-        )
+        BatchItem(None if each.token.is_native else each.token.address, each.payee, each.amount, each.reference, each.fee)
         for each in dues
     ]
 
@@ -60,11 +58,7 @@ def test_the_spender_of_a_token_is_the_contract_that_takes_it() -> None:
     assert spender_of(USDC, batched=False) == address_of("ERC20FeeProxy", "base")
     assert spender_of(COIN, batched=False) == address_of("EthereumFeeProxy", "base")
     assert spender_of(USDT_TRON, batched=False) == address_of("ERC20FeeProxy", "tron")
-    assert (
-        spender_of(USDC, batched=True)
-        == spender_of(COIN, batched=True)
-        == address_of("BatchConversionPayments", "base")
-    )
+    assert spender_of(USDC, batched=True) == spender_of(COIN, batched=True) == address_of("BatchConversionPayments", "base")
     assert spender_of(USDT_TRON, batched=True) == address_of("ERC20BatchPayments", "tron")
 
 
@@ -152,25 +146,19 @@ def test_a_transaction_has_at_most_250_payments(count: int, sizes: list[int]) ->
 @pytest.mark.parametrize(("tokens", "sizes"), [(44, [107, 107, 6]), (48, [100, 100, 40])])
 def test_with_many_tokens_the_gas_of_a_transaction_is_the_limit(tokens: int, sizes: list[int]) -> None:
     """Of 15.5 million gas, 44 tokens leave 11.1 million for payments of 103,000; 48 tokens room for exactly 100."""
-    many = [
-        replace(USDC, id=f"T{number}-base", address=evm_address(f"0x{number + 1:040x}")) for number in range(tokens)
-    ]
+    many = [replace(USDC, id=f"T{number}-base", address=evm_address(f"0x{number + 1:040x}")) for number in range(tokens)]
     dues = [due(each) for each in many for _ in range(5)]
     assert [payment.data.count(REFERENCE.hex()) for payment in pay_together(dues).payments] == sizes
 
 
-BATCH = Checkout(
-    BATCH_SPENDER := spender_of(USDC, True), {USDC: BaseUnits(10), COIN: BaseUnits(7), DAI: BaseUnits(20)}, (), 5
-)
+BATCH = Checkout(BATCH_SPENDER := spender_of(USDC, True), {USDC: BaseUnits(10), COIN: BaseUnits(7), DAI: BaseUnits(20)}, (), 5)
 
 
 def test_each_token_whose_allowance_is_below_its_debit_is_approved_exactly() -> None:
     first, second = approve(USDC.address, BATCH_SPENDER, 10), approve(DAI.address, BATCH_SPENDER, 20)
     assert with_approvals(BATCH, {}) == replace(BATCH, approvals=(first, second), gas=120_005)
     assert with_approvals(BATCH, {USDC.address: 10, DAI.address: 19}) == replace(BATCH, approvals=(second,), gas=60_005)
-    assert with_approvals(BATCH, {USDC.address: 9, DAI.address: 2**256 - 1}) == replace(
-        BATCH, approvals=(first,), gas=60_005
-    )
+    assert with_approvals(BATCH, {USDC.address: 9, DAI.address: 2**256 - 1}) == replace(BATCH, approvals=(first,), gas=60_005)
     assert with_approvals(BATCH, {USDC.address: 11, DAI.address: 20}) == BATCH
     smallest = replace(BATCH, debits={USDC: BaseUnits(1)})
     assert with_approvals(smallest, {}).approvals == (approve(USDC.address, BATCH_SPENDER, 1),)

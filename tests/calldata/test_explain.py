@@ -101,9 +101,7 @@ def test_the_help_says_what_each_argument_is(capsys: pytest.CaptureFixture[str])
         main(["--help"])
     said = " ".join(capsys.readouterr().out.split())
     assert stopped.value.code == 0
-    assert said.startswith(
-        "usage: python -m chalicelib.calldata.explain [-h] [--network NETWORK] [--to ADDRESS] [--value VALUE] data"
-    )
+    assert said.startswith("usage: python -m chalicelib.calldata.explain [-h] [--network NETWORK] [--to ADDRESS] [--value VALUE] data")
     for text in (
         "Says what calldata does.",
         "the calldata: 0x and hexadecimal digits",

@@ -28,7 +28,9 @@ def selector(signature: str) -> str:
     return "0x" + keccak(text=signature)[:4].hex()
 
 
-@given(token=addresses, payee=addresses, amount=amounts, reference=references, fee=amounts, collector=addresses)
+@given(
+    token=addresses, payee=addresses, amount=amounts, reference=references, fee=amounts, collector=addresses
+)
 def test_an_erc20_payment_equals_the_encoding_of_an_abi_library(
     token: str, payee: str, amount: int, reference: bytes, fee: int, collector: str
 ) -> None:
@@ -55,12 +57,16 @@ def test_an_erc20_payment_equals_the_encoding_of_an_abi_library(
 def test_a_native_payment_equals_the_encoding_of_an_abi_library(
     payee: str, amount: int, reference: bytes, fee: int, collector: str
 ) -> None:
-    built = pay_native("base", payee=payee, amount=amount, reference=reference, fee_amount=fee, fee_address=collector)
+    built = pay_native(
+        "base", payee=payee, amount=amount, reference=reference, fee_amount=fee, fee_address=collector
+    )
     arguments = encode(
         ["address", "bytes", "uint256", "address"],
         [payee, reference, fee, collector if fee else ZERO_ADDRESS],
     )
-    assert built.data == selector("transferWithReferenceAndFee(address,bytes,uint256,address)") + arguments.hex()
+    assert (
+        built.data == selector("transferWithReferenceAndFee(address,bytes,uint256,address)") + arguments.hex()
+    )
     assert built.value == amount + fee
     assert built.to == address_of("EthereumFeeProxy", "base")
 

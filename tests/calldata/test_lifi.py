@@ -16,22 +16,13 @@ from tests.bridging.diamond import ACROSS, BRIDGE, ID, ONE, Call, data, encoded,
 from .calls import PAYEE, USDC, WALLET
 
 STRANGER, THERE = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef", "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"
-DEPOSIT = Deposit(
-    WALLET, PAYEE, USDC, THERE, 12_530_000, 12_500_000, 42161, STRANGER, 1_790_000_000, 1_790_007_200, 30, b"message"
-)
+DEPOSIT = Deposit(WALLET, PAYEE, USDC, THERE, 12_530_000, 12_500_000, 42161, STRANGER, 1_790_000_000, 1_790_007_200, 30, b"message")
 FEES = ((STRANGER, 20_000), (PAYEE, 5_000))
 addresses = st.binary(min_size=20, max_size=20).map(lambda raw: evm_address("0x" + raw.hex()))
 amounts = st.integers(0, 2**120)
 seconds = st.integers(0, 2**32 - 1)
 deposits = st.builds(
-    Deposit,
-    *(addresses,) * 4,
-    amounts,
-    amounts,
-    st.integers(0, 2**256 - 1),
-    addresses,
-    *(seconds,) * 3,
-    st.binary(max_size=100),
+    Deposit, *(addresses,) * 4, amounts, amounts, st.integers(0, 2**256 - 1), addresses, *(seconds,) * 3, st.binary(max_size=100)
 )
 fees = st.lists(st.tuples(addresses, st.integers(0, 2**200)), min_size=1, max_size=4).map(tuple)
 
@@ -44,9 +35,7 @@ def test_a_deposit_without_swaps_is_read_as_it_was_written(deposit: Deposit) -> 
 
 
 @given(deposits, fees, st.integers(0, 2**128 - 1))
-def test_a_deposit_after_fees_is_what_they_leave_and_what_the_multiplier_makes_of_it(
-    deposit: Deposit, fees: Any, multiplier: int
-) -> None:
+def test_a_deposit_after_fees_is_what_they_leave_and_what_the_multiplier_makes_of_it(deposit: Deposit, fees: Any, multiplier: int) -> None:
     found = decode_diamond(data(Call(deposit, fees, multiplier=multiplier)))
     assert found is not None
     assert found.deposit == replace(deposit, output_amount=deposit.input_amount * multiplier // ONE)
@@ -87,9 +76,7 @@ def test_any_other_swap_is_not_read(change: dict[str, Any]) -> None:
         encoded("forwardERC20Fees", ["address", "(address,uint256)[]"], [USDC, FEES]) + "00",
         encoded("forwardERC20Fees", ["address", "(address,uint256)[]"], [USDC, FEES])[:-2],
         encoded("forwardERC20Fees", ["address", "(address,uint256)[]"], [USDC, FEES])[:-64],
-        encoded("forwardERC20Fees", ["address", "(address,uint256)[]"], [USDC, FEES]).replace(
-            f"{0x40:064x}", f"{0x60:064x}"
-        ),
+        encoded("forwardERC20Fees", ["address", "(address,uint256)[]"], [USDC, FEES]).replace(f"{0x40:064x}", f"{0x60:064x}"),
         encoded("forwardERC20Fees", ["address", "(uint256,uint256)[]"], [USDC, [(2**160, 25_000)]]).replace(
             encoded("forwardERC20Fees", ["address", "(uint256,uint256)[]"], [USDC, []])[:10],
             encoded("forwardERC20Fees", ["address", "(address,uint256)[]"], [USDC, []])[:10],
@@ -136,7 +123,5 @@ def test_a_message_that_does_anything_else_is_not_read() -> None:
     assert decode_receiver_message(message(THERE, PAYEE, "0x12", 1, WALLET, spender=WALLET)) is None
     assert decode_receiver_message(message(THERE, PAYEE, "0x12", 1, WALLET) + bytes(32)) is None
     swap = (PAYEE, PAYEE, THERE, USDC, 1, b"", True)
-    other = encode(
-        ["bytes32", "(address,address,address,address,uint256,bytes,bool)[]", "address"], [ID, [swap], WALLET]
-    )
+    other = encode(["bytes32", "(address,address,address,address,uint256,bytes,bool)[]", "address"], [ID, [swap], WALLET])
     assert decode_receiver_message(other) is None

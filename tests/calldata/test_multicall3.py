@@ -22,7 +22,9 @@ answers = st.lists(st.tuples(st.booleans(), st.binary(max_size=100)), max_size=8
 @given(asked=st.lists(calls, max_size=8))
 def test_a_question_equals_the_encoding_of_an_abi_library(asked: list[Call]) -> None:
     built = aggregate("sepolia", asked)
-    arguments = encode(["(address,bool,bytes)[]"], [[(call.to, True, bytes.fromhex(call.data[2:])) for call in asked]])
+    arguments = encode(
+        ["(address,bool,bytes)[]"], [[(call.to, True, bytes.fromhex(call.data[2:])) for call in asked]]
+    )
     assert built == Call(MULTICALL3, "0x82ad56cb" + arguments.hex())
 
 

@@ -36,7 +36,9 @@ PERMIT = PaymentPermit(
 )
 """The published example, with one operator."""
 TOKEN_PERMIT = TokenPermit(USDC, "USD Coin", "2", 42161, ACCOUNT, PERMIT2, 1, 1742205771)
-TAKE = ["((address,uint256)[],uint256,uint256)", "(address,uint256)[]", "address", "bytes32", "string", "bytes"]
+TAKE = [
+    "((address,uint256)[],uint256,uint256)", "(address,uint256)[]", "address", "bytes32", "string", "bytes"
+]
 SEPARATOR = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
 
 addresses = st.binary(min_size=20, max_size=20).map(lambda raw: evm_address("0x" + raw.hex()))
@@ -74,11 +76,7 @@ def test_a_payer_signs_the_published_form() -> None:
     typed = typed_data(PERMIT)
     assert typed["domain"] == {"name": "Permit2", "chainId": 42161, "verifyingContract": PERMIT2}
     assert list(typed["types"]) == [
-        "PermitBatchWitnessTransferFrom",
-        "TokenPermissions",
-        "PaymentIntent",
-        "OperatorData",
-        "Domain",
+        "PermitBatchWitnessTransferFrom", "TokenPermissions", "PaymentIntent", "OperatorData", "Domain"
     ]
     assert typed["values"] == {
         "permitted": [{"token": USDC, "amount": amount} for amount in ("1998000", "0", "2000")],
@@ -87,13 +85,13 @@ def test_a_payer_signs_the_published_form() -> None:
         "deadline": "1742205771",
         "witness": {
             "payment_type": 0,
-            "operator_data": {"operatorId": OPERATION, "operator": SPENDER, "treasury_account": SPENDER, "fee": "0"},
+            "operator_data": {
+                "operatorId": OPERATION, "operator": SPENDER, "treasury_account": SPENDER, "fee": "0"
+            },
             "amount": "2000000",
             "source": {"account": ACCOUNT, "network_id": "42161", "payment_token": USDC},
             "destination": {
-                "account": PAYEE,
-                "network_id": "8453",
-                "payment_token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                "account": PAYEE, "network_id": "8453", "payment_token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
             },
             "processing_date": "1742220173",
             "expires_at": "1742205771",
@@ -114,10 +112,7 @@ def test_the_call_has_the_hash_of_the_witness_and_at_most_what_was_signed(permit
     permitted, nonce, deadline = batch
     assert [each for _, each in permitted] == [permit.net, 0, permit.fee]
     assert (nonce, deadline, evm_address(owner), signed) == (
-        permit.nonce,
-        permit.deadline,
-        permit.source.account,
-        signature,
+        permit.nonce, permit.deadline, permit.source.account, signature
     )
     assert {evm_address(to) for to, _ in transfers} == {permit.spender}
     assert sum(each for _, each in transfers) == amount
@@ -160,11 +155,7 @@ def test_a_tokens_permit_is_built_from_what_the_token_says() -> None:
     typed = erc2612.typed_data(found)
     assert typed["domain"] == {"name": "USD Coin", "version": "2", "chainId": 42161, "verifyingContract": USDC}
     assert typed["values"] == {
-        "owner": ACCOUNT,
-        "spender": PERMIT2,
-        "value": str(MAX_UINT256),
-        "nonce": "1",
-        "deadline": 1742205771,
+        "owner": ACCOUNT, "spender": PERMIT2, "value": str(MAX_UINT256), "nonce": "1", "deadline": 1742205771
     }
 
 

@@ -71,9 +71,7 @@ def test_a_signature_of_what_the_wallet_gets_recovers_to_the_subscriber_on_its_c
     wallet = Account.from_key("0x" + "ab" * 32)
     permit = replace(PERMIT, subscriber=wallet.address)
     typed = typed_data(permit, "base")
-    values: dict[str, Any] = {
-        name: int(v) if isinstance(v, str) and v.isdecimal() else v for name, v in typed["values"].items()
-    }
+    values: dict[str, Any] = {name: int(v) if isinstance(v, str) and v.isdecimal() else v for name, v in typed["values"].items()}
     signature = bytes(wallet.sign_typed_data(typed["domain"], typed["types"], values).signature)
     assert recover_digest(digest(permit, "base"), signature) == wallet.address
     assert recover_digest(digest(permit, "sepolia"), signature) != wallet.address

@@ -225,9 +225,7 @@ def test_the_fee_limit_of_a_payment_rises_with_its_energy_up_to_what_the_network
     """500 sun for each unit of energy, never below 300 nor above 15,000 TRX."""
     sun = 10**6
     assert 100 * sun == APPROVAL_FEE_LIMIT
-    limits = {
-        gas: Checkout("T", {}, (), gas).fee_limit for gas in (0, 600_000, 600_001, 2_000_000, 30_000_000, 30_000_001)
-    }
+    limits = {gas: Checkout("T", {}, (), gas).fee_limit for gas in (0, 600_000, 600_001, 2_000_000, 30_000_000, 30_000_001)}
     assert limits == {
         0: 300 * sun,
         600_000: 300 * sun,

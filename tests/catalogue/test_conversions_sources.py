@@ -78,6 +78,8 @@ def test_where_there_is_no_path_the_package_finds_none() -> None:
         for payment in find_tokens()
         if payment.network in conversion_networks() and conversion_path(invoice, payment) is None
     ]
-    questions = [{"ask": "path", "from": one.hash, "to": other.hash, "network": other.network} for one, other in pairs]
+    questions = [
+        {"ask": "path", "from": one.hash, "to": other.hash, "network": other.network} for one, other in pairs
+    ]
     assert set(map(str, ask_builder(questions))) == {"None"}
     assert len(pairs) > 1_000

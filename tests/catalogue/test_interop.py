@@ -28,7 +28,9 @@ USDT_TRON = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 TRON = 728126428
 
 evm_addresses = st.binary(min_size=20, max_size=20).map(lambda raw: evm_address("0x" + raw.hex()))
-tron_addresses = st.binary(min_size=20, max_size=20).map(lambda raw: base58.b58encode_check(b"\x41" + raw).decode())
+tron_addresses = st.binary(min_size=20, max_size=20).map(
+    lambda raw: base58.b58encode_check(b"\x41" + raw).decode()
+)
 
 
 def refused(text: str, strict: bool) -> bool:
@@ -133,8 +135,12 @@ def test_destinations_are_equal_when_they_mean_the_same() -> None:
     assert Destination(TRON_WALLET, TRON, USDT_TRON) != Destination(TRON_WALLET.lower(), TRON, USDT_TRON)
 
 
-@given(wallet=evm_addresses, token=evm_addresses, chain_id=st.integers(1, 10**31).filter(lambda id: id != TRON))
-def test_every_evm_destination_survives_being_written_and_read(wallet: str, token: str, chain_id: int) -> None:
+@given(
+    wallet=evm_addresses, token=evm_addresses, chain_id=st.integers(1, 10**31).filter(lambda id: id != TRON)
+)
+def test_every_evm_destination_survives_being_written_and_read(
+    wallet: str, token: str, chain_id: int
+) -> None:
     destination = Destination(wallet, chain_id, token)
     parsed = parse_destination_id(destination_id(destination), strict=True)
     assert (parsed.destination, parsed.checksum_ok) == (destination, True)

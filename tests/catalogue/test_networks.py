@@ -86,7 +86,9 @@ def test_the_contracts_of_sepolia_and_base() -> None:
     assert address_of("BatchConversionPayments", "base") == "0x1aF3f22685AcdDc788B3730ed415912d8f654420"
 
 
-@pytest.mark.parametrize(("contract", "name"), [("EthereumFeeProxy", "tron"), ("Nothing", "base"), ("Multicall3", "x")])
+@pytest.mark.parametrize(
+    ("contract", "name"), [("EthereumFeeProxy", "tron"), ("Nothing", "base"), ("Multicall3", "x")]
+)
 def test_a_contract_that_is_not_deployed_is_a_lookup_error(contract: str, name: str) -> None:
     with pytest.raises(LookupError, match=f"{contract} is not deployed on {name}"):
         address_of(contract, name)

@@ -81,11 +81,7 @@ def test_what_the_contracts_convert_has_a_price_at_both_sources() -> None:
 
 def test_the_fiat_currencies_are_those_with_a_feed_that_coingecko_has() -> None:
     with_feeds = {each.symbol for each in find_tokens("fiat") if payment_currencies(each)}
-    assert (
-        set(load("prices")["currencies"])
-        == {code for code in with_feeds if code.lower() in OF_COINGECKO.split()}
-        == with_feeds
-    )
+    assert set(load("prices")["currencies"]) == {code for code in with_feeds if code.lower() in OF_COINGECKO.split()} == with_feeds
     assert price_currencies() == tuple(code.lower() for code in load("prices")["currencies"])
     assert price_currency(token("AED")) is None and price_currency(token("USDC-base")) is None
 

@@ -52,13 +52,9 @@ class Contracts(NodeResponses):
         (asked,) = decode(["address[]"], data[4:])
         self.asked.append((contract, asked))
         rate = self.rates.get(contract)
-        return (
-            (False, b"")
-            if rate is None
-            else (
-                True,
-                encode(["uint256"] * 3, [rate.rate, rate.updated_at, rate.divisor]),
-            )
+        return (False, b"") if rate is None else (
+            True,
+            encode(["uint256"] * 3, [rate.rate, rate.updated_at, rate.divisor]),
         )
 
 

@@ -199,7 +199,9 @@ def test_the_blocks_that_are_compared_are_the_checkpoint_and_the_last_one_before
 
     def answer(calls: list[dict[str, Any]]) -> Any:
         asked[:] = [call["params"][0] for call in calls if call["method"] == "eth_getBlockByNumber"]
-        results = [[] if call["method"] == "eth_getLogs" else block(int(call["params"][0], 16)) for call in calls]
+        results = [
+            [] if call["method"] == "eth_getLogs" else block(int(call["params"][0], 16)) for call in calls
+        ]
         return [{"id": call["id"], "result": result} for call, result in zip(calls, results, strict=True)]
 
     node.answer = answer
@@ -398,7 +400,9 @@ print(*sys.modules)
     assert not CHAIN_LIBRARIES & set(loaded.split())
 
 
-def test_a_range_whose_response_is_too_long_asks_for_a_smaller_one(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_range_whose_response_is_too_long_asks_for_a_smaller_one(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(evm, "MAX_RESPONSE_BYTES", 2_000)
     long = [{"blockNumber": "0x6", "data": "0x" + "00" * 2_000}]
 
@@ -800,17 +804,8 @@ def test_a_contract_that_returns_no_nonce_is_no_safe(node: Node, returned: str) 
 
 
 FAILURES = ["execution reverted", "execution reverted: header not found", "VM execution error.", "out of gas"]
-FAILURES += [
-    "invalid opcode: INVALID",
-    "stack underflow (0 <=> 1)",
-    "EVM error OutOfOffset",
-    "invalid jump destination",
-]
-FAILURES += [
-    "return data out of bounds",
-    "gas uint64 overflow",
-    "max initcode size exceeded: code size 49153 limit 49152",
-]
+FAILURES += ["invalid opcode: INVALID", "stack underflow (0 <=> 1)", "EVM error OutOfOffset", "invalid jump destination"]
+FAILURES += ["return data out of bounds", "gas uint64 overflow", "max initcode size exceeded: code size 49153 limit 49152"]
 
 
 @pytest.mark.parametrize("message", FAILURES)

@@ -22,9 +22,7 @@ def test_a_quantity_has_an_end_and_may_have_leading_zeros() -> None:
             quantity(text, end)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "0x", "5", "-0x5", "0x-5", "+0x5", "0x_5", "0x5_0", " 0x5", "0x5\n", "0X5", "0xg", "latest"]
-)
+@pytest.mark.parametrize("text", ["", "0x", "5", "-0x5", "0x-5", "+0x5", "0x_5", "0x5_0", " 0x5", "0x5\n", "0X5", "0xg", "latest"])
 def test_any_other_text_is_no_quantity(text: str) -> None:
     with pytest.raises(ValueError):
         quantity(text)

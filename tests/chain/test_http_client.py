@@ -317,7 +317,9 @@ def self_signed(folder: Path) -> tuple[Path, ssl.SSLContext]:
     public, private = folder / "certificate.pem", folder / "key.pem"
     public.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     private.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
     )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(public, private)

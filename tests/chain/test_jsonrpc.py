@@ -48,9 +48,7 @@ def test_calls_travel_in_one_batch_and_results_are_ordered_by_id() -> None:
     ((path, body),) = http.sent
     assert path == ""
     assert [(call["jsonrpc"], call["id"], call["method"]) for call in body] == [
-        ("2.0", 0, "eth_chainId"),
-        ("2.0", 1, "eth_blockNumber"),
-        ("2.0", 2, "eth_gasPrice"),
+        ("2.0", 0, "eth_chainId"), ("2.0", 1, "eth_blockNumber"), ("2.0", 2, "eth_gasPrice")
     ]
 
 
@@ -188,9 +186,7 @@ def test_a_response_may_have_32_megabytes() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 403, 413, 429, 500, 503])
-@pytest.mark.parametrize(
-    "body", [{"error": ERROR}, [{"id": 0, "error": ERROR}], [{"id": 0, "result": 1}, {"id": 1, "error": ERROR}]]
-)
+@pytest.mark.parametrize("body", [{"error": ERROR}, [{"id": 0, "error": ERROR}], [{"id": 0, "result": 1}, {"id": 1, "error": ERROR}]])
 def test_an_error_object_is_read_whatever_the_status(status: int, body: Any) -> None:
     with pytest.raises(RpcError) as raised:
         node(Http(HttpResponse(status, json.dumps(body).encode()))).results(CALLS)
@@ -212,9 +208,7 @@ def test_a_batch_has_at_most_100_calls() -> None:
     assert node(http).results([("x", [])] * 130) == list(range(130))
     assert [len(body) for _, body in http.sent] == [100, 30]
     with pytest.raises(ChainUnavailable, match="batches"):
-        node(Http([result(id, id) for id in range(100)], [result(id, id) for id in range(30)])).results(
-            [("x", [])] * 130
-        )
+        node(Http([result(id, id) for id in range(100)], [result(id, id) for id in range(30)])).results([("x", [])] * 130)
 
 
 @pytest.mark.parametrize(

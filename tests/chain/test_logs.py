@@ -164,10 +164,7 @@ def test_equal_events_of_a_transaction_are_counted_in_the_order_of_the_chain() -
 
 def test_events_of_transactions_between_each_other_are_counted_apart() -> None:
     assert numbers(log(1), log(2, OTHER_TX), log(3), log(4, OTHER_TX)) == [
-        (TX, 1, 0),
-        (OTHER_TX, 2, 0),
-        (TX, 3, 1),
-        (OTHER_TX, 4, 1),
+        (TX, 1, 0), (OTHER_TX, 2, 0), (TX, 3, 1), (OTHER_TX, 4, 1)
     ]
 
 
@@ -186,18 +183,10 @@ def test_other_indices_and_another_block_leave_the_identity_of_every_transfer(
     """As after a reorganization: other transactions come before, and the logs of others in between."""
     payees = {index: encode(["address"] * 5, ["0x" + f"{index:040x}"] * 5).hex() for index in indices}
     before = [log(index, data="0x" + payees[index]) for index in indices]
-    gaps = dict(
-        zip(
-            sorted(indices),
-            sorted(data.draw(st.sets(st.integers(0, 200), min_size=len(indices), max_size=len(indices)))),
-            strict=True,
-        )
-    )
+    gaps = dict(zip(sorted(indices), sorted(data.draw(st.sets(st.integers(0, 200), min_size=len(indices), max_size=len(indices)))), strict=True))
     after = [log(gaps[index] + shift, number=99, block=OTHER_BLOCK, data="0x" + payees[index]) for index in indices]
     first, second = transfers_of("sepolia", before), transfers_of("sepolia", after)
-    assert [(each.tx_hash, each.event_key, each.payee) for each in first] == [
-        (each.tx_hash, each.event_key, each.payee) for each in second
-    ]
+    assert [(each.tx_hash, each.event_key, each.payee) for each in first] == [(each.tx_hash, each.event_key, each.payee) for each in second]
 
 
 def test_a_repeated_log_and_a_removed_log_count_once_and_not_at_all() -> None:

@@ -54,9 +54,7 @@ class Feed:
         if not 1 <= number <= len(self.rounds) or number in self.missing:
             return False, b""
         value, updated_at = self.rounds[number - 1]
-        return True, encode(
-            ["uint80", "int256", "uint256", "uint256", "uint80"], [PHASE + number, value, 1, updated_at, 1]
-        )
+        return True, encode(["uint80", "int256", "uint256", "uint256", "uint80"], [PHASE + number, value, 1, updated_at, 1])
 
 
 class Feeds(NodeResponses):
@@ -99,13 +97,7 @@ def in_whole_units(found: PathRate, invoice: Token) -> Fraction:
 
 def test_the_answer_of_the_newest_round_that_is_not_after_the_instant_counts() -> None:
     node = usdc_in_dollars((99_000_000, 1000), (98_000_000, 2000), (50_000_000, 3000))
-    for instant, answer, updated_at in (
-        (1000, 99, 1000),
-        (1999, 99, 1000),
-        (2000, 98, 2000),
-        (2999, 98, 2000),
-        (9999, 50, 3000),
-    ):
+    for instant, answer, updated_at in ((1000, 99, 1000), (1999, 99, 1000), (2000, 98, 2000), (2999, 98, 2000), (9999, 50, 3000)):
         found = at(node, instant)
         assert found is not None and found.updated_at == updated_at
         assert in_whole_units(found, USD) == Fraction(100, answer)

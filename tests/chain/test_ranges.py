@@ -32,46 +32,14 @@ def error(code: Any, message: str, data: Any = None) -> dict[str, Any]:
 
 REFUSALS: list[tuple[str, int, Any]] = [
     ("Infura", 200, error(-32602, "range 1000000 exceeds limit of 10000")),
-    (
-        "Infura, results",
-        200,
-        error(-32005, "query returned more than 10000 results", {"from": "0xBDE5F8", "limit": 10000}),
-    ),
+    ("Infura, results", 200, error(-32005, "query returned more than 10000 results", {"from": "0xBDE5F8", "limit": 10000})),
     ("Infura, time", 200, error(-32005, "query timeout exceeded")),
-    (
-        "Alchemy",
-        400,
-        error(
-            -32600,
-            "You can make eth_getLogs requests with up to a 500 block range. Based on your parameters, this block range should work: [0x1a30dfd, 0x1a30ff0]",
-        ),
-    ),
-    (
-        "Alchemy, size",
-        200,
-        error(
-            -32602,
-            "Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range and no limit on the response size",
-        ),
-    ),
+    ("Alchemy", 400, error(-32600, "You can make eth_getLogs requests with up to a 500 block range. Based on your parameters, this block range should work: [0x1a30dfd, 0x1a30ff0]")),
+    ("Alchemy, size", 200, error(-32602, "Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range and no limit on the response size")),
     ("QuickNode", 413, error(-32614, "eth_getLogs is limited to a 10,000 range")),
-    (
-        "QuickNode, free",
-        413,
-        error(
-            -32615,
-            "eth_getLogs is limited to a 5 range, upgrade from free plan at https://www.quicknode.com/pricing to increase the limit",
-        ),
-    ),
+    ("QuickNode, free", 413, error(-32615, "eth_getLogs is limited to a 5 range, upgrade from free plan at https://www.quicknode.com/pricing to increase the limit")),
     ("Ankr", 200, error(-32600, "block range is too wide")),
-    (
-        "Chainstack",
-        403,
-        error(
-            -32002,
-            "Block range limit exceeded. See more details at https://docs.chainstack.com/docs/limits#evm-range-limits",
-        ),
-    ),
+    ("Chainstack", 403, error(-32002, "Block range limit exceeded. See more details at https://docs.chainstack.com/docs/limits#evm-range-limits")),
     ("BlockPI", 200, error(-32602, "eth_getLogs and eth_newFilter are limited to a 1024 blocks range")),
     ("dRPC", 400, error(35, "ranges over 10000 blocks are not supported on free tier")),
     ("dRPC, time", 408, error(30, "Request timeout on the free tier, please upgrade your tier to the paid one")),
@@ -86,16 +54,8 @@ REFUSALS: list[tuple[str, int, Any]] = [
     ("geth, BNB Smart Chain, span", 200, error(-32000, "exceed maximum block range: 50000")),
     ("geth, pruned", 200, error(4444, "pruned history unavailable")),
     ("scroll", 200, error(-32000, "block range is bigger than maxBlockRange")),
-    (
-        "morph",
-        200,
-        error(-32000, "block range is larger than max block range, block range = 5120, max block range = 5000"),
-    ),
-    (
-        "Cloudflare",
-        200,
-        error(-32047, "Invalid eth_getLogs request. 'fromBlock'-'toBlock' range too large. Max range: 800"),
-    ),
+    ("morph", 200, error(-32000, "block range is larger than max block range, block range = 5120, max block range = 5000")),
+    ("Cloudflare", 200, error(-32047, "Invalid eth_getLogs request. 'fromBlock'-'toBlock' range too large. Max range: 800")),
     ("TronGrid", 200, error(-32602, "exceed max block range: 5000")),
     ("TronGrid, results", 200, error(-32005, "query returned more than 10000 results")),
     ("text in data alone", 200, error(-32000, "Server error", "block range is too wide")),
@@ -241,17 +201,9 @@ def test_a_result_that_is_no_list_of_logs_asks_for_a_smaller_range(logs: Any) ->
 @pytest.mark.parametrize(
     "response",
     [
-        HttpResponse(
-            401, b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "invalid project id"}}'
-        ),
-        HttpResponse(
-            429,
-            b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32005, "message": "block range: too many requests"}}',
-        ),
-        HttpResponse(
-            403,
-            b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "batch requests are not allowed"}}',
-        ),
+        HttpResponse(401, b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "invalid project id"}}'),
+        HttpResponse(429, b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32005, "message": "block range: too many requests"}}'),
+        HttpResponse(403, b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "batch requests are not allowed"}}'),
         HttpResponse(429, b"Too Many Requests"),
         HttpResponse(500, b""),
         HttpResponse(200, b"<html>maintenance</html>"),

@@ -33,9 +33,7 @@ def receipt(*logs: dict[str, Any], sender: str = WALLET, to: str | None = PROXY)
 
 
 def node(found: dict[str, Any] | None, code: str = "0x") -> NodeResponses:
-    return NodeResponses(
-        {"eth_getTransactionReceipt": lambda tx_hash: found, "eth_getCode": lambda address, block: code}
-    )
+    return NodeResponses({"eth_getTransactionReceipt": lambda tx_hash: found, "eth_getCode": lambda address, block: code})
 
 
 def payer(found: dict[str, Any] | None, paid: PaidTransfer = PAID, code: str = "0x") -> PaymentSender | None:
@@ -46,9 +44,7 @@ def payer(found: dict[str, Any] | None, paid: PaidTransfer = PAID, code: str = "
 def test_the_payer_of_a_token_sent_it_to_the_payee() -> None:
     assert payer(receipt(transfer(WALLET, PAYEE))) == PaymentSender(WALLET, True)
     assert payer(receipt(transfer(OTHER, PAYEE), sender=WALLET)) == PaymentSender(OTHER, True)
-    assert payer(
-        receipt(transfer(WALLET, PAYEE, topics=[TRANSFER.upper().replace("0X", "0x"), word(WALLET), word(PAYEE)]))
-    )
+    assert payer(receipt(transfer(WALLET, PAYEE, topics=[TRANSFER.upper().replace("0X", "0x"), word(WALLET), word(PAYEE)])))
 
 
 @pytest.mark.parametrize(
@@ -80,9 +76,7 @@ def test_nobody_is_the_payer_where_a_receipt_shows_none_or_several() -> None:
 def test_behind_the_batch_contract_the_payer_is_who_sent_it_the_token() -> None:
     paid = transfer(BATCH, PAYEE)
     assert payer(receipt(transfer(WALLET, BATCH, 9_000), paid)) == PaymentSender(WALLET, True)
-    assert payer(receipt(transfer(WALLET, BATCH, 400), transfer(WALLET, BATCH, 600), paid)) == PaymentSender(
-        WALLET, True
-    )
+    assert payer(receipt(transfer(WALLET, BATCH, 400), transfer(WALLET, BATCH, 600), paid)) == PaymentSender(WALLET, True)
     assert payer(receipt(paid)) is None
     assert payer(receipt(transfer(WALLET, BATCH, 400), transfer(OTHER, BATCH, 600), paid)) is None
     assert payer(receipt(transfer(PROXY, BATCH, 900), paid)) is None, "a payment contract is never the payer"
@@ -109,9 +103,7 @@ def test_the_payer_of_the_native_coin_called_a_payment_contract_directly() -> No
 )
 def test_an_address_with_code_is_no_wallet_unless_its_key_delegates(code: str, is_wallet: bool) -> None:
     assert payer(receipt(transfer(OTHER, PAYEE)), code=code) == PaymentSender(OTHER, is_wallet)
-    assert payer(receipt(transfer(WALLET, PAYEE)), code=code) == PaymentSender(WALLET, True), (
-        "it signed the transaction"
-    )
+    assert payer(receipt(transfer(WALLET, PAYEE)), code=code) == PaymentSender(WALLET, True), "it signed the transaction"
 
 
 def test_the_payer_of_the_native_coin_is_not_read_from_the_logs_of_its_transfers() -> None:

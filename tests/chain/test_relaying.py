@@ -20,13 +20,7 @@ HASH, BLOCK_HASH = "0x" + "12" * 32, "0x" + "34" * 32
 HANGS = Transaction(TO, "0xdead", 0)
 WORKS = Transaction(TO, "0x01", 5)
 REVERTS = Transaction(TO, "0xbad0", 0)
-REVERTED = {
-    "error": {
-        "code": 3,
-        "message": "execution reverted",
-        "data": "0x08c379a0" + f"{32:064x}{2:064x}" + b"no".hex().ljust(64, "0"),
-    }
-}
+REVERTED = {"error": {"code": 3, "message": "execution reverted", "data": "0x08c379a0" + f"{32:064x}{2:064x}" + b"no".hex().ljust(64, "0")}}
 METHOD_UNKNOWN = {"error": {"code": -32601, "message": "the method eth_maxPriorityFeePerGas does not exist"}}
 ACCOUNT: dict[str, Any] = {
     "eth_chainId": "0xaa36a7",

@@ -12,23 +12,10 @@ from tests.chain.nodes import NodeResponses, node_of
 
 HASH, TOPIC = "0x" + "ab" * 32, "0x" + "cd" * 32
 SENDER, PROXY = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57", address_of(ERC20_FEE_PROXY, "sepolia")
-PENDING = {
-    "hash": HASH,
-    "from": SENDER.lower(),
-    "to": PROXY.lower(),
-    "input": "0x1234",
-    "nonce": "0x7",
-    "blockNumber": None,
-}
+PENDING = {"hash": HASH, "from": SENDER.lower(), "to": PROXY.lower(), "input": "0x1234", "nonce": "0x7", "blockNumber": None}
 LOG = {"address": PROXY.lower(), "topics": ["0x" + "11" * 32, TOPIC.upper().replace("0X", "0x")]}
 BLOCK = "0x" + "ef" * 32
-RECEIPT = {
-    "transactionHash": HASH,
-    "blockNumber": "0x64",
-    "blockHash": BLOCK,
-    "status": "0x1",
-    "logs": [LOG, {**LOG, "address": SENDER}],
-}
+RECEIPT = {"transactionHash": HASH, "blockNumber": "0x64", "blockHash": BLOCK, "status": "0x1", "logs": [LOG, {**LOG, "address": SENDER}]}
 
 
 def read(transaction: Any, receipt: Any) -> SentTransaction | None:
@@ -76,7 +63,5 @@ def test_what_is_not_that_transaction_is_no_answer(transaction: Any, receipt: An
 
 
 def test_the_nonce_is_read_after_the_named_block() -> None:
-    node = NodeResponses(
-        {"eth_getTransactionCount": lambda address, block: "0x8" if (address, block) == (SENDER, "0x64") else "0x0"}
-    )
+    node = NodeResponses({"eth_getTransactionCount": lambda address, block: "0x8" if (address, block) == (SENDER, "0x64") else "0x0"})
     assert sent.transaction_count(node_of("sepolia", node), SENDER, 100) == 8

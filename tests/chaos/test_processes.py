@@ -164,9 +164,7 @@ def test_dust_to_one_link_is_summed_and_holds_no_other_link_up(
             payer.pay(others[-1].requests[0])
     chain.mine(2)
     wait_until(lambda: all(is_completed(deployed, each) for each in others), chain)
-    wait_until(
-        lambda: load(deployed, dusty).requests[0].paid == DUST // DUST_PER_TRANSACTION * DUST_PER_TRANSACTION, chain
-    )
+    wait_until(lambda: load(deployed, dusty).requests[0].paid == DUST // DUST_PER_TRANSACTION * DUST_PER_TRANSACTION, chain)
     request = load(deployed, dusty).requests[0]
     listed = payment_store.payments(deployed.services.store, request.request_id)
     assert len(listed) == request.payment_count == MAX_SMALL_PAYMENTS

@@ -54,10 +54,7 @@ def usd_item(amount: str, payment: str, invoice: str = "USD") -> Item:
 
 def converted_call(transaction: dict[str, Any]) -> tuple[Any, ...]:
     """(payee, amount, path, reference, fee, fee address, most to spend, age) of a call of Erc20ConversionProxy."""
-    assert (transaction["to"], transaction["data"][:10]) == (
-        address_of(ERC20_CONVERSION_PROXY, "mainnet"),
-        "0x3af2c012",
-    )
+    assert (transaction["to"], transaction["data"][:10]) == (address_of(ERC20_CONVERSION_PROXY, "mainnet"), "0x3af2c012")
     types = ["address", "uint256", "address[]", "bytes", "uint256", "address", "uint256", "uint256"]
     return decode(types, bytes.fromhex(transaction["data"][10:]))
 
@@ -145,10 +142,7 @@ def test_what_is_paid_later_is_the_rest_at_the_rate_of_then(world: World) -> Non
 
 
 @given(
-    st.integers(1, 10**16),
-    st.integers(1, 10**24),
-    st.integers(1, 10**24),
-    st.sampled_from(["fUSDC-sepolia", "FAU-sepolia"]),
+    st.integers(1, 10**16), st.integers(1, 10**24), st.integers(1, 10**24), st.sampled_from(["fUSDC-sepolia", "FAU-sepolia"])
 )
 def test_what_a_quote_asks_for_is_worth_the_amount_and_no_unit_less_is(
     amount: int, numerator: int, denominator: int, currency: str

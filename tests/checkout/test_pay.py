@@ -328,9 +328,7 @@ NONSENSE: dict[str, Callable[[list[Any]], bytes]] = {
     "invalid UTF-8": lambda calls: b'"\xff\xfe"',
     "null": lambda calls: b"null",
     "a number": lambda calls: b"5",
-    "an error for the batch": lambda calls: (
-        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no batches"}}'
-    ),
+    "an error for the batch": lambda calls: b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no batches"}}',
     "too few answers": lambda calls: b"[]",
     "empty results": answered("0x"),
     "no hex": answered("0xzz"),

@@ -103,9 +103,7 @@ def test_the_metadata_of_a_batch_says_which_tokens_are_short(shop: Shop, node: N
 def test_a_batch_without_a_wallet_has_every_field_of_the_interface(shop: Shop) -> None:
     body = pay(shop, shop.link(item(), FUSDT))
     assert {"ERC20ApprovalTransactions", "batchPaymentTransaction", "metadata"} <= body.keys()
-    known = {
-        name: body["metadata"].get(name, "absent") for name in ("hasEnoughBalance", "hasEnoughGas", "canMakePayment")
-    }
+    known = {name: body["metadata"].get(name, "absent") for name in ("hasEnoughBalance", "hasEnoughGas", "canMakePayment")}
     assert known == {"hasEnoughBalance": False, "hasEnoughGas": None, "canMakePayment": None}
     assert "insufficientTokens" not in body["metadata"], "nothing is known to be missing"
 
@@ -248,10 +246,9 @@ def test_a_smart_account_draws_from_the_wallet_that_funds_it_and_then_pays(shop:
         WALLET.lower(),
         12_625_000,
     )
-    assert (
-        decode(["address", "uint256"], bytes.fromhex(approval["data"][10:]))[0]
-        == address_of(ERC20_FEE_PROXY, "sepolia").lower()
-    )
+    assert decode(["address", "uint256"], bytes.fromhex(approval["data"][10:]))[0] == address_of(
+        ERC20_FEE_PROXY, "sepolia"
+    ).lower()
     metadata = body["metadata"]
     assert (metadata["approvalTransactionIndex"], metadata["paymentTransactionIndex"]) == (1, 2)
     assert metadata["eoaApprovalRequired"] is True
@@ -320,11 +317,7 @@ def test_every_transaction_is_explained_from_its_bytes(shop: Shop) -> None:
 
 def test_a_batch_is_explained_payment_by_payment(shop: Shop) -> None:
     *_, payment = pay(shop, shop.link(item(), FUSDT, NATIVE))["metadata"]["explanation"]
-    assert [call["expectedEvent"]["amount"] for call in payment["calls"]] == [
-        "12500000",
-        "3000000",
-        "500000000000000000",
-    ]
+    assert [call["expectedEvent"]["amount"] for call in payment["calls"]] == ["12500000", "3000000", "500000000000000000"]
 
 
 def test_a_simulation_is_run_when_it_is_asked_for(shop: Shop, node: Node) -> None:

@@ -174,8 +174,7 @@ def test_each_network_has_its_chain_label(shop: Shop, currency: str, labels: set
 
 
 @pytest.mark.parametrize(
-    "wallet",
-    ["", "0x", "0x1234", WALLET[2:], WALLET + "00", WALLET.replace("aB", "Ab"), "jane.eth", "%00", "%F0%9F%92%B8"],
+    "wallet", ["", "0x", "0x1234", WALLET[2:], WALLET + "00", WALLET.replace("aB", "Ab"), "jane.eth", "%00", "%F0%9F%92%B8"]
 )
 @pytest.mark.parametrize("path", ["", "/pay"])
 def test_an_invalid_wallet_is_refused(shop: Shop, node: Node, wallet: str, path: str) -> None:
@@ -320,7 +319,9 @@ def test_a_completed_link_is_409_with_the_transaction_that_paid_it(shop: Shop, p
             "branding": None,
             "redirectUrl": None,
             "redirectLabel": None,
-            "requestStatuses": [{"requestId": created["requestIds"][0], "hasBeenPaid": True, "txHash": TX_HASH}],
+            "requestStatuses": [
+                {"requestId": created["requestIds"][0], "hasBeenPaid": True, "txHash": TX_HASH}
+            ],
         },
     )
 

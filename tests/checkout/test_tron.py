@@ -71,11 +71,7 @@ def test_the_metadata_compares_what_the_wallet_has_in_trx_of_six_decimals(shop: 
     metadata = pay(shop, shop.link(tron()), wallet=WALLET_TRON)["metadata"]
     assert (metadata["nativeBalance"], metadata["balance"], metadata["allowance"]) == ("25", "12.5", "1")
     assert (metadata["approvalFeeLimit"], metadata["paymentFeeLimit"]) == ("100000000", "300000000")
-    assert (metadata["hasEnoughBalance"], metadata["hasEnoughGas"], metadata["hasEnoughAllowance"]) == (
-        True,
-        True,
-        False,
-    )
+    assert (metadata["hasEnoughBalance"], metadata["hasEnoughGas"], metadata["hasEnoughAllowance"]) == (True, True, False)
     assert metadata["estimatedNetworkFee"] == "19"
     node.native = 18_999_999
     assert pay(shop, shop.link(tron()), wallet=WALLET_TRON)["metadata"]["hasEnoughGas"] is False
@@ -214,11 +210,7 @@ def test_several_payouts_are_one_call_of_the_batch_contract(shop: Shop, node: No
     assert arguments(["address", "uint256"], grant["data"]) == (tron_to_evm(BATCH), 7_575_000)
     types = ["address", "address[]", "uint256[]", "bytes[]", "uint256[]", "address"]
     token, payees, amounts, references, fees, fee_address = arguments(types, payment["data"])
-    assert (token, set(payees), fee_address) == (
-        tron_to_evm(USDT_TRON),
-        {tron_to_evm(TRON_PAYEE)},
-        tron_to_evm(FEE_TRON),
-    )
+    assert (token, set(payees), fee_address) == (tron_to_evm(USDT_TRON), {tron_to_evm(TRON_PAYEE)}, tron_to_evm(FEE_TRON))
     assert (amounts, fees) == ((1_000_000, 2_500_000, 4_000_000), (10_000, 25_000, 40_000))
     assert list(references) == [reference_of(child) for child in children]
     assert body["references"] == ["0x" + reference.hex() for reference in references]

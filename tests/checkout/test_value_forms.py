@@ -40,9 +40,7 @@ def big(text: str) -> dict[str, str]:
         ("bignumber", HALF_A_COIN, big("0x06f05b59d3b20000")),
     ],
 )
-def test_zero_and_other_values_are_written_in_the_form_of_the_setting(
-    form: ValueForm, units: int, written: Any
-) -> None:
+def test_zero_and_other_values_are_written_in_the_form_of_the_setting(form: ValueForm, units: int, written: Any) -> None:
     answer = transaction_answer(Transaction(to=EOA, data="0x", value=units), form)
     assert answer.value == written
     assert type(answer.value) is type(written)

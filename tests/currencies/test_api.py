@@ -193,9 +193,7 @@ def test_routes_without_a_filter_name_no_network(api: Api, with_prices: None) ->
     assert set(body) == {"currencyId", "network", "conversionRoutes"}
     assert (body["currencyId"], body["network"]) == ("USD", None)
     assert ways(body)["FAU-sepolia"] == "quoted"
-    assert {route["network"] for route in body["conversionRoutes"]} == {"mainnet", "base", "sepolia", "tron"}, (
-        "the served"
-    )
+    assert {route["network"] for route in body["conversionRoutes"]} == {"mainnet", "base", "sepolia", "tron"}, "the served"
 
 
 def test_without_a_price_source_only_the_contracts_convert(api: Api) -> None:

@@ -38,9 +38,7 @@ def test_a_dollar_invoice_is_paid_by_the_contracts_where_they_have_feeds_and_by_
     assert ways("USD", ("base", "tron")) == dict.fromkeys(
         ["ETH-base-base", "DAI-base", "USDC-base", "USDT-base", "USDC-tron", "USDT-tron"], quoted
     )
-    assert ways("USD", ("polygon",)) == dict.fromkeys(
-        ["MATIC-matic", "DAI-matic", "USDCn-matic", "USDT-matic"], on_chain
-    )
+    assert ways("USD", ("polygon",)) == dict.fromkeys(["MATIC-matic", "DAI-matic", "USDCn-matic", "USDT-matic"], on_chain)
     assert set(ways("USD", ("mainnet",)).values()) == {on_chain}
     assert "BNB-bsc" not in ways("USD", None) and "LINK-mainnet" not in ways("USD", None)
 

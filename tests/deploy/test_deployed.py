@@ -387,9 +387,7 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
     confirmed, *_ = wait_for(partial(receiver.of, "payment.confirmed"), SCHEDULE_SECONDS, partial(last_words, cloud))
     assert json.loads(confirmed.body)["totalAmountPaid"] == "0.5"
     wait_for(lambda: services.store.get(Link, Link.KEY.of(token=paid)).status is LinkStatus.COMPLETED, PATIENCE_SECONDS)
-    wait_for(
-        lambda: services.store.get(Link, Link.KEY.of(token=expiring)).status is LinkStatus.EXPIRED, PATIENCE_SECONDS
-    )
+    wait_for(lambda: services.store.get(Link, Link.KEY.of(token=expiring)).status is LinkStatus.EXPIRED, PATIENCE_SECONDS)
     wait_for(lambda: services.store.get(Intent, Intent.KEY.of(link_token=announced)).version > 2, SCHEDULE_SECONDS)
     assert services.store.get(Intent, Intent.KEY.of(link_token=announced)).status is IntentStatus.PENDING
     failures = {}

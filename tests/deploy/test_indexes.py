@@ -22,13 +22,8 @@ def with_indexes(**kept: int) -> dict[str, Any]:
     for name, number in kept.items():
         table = template["Resources"][name]["Properties"]
         table["GlobalSecondaryIndexes"] = table["GlobalSecondaryIndexes"][:number]
-        used = {key["AttributeName"] for index in table["GlobalSecondaryIndexes"] for key in index["KeySchema"]} | {
-            "pk",
-            "sk",
-        }
-        table["AttributeDefinitions"] = [
-            each for each in table["AttributeDefinitions"] if each["AttributeName"] in used
-        ]
+        used = {key["AttributeName"] for index in table["GlobalSecondaryIndexes"] for key in index["KeySchema"]} | {"pk", "sk"}
+        table["AttributeDefinitions"] = [each for each in table["AttributeDefinitions"] if each["AttributeName"] in used]
     return template
 
 
@@ -46,10 +41,7 @@ def test_each_update_adds_one_index_to_a_table_and_the_last_is_the_template(paym
         for table in TABLES:
             assert len(set(names(template, table)) ^ set(names(former, table))) <= 1
             properties = template["Resources"][table]["Properties"]
-            keys = [
-                *properties["KeySchema"],
-                *(key for each in properties["GlobalSecondaryIndexes"] for key in each["KeySchema"]),
-            ]
+            keys = [*properties["KeySchema"], *(key for each in properties["GlobalSecondaryIndexes"] for key in each["KeySchema"])]
             defined = [each["AttributeName"] for each in properties["AttributeDefinitions"]]
             assert sorted(defined) == sorted({key["AttributeName"] for key in keys}), "AWS wants them to agree"
 
@@ -92,9 +84,6 @@ def test_a_new_stage_has_all_at_once_and_an_old_one_step_by_step_and_goes_on_aft
     made = {each["IndexName"] for each in dynamodb.describe_table(TableName=table)["Table"]["GlobalSecondaryIndexes"]}
     assert made == set(names(WANTED, "PaymentsTable"))
     found = dynamodb.query(
-        TableName=table,
-        IndexName="by_account",
-        KeyConditionExpression="by_account = :x",
-        ExpressionAttributeValues={":x": {"S": "x"}},
+        TableName=table, IndexName="by_account", KeyConditionExpression="by_account = :x", ExpressionAttributeValues={":x": {"S": "x"}}
     )
     assert found["Count"] == 1, "what was there before is in the new index"

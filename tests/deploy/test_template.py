@@ -151,7 +151,9 @@ def test_every_table_and_index_that_throttles_rings_for_reads_and_writes() -> No
         for name in ("PaymentsTable", "WebhooksTable")  # one for all the lists of a table: transactions fill them
     ]
     tables = {name: entry for name, entry in DOCUMENT["Resources"].items() if entry["Type"] == "AWS::DynamoDB::Table"}
-    throttles = [(metric, {"Ref": name}) for name in tables for metric in ("ReadThrottleEvents", "WriteThrottleEvents")]
+    throttles = [
+        (metric, {"Ref": name}) for name in tables for metric in ("ReadThrottleEvents", "WriteThrottleEvents")
+    ]
     indexes = [
         ("WriteThrottleEvents", {"Ref": name}, index["IndexName"])
         for name, table in tables.items()
@@ -181,9 +183,7 @@ def test_every_network_has_an_alarm_of_its_lag_five_minutes_above_what_is_normal
 
 def test_a_metric_of_our_own_is_made_of_a_line_that_the_code_writes() -> None:
     """CloudWatch does not tell whether a pattern ever matches."""
-    filters = [
-        entry["Properties"] for entry in DOCUMENT["Resources"].values() if entry["Type"] == "AWS::Logs::MetricFilter"
-    ]
+    filters = [entry["Properties"] for entry in DOCUMENT["Resources"].values() if entry["Type"] == "AWS::Logs::MetricFilter"]
     logged = lines_logged()
     for each in filters:
         (message,) = re.fullmatch(r'\{ \$\.message = "(.+)" \}', each["FilterPattern"]).groups()
@@ -202,10 +202,7 @@ def test_a_metric_of_our_own_is_made_of_a_line_that_the_code_writes() -> None:
 
 def test_a_rate_that_payments_wait_for_has_an_alarm_within_minutes_and_one_that_is_only_shown_after_hours() -> None:
     alarms = {each["Properties"]["MetricName"]: each["Properties"] for each in resources("AWS::CloudWatch::Alarm")}
-    seconds = {
-        name: alarms[name]["Period"] * alarms[name]["DatapointsToAlarm"]
-        for name in ("RatesUnavailable", "RatesNotShown")
-    }
+    seconds = {name: alarms[name]["Period"] * alarms[name]["DatapointsToAlarm"] for name in ("RatesUnavailable", "RatesNotShown")}
     assert seconds["RatesUnavailable"] <= 300 and seconds["RatesNotShown"] >= 3 * 3600
 
 
@@ -215,9 +212,7 @@ def lines_logged() -> dict[str, set[str]]:
     for path in (ROOT / "chalicelib").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
-                case ast.Call(
-                    func=ast.Attribute(value=ast.Attribute(attr="log")), args=[ast.Constant(value=str(message))]
-                ):
+                case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="log")), args=[ast.Constant(value=str(message))]):
                     listed = [each.value.keys for each in node.keywords if isinstance(each.value, ast.Dict)]
                     names = {key.value for keys in listed for key in keys if isinstance(key, ast.Constant)}
                     found.setdefault(message, set()).update(names)

@@ -378,10 +378,7 @@ def test_the_numbers_in_the_text_are_those_of_the_code() -> None:
         (WEBHOOKS, f"{delays} seconds"),
         (WEBHOOKS, f"After {MAX_SMALL_PAYMENTS} payments of a request, one of less than a thousandth of its amount"),
         (WEBHOOKS, f"after {MAX_PAYMENTS:,} none is but the one that completes it"),
-        (
-            DOCS["limits"],
-            f"After {MAX_SMALL_PAYMENTS} payments of a request, those of less than a thousandth of its amount",
-        ),
+        (DOCS["limits"], f"After {MAX_SMALL_PAYMENTS} payments of a request, those of less than a thousandth of its amount"),
         (DOCS["limits"], f"After {MAX_PAYMENTS:,} payments this holds for every payment but the one that completes"),
         (DOCS["credentials"], f"Entries are kept for {AUDIT_RETENTION.days} days"),
     ):

@@ -107,9 +107,7 @@ def found_again(project: Path) -> tuple[Any, list[dict[str, str]]]:
     return json.loads(done.stdout), list(csv.DictReader(table.splitlines()))
 
 
-def test_the_readme_pays_a_request_receives_its_webhook_finds_and_exports_it(
-    project: Path, stack: dict[str, Any]
-) -> None:
+def test_the_readme_pays_a_request_receives_its_webhook_finds_and_exports_it(project: Path, stack: dict[str, Any]) -> None:
     port = free_port()
     assert run(project, README, _9999=str(port)) == []
     receive, pay = README.blocks("python")

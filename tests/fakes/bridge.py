@@ -79,9 +79,7 @@ class Bridge:
         self.tick(minutes)
         tracking.track_due(self.world.services)
 
-    def deposit_for(
-        self, request: Request, payer: str = SENDER, amount: int | None = None, fee: int = 125_000
-    ) -> Deposit:
+    def deposit_for(self, request: Request, payer: str = SENDER, amount: int | None = None, fee: int = 125_000) -> Deposit:
         """The deposit of a true quote that pays a request now."""
         paid = request.amount if amount is None else amount
         call = fee_proxy.pay_erc20(
@@ -152,9 +150,7 @@ class Bridge:
         transfer = _transfer(pool, sent.deposit.depositor, sent.deposit.input_amount)
         return self._log(self.source, sent.deposit.input_token, transfer)
 
-    def announce(
-        self, payment: SecurePayment, sent: Sent | str, viewer: Viewer | None = None, **changes: Any
-    ) -> Intent:
+    def announce(self, payment: SecurePayment, sent: Sent | str, viewer: Viewer | None = None, **changes: Any) -> Intent:
         tx_hash = sent if isinstance(sent, str) else sent.tx_hash
         draft = replace(IntentDraft(tx_hash, None, None, "BASE", "USDC", None), **changes)
         viewer = viewer or Viewer(self.world.account_id, None)
@@ -178,24 +174,13 @@ class Bridge:
         deposit = sent.deposit
         topics = [
             FILLED_TOPIC,
-            *(
-                "0x" + word.hex()
-                for word in (uint_word(self._chain_id), uint_word(sent.deposit_id), address_word(SENDER))
-            ),
+            *("0x" + word.hex() for word in (uint_word(self._chain_id), uint_word(sent.deposit_id), address_word(SENDER))),
         ]
         words = [
-            address_word(deposit.input_token),
-            address_word(deposit.output_token),
-            uint_word(deposit.input_amount),
-            uint_word(deposit.output_amount),
-            uint_word(self._chain_id),
-            uint_word(deposit.fill_deadline),
-            uint_word(0),
-            bytes(32),
-            address_word(deposit.depositor),
-            address_word(deposit.recipient),
-            keccak256(deposit.message),
-            *[bytes(32)] * 4,
+            address_word(deposit.input_token), address_word(deposit.output_token), uint_word(deposit.input_amount),
+            uint_word(deposit.output_amount), uint_word(self._chain_id), uint_word(deposit.fill_deadline),
+            uint_word(0), bytes(32), address_word(deposit.depositor), address_word(deposit.recipient),
+            keccak256(deposit.message), *[bytes(32)] * 4,
         ]
         return topics, b"".join(words)
 

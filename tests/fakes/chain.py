@@ -246,7 +246,9 @@ class FakeChain:
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         """Returns `simulated` if a test has set it; else every transaction succeeds."""
         self._read()
-        return self.simulated or Simulation("eth_simulateV1", tuple(StepResult(True, None, 50_000) for _ in sent))
+        return self.simulated or Simulation(
+            "eth_simulateV1", tuple(StepResult(True, None, 50_000) for _ in sent)
+        )
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         """Returns the payers in `payers`, {transaction hash: address}; each is a wallet unless it is in `contracts`."""

@@ -73,9 +73,7 @@ class MemoryStore(Store):
     def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
         self._count("Query")
         wanted = tuple(kinds)
-        found = (
-            self._records[Key(wanted[0].KEY.table, pk, sk)] for sk in self._sorted.get((wanted[0].KEY.table, pk), ())
-        )
+        found = (self._records[Key(wanted[0].KEY.table, pk, sk)] for sk in self._sorted.get((wanted[0].KEY.table, pk), ()))
         return [each for each in found if isinstance(each, wanted)]
 
     def newest(self, cls: type[Any], span: Span, limit: int, queries: int = 1) -> Found[Any]:

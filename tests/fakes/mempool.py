@@ -88,7 +88,9 @@ class Mempool:
     def read_account(self, address: str) -> AccountReading:
         nonce = self.nonce(address)
         head = len(self.chain.blocks) - 1
-        return AccountReading(head, nonce, BaseUnits(self.balance), BaseUnits(self.base_fee), BaseUnits(self.tip))
+        return AccountReading(
+            head, nonce, BaseUnits(self.balance), BaseUnits(self.base_fee), BaseUnits(self.tip)
+        )
 
     def run_each(self, sender: str, wanted: Sequence[tuple[Transaction, int]]) -> tuple[StepResult, ...]:
         reasons = [self.dry_run(each.to, each.data) for each, _ in wanted]
@@ -119,9 +121,7 @@ class Mempool:
     def receipts_of(self, tx_hashes: Sequence[str]) -> dict[str, Receipt]:
         found = {tx_hash: self.executed[tx_hash] for tx_hash in tx_hashes if tx_hash in self.executed}
         return {
-            tx_hash: Receipt(
-                tx_hash, block, self.chain.blocks[block].hash, reason is None, BaseUnits(GAS * raw.max_fee)
-            )
+            tx_hash: Receipt(tx_hash, block, self.chain.blocks[block].hash, reason is None, BaseUnits(GAS * raw.max_fee))
             for tx_hash, (block, raw, reason) in found.items()
         }
 

@@ -40,9 +40,7 @@ def store_recurring(services: Services, owner: Owner, *, is_active: bool = False
     item = Item("10", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
     template = requests.payout(services, owner, Draft(item))
     plan = {"start_date": "2101-01-31", "frequency": Frequency.DAILY, "total_payments": 3, "payer": SUBSCRIBER.address}
-    made = create_recurring(
-        template, Plan(**{**plan, **changes}), Fees(Fee(), {}), (), services.clock(), services.entropy
-    )
+    made = create_recurring(template, Plan(**{**plan, **changes}), Fees(Fee(), {}), (), services.clock(), services.entropy)
     services.store.write(made)
     return flows.activate(services, owner, made.recurring_id, signature_of(made)) if is_active else made
 
@@ -99,9 +97,7 @@ class RecurringProxy:
         self.made[call.nonce, call.index] += 1
         self.references.append(call.reference)
         self.set(self.balance - call.total, self.allowance - call.total)
-        paid = SimpleNamespace(
-            currency="fUSDC-sepolia", payee=call.payee, amount=call.amount, payment_reference=call.reference
-        )
+        paid = SimpleNamespace(currency="fUSDC-sepolia", payee=call.payee, amount=call.amount, payment_reference=call.reference)
         self.world.chain.pay_too(paid, fee=call.fee, fee_address=call.fee_address)  # type: ignore[arg-type]
         return None
 

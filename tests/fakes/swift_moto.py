@@ -178,9 +178,7 @@ def _sign_for_nobody(auth: Any, request: Any) -> None:
         _add_auth(auth, request)
         return
     scope = f"20260315/{auth._region_name}/{auth._service_name}/aws4_request"
-    authorization = (
-        f"AWS4-HMAC-SHA256 Credential={auth.credentials.access_key}/{scope}, SignedHeaders=host, Signature=0"
-    )
+    authorization = f"AWS4-HMAC-SHA256 Credential={auth.credentials.access_key}/{scope}, SignedHeaders=host, Signature=0"
     request.headers["Authorization"] = authorization
 
 

@@ -53,3 +53,4 @@ def public(value: Any) -> Any:
     for host, shown in HOSTS.items():
         text = text.replace(host, shown)
     return json.loads(text)
+

@@ -194,9 +194,7 @@ def test_a_stranger_can_stop_creation_by_a_client_id_and_nothing_else(clock: Clo
     assert create(new_shop, {**new_shop.by_key, **new_shop.by_client}, 5).status == 201
 
 
-def test_calls_of_a_client_id_that_write_no_items_are_counted_for_the_address_alone(
-    clock: Clock, new_shop: Shop
-) -> None:
+def test_calls_of_a_client_id_that_write_no_items_are_counted_for_the_address_alone(clock: Clock, new_shop: Shop) -> None:
     leave(client_quota(record_id(new_shop)), 0)
     assert new_shop.get(LISTING).status == 200
     assert new_shop.send("POST", "/v1/webhook", {"url": "https://93.184.215.14/hook"}).status == 201
@@ -212,9 +210,7 @@ def test_webhooks_are_tested_ten_times_a_minute_by_all_keys_together(clock: Cloc
     replies = [new_shop.api.request("POST", TEST, body, keys[number % 2]) for number in range(11)]
     assert [reply.status for reply in replies] == [201] * 10 + [429]
     assert [limits(reply) for reply in replies] == [(10, max(0, 9 - number), 60) for number in range(11)]
-    assert [new_shop.api.get(LISTING, keys[0]).status for _ in range(3)] == [200, 200, 429], (
-        "the account's are untouched"
-    )
+    assert [new_shop.api.get(LISTING, keys[0]).status for _ in range(3)] == [200, 200, 429], "the account's are untouched"
 
 
 def test_a_stranger_with_a_client_id_uses_up_no_test_of_the_account(clock: Clock, new_shop: Shop) -> None:

@@ -156,10 +156,7 @@ def test_ranges_of_api_keys_and_the_audit_log_hold_for_the_named_address(
 
 def test_visitors_of_the_payment_page_are_counted_by_the_named_address(new_shop: Shop, configured: Configured) -> None:
     with behind_proxy(configured):
-        event = {
-            **sent("/pages/qr.svg", {HEADER: ["203.0.113.7"]}),
-            "multiValueQueryStringParameters": {"step": ["page"]},
-        }
+        event = {**sent("/pages/qr.svg", {HEADER: ["203.0.113.7"]}), "multiValueQueryStringParameters": {"step": ["page"]}}
         other = {**event, "multiValueHeaders": {HEADER: ["203.0.113.8"]}}
         context = LambdaContext("api_handler", 1024)
         answers = [app(event, context)["statusCode"] for _ in range(21)]

@@ -39,14 +39,11 @@ def numbers() -> list[tuple[type[BaseModel], str]]:
         (query, name)
         for query in sorted(queries, key=lambda each: each.__qualname__)
         for name, schema in query.model_json_schema()["properties"].items()
-        if schema.get("type") in ("integer", "number")
-        or any(each.get("type") == "integer" for each in schema.get("anyOf", ()))
+        if schema.get("type") in ("integer", "number") or any(each.get("type") == "integer" for each in schema.get("anyOf", ()))
     ]
 
 
-@pytest.mark.parametrize(
-    "text", ["5_0", "+5", "5.0", " 5", "5 ", "5\n", "٥", "５", "²", "0x5", "5e0", "", "-", "--5", "9" * 5000 + "x"]
-)
+@pytest.mark.parametrize("text", ["5_0", "+5", "5.0", " 5", "5 ", "5\n", "٥", "５", "²", "0x5", "5e0", "", "-", "--5", "9" * 5000 + "x"])
 def test_a_number_in_a_query_is_written_in_plain_digits(text: str) -> None:
     known = {name for _, name in numbers()}
     assert known >= {"limit", "offset", "page"}

@@ -173,9 +173,7 @@ def test_any_headers_are_answered(ask: Ask, operation: tuple[str, str], headers:
 
 
 @LIGHT
-@given(
-    method=st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]), parts=st.lists(PATH_PARTS, max_size=5)
-)
+@given(method=st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]), parts=st.lists(PATH_PARTS, max_size=5))
 def test_any_path_at_all_is_answered(ask: Ask, method: str, parts: list[str | bytes]) -> None:
     path = "/" + "/".join(encoded(part) for part in parts)
     if path.strip("/"):  # or it is the payment page's

@@ -95,12 +95,7 @@ def test_a_view_gets_the_caller_the_actor_and_the_path(new_shop: Shop) -> None:
     request = sent(new_shop.by_key, parameters={"id": "a b"})
     assert answer(KEYED, request, view) == (200, {})
     (call,) = calls
-    assert (call.caller.account_id, call.path, call.body, call.query) == (
-        new_shop.account_id,
-        {"id": "a b"},
-        None,
-        None,
-    )
+    assert (call.caller.account_id, call.path, call.body, call.query) == (new_shop.account_id, {"id": "a b"}, None, None)
     actor = call.actor
     assert (actor.account_id, actor.name) == (new_shop.account_id, call.caller.actor)
     assert (actor.ip_address, actor.request_id) == (request.ip_address, "request-1")

@@ -44,9 +44,7 @@ def create(shop: Shop, headers: dict[str, str] | None = None, body: Any = BODY, 
     return shop.api.request("POST", path, body, {**shop.by_key, **KEY, **(headers or {})})
 
 
-def kept(
-    shop: Shop, credential: str, path: str = CREATE, key: str = KEY["idempotency-key"]
-) -> IdempotentRequest | None:
+def kept(shop: Shop, credential: str, path: str = CREATE, key: str = KEY["idempotency-key"]) -> IdempotentRequest | None:
     scope = "\n".join((credential_hash(credential), "POST", path, key))
     return running().store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=scope_hash(scope)))
 
@@ -362,16 +360,11 @@ def test_an_item_of_an_earlier_version_whose_request_died_is_taken_and_begins_an
     assert run_once(services, caller, SLOW, False, run).body == "second"
 
 
-@pytest.mark.parametrize(
-    ("status", "is_kept"),
-    [(200, True), (428, True), (429, False), (430, True), (499, True), (500, False), (501, False)],
-)
+@pytest.mark.parametrize(("status", "is_kept"), [(200, True), (428, True), (429, False), (430, True), (499, True), (500, False), (501, False)])
 def test_what_is_kept_is_decided_by_the_status_alone(clock: Clock, api: Api, status: int, is_kept: bool) -> None:
     services, caller = running(), somebody(f"status-{status}-{clock.now}")
     assert run_once(services, caller, SLOW, False, lambda _: HttpResponse(status, "first", {})).status == status
-    assert run_once(services, caller, SLOW, False, lambda _: HttpResponse(200, "second", {})).body == (
-        "first" if is_kept else "second"
-    )
+    assert run_once(services, caller, SLOW, False, lambda _: HttpResponse(200, "second", {})).body == ("first" if is_kept else "second")
 
 
 @pytest.mark.parametrize(

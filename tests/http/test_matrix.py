@@ -209,3 +209,4 @@ def test_no_refusal_repeats_the_credential(api: Api) -> None:
         headers = spoil(tenant, way.headers(tenant))
         text = json.dumps(api.request("POST", "/v2/secure-payments", {}, headers).json)
         assert not any(value and value in text for value in headers.values())
+

@@ -72,10 +72,7 @@ def test_a_client_id_without_its_origin_is_401(shop: Shop) -> None:
 
 
 def test_a_revoked_or_inactive_client_id_is_403(shop: Shop) -> None:
-    for status, text in (
-        (CredentialStatus.REVOKED, "Client ID has been revoked"),
-        (CredentialStatus.INACTIVE, "Client ID is inactive"),
-    ):
+    for status, text in ((CredentialStatus.REVOKED, "Client ID has been revoked"), (CredentialStatus.INACTIVE, "Client ID is inactive")):
         tenant = Tenant()
         headers = tenant.spoil(tenant.by_client(), "x-client-id", ClientId, status=status)
         assert told(shop, "GET", UNKNOWN, headers) == (403, text)

@@ -26,9 +26,7 @@ from tests.support.signed_in import by_email
 from tests.support.stored_links import complete, expire
 from tests.support.stored_transfers import FUSDT, paid_by, store_payment, store_payment_of, store_unmatched
 
-DESTINATION = (
-    "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7@eip155:11155111#A1B2C3D4:0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
-)
+DESTINATION = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7@eip155:11155111#A1B2C3D4:0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
 EXAMPLES: list[tuple[str, dict[str, Any]]] = [
     ("/v2/secure-payments", {"requests": [{"destinationId": DESTINATION, "amount": "10"}]}),
     ("/v2/secure-payments", {"requests": [{"amount": "10"}]}),
@@ -51,15 +49,9 @@ EXAMPLES: list[tuple[str, dict[str, Any]]] = [
             "redirectLabel": "Back",
         },
     ),
-    (
-        "/v2/secure-payments/multicall-payouts",
-        {"childTokens": ["01JZ4PC7EXAMPLECHILD000001", "01JZ4PC7EXAMPLECHILD000002"]},
-    ),
+    ("/v2/secure-payments/multicall-payouts", {"childTokens": ["01JZ4PC7EXAMPLECHILD000001", "01JZ4PC7EXAMPLECHILD000002"]}),
     ("/v2/secure-payments/multicall-payouts", {"childTokens": ["a", "b"], "requestedExecutionKind": "evm_cross_chain"}),
-    (
-        "/v2/secure-payments/payouts",
-        {**payout(), "recipientIdentifier": "recipient-acme", "accessPolicy": {"mode": "off"}},
-    ),
+    ("/v2/secure-payments/payouts", {**payout(), "recipientIdentifier": "recipient-acme", "accessPolicy": {"mode": "off"}}),
     ("/v2/secure-payments/payouts", payout(feePercentage="2.5", feeAddress=FEE_ADDRESS, reference="PAYOUT-2025-001")),
     ("/v2/secure-payments/batch-payouts", {"tokens": ["a", "b"], "redirectUrl": "https://shop.example"}),
     ("/v2/secure-payments/fees/preview", {"amount": "100", "currency": "USDC", "flow": "pay"}),
@@ -204,7 +196,9 @@ WAYS: dict[Mode, list[dict[str, list[str]]]] = {
 
 def test_the_security_of_an_operation_is_the_one_that_the_edge_asks_for(document: dict[str, Any]) -> None:
     described = {name: operation["security"] for name, operation in operations(document).items()}
-    asked = {(known.method, known.path): [way for mode in known.modes for way in WAYS[mode]] for known in OPERATIONS}
+    asked = {
+        (known.method, known.path): [way for mode in known.modes for way in WAYS[mode]] for known in OPERATIONS
+    }
     assert described == asked
 
 
@@ -255,9 +249,7 @@ def test_only_a_body_that_refuses_unknown_fields_forbids_them(document: dict[str
 
 
 @pytest.mark.parametrize(("path", "body"), EXAMPLES, ids=lambda value: str(value)[:60])
-def test_bodies_of_the_interface_are_described_as_valid(
-    document: dict[str, Any], path: str, body: dict[str, Any]
-) -> None:
+def test_bodies_of_the_interface_are_described_as_valid(document: dict[str, Any], path: str, body: dict[str, Any]) -> None:
     schema = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
     check(document, schema, body)
 
@@ -304,9 +296,7 @@ def test_currencies_answer_as_described(document: dict[str, Any], api: Api, path
     check_answer(document, "GET", "/v2/currencies", api.get(path))
 
 
-@pytest.mark.parametrize(
-    "rest", ["USD/conversion-routes", "USD/conversion-routes?networks=base,matic", "NOPE/conversion-routes"]
-)
+@pytest.mark.parametrize("rest", ["USD/conversion-routes", "USD/conversion-routes?networks=base,matic", "NOPE/conversion-routes"])
 def test_routes_answer_as_described(document: dict[str, Any], api: Api, rest: str) -> None:
     path = "/v2/currencies/{currency_id}/conversion-routes"
     check_answer(document, "GET", path, api.get(f"/v2/currencies/{rest}"))
@@ -402,10 +392,7 @@ def test_looking_up_answers_as_described(document: dict[str, Any], api: Api, sho
 def test_announcing_a_multisig_transaction_answers_as_described(
     document: dict[str, Any], shop: Shop, node: Node
 ) -> None:
-    path, body = (
-        "/v2/secure-payments/{token}/intent",
-        {"safeTxHash": "0x" + "ab" * 32, "chain": "SEPOLIA", "token": "USDC"},
-    )
+    path, body = "/v2/secure-payments/{token}/intent", {"safeTxHash": "0x" + "ab" * 32, "chain": "SEPOLIA", "token": "USDC"}
     full = {**body, "safePaymentDeadline": 4_000_000_000, "payerAddress": WALLET}
     schema = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
     check(document, schema, full)
@@ -422,15 +409,7 @@ def test_announcing_a_multisig_transaction_answers_as_described(
     by_hash = {"txHash": "0x" + "ef" * 32, "chain": "SEPOLIA", "token": "USDC"}
     replies = [unread] + [
         shop.send("POST", path.format(token=link), sent)
-        for link, sent in (
-            (token, full),
-            (token, {**body, "safeTxHash": "0x" + "cd" * 32}),
-            (completed, body),
-            (expired, body),
-            ("x", body),
-            (token, {}),
-            (shop.link(), by_hash),
-        )
+        for link, sent in ((token, full), (token, {**body, "safeTxHash": "0x" + "cd" * 32}), (completed, body), (expired, body), ("x", body), (token, {}), (shop.link(), by_hash))
     ]
     assert [reply.status for reply in replies] == [503, 200, 423, 409, 403, 404, 400, 200]
     for reply in replies:

@@ -192,10 +192,7 @@ def test_100_answers_to_one_challenge_open_one_session(site: Site) -> None:
     lift_limits()
     wallet = evm_wallet(site.account_id)
     asked = site.api.request("POST", "/v1/auth/wallet/challenge", {"address": wallet.address}).json
-    body = {
-        **{name: asked[name] for name in ("challengeId", "nonce", "message")},
-        "signature": wallet.sign(asked["message"]),
-    }
+    body = {**{name: asked[name] for name in ("challengeId", "nonce", "message")}, "signature": wallet.sign(asked["message"])}
     replies = at_once(lambda _: site.api.request("POST", "/v1/auth/wallet/verify", body))
     assert Counter(reply.status for reply in replies) == {200: 1, 401: PARALLEL - 1}
     store = running().store

@@ -251,7 +251,9 @@ class Sleepy:
     case=st.sampled_from(sorted(CASES)),
     deaths=st.lists(st.tuples(st.integers(1, 10), st.sampled_from((0, 61, 300))), max_size=4),
 )
-def test_however_often_its_process_dies_a_request_has_one_effect(case: str, deaths: list[tuple[int, int]]) -> None:
+def test_however_often_its_process_dies_a_request_has_one_effect(
+    case: str, deaths: list[tuple[int, int]]
+) -> None:
     assume(sum(seconds for _, seconds in deaths) < 14 * 60)  # a wallet's session lasts a quarter of an hour
     with in_process_aws() as client:
         account = Account(World(client, seed=99, multicall_max_children=1000, rate_limit_scale=100))
@@ -283,16 +285,12 @@ def die_after(deployment: Deployment, sent: Sent, transactions: int) -> None:
 def test_a_request_whose_grounds_changed_is_told_that_it_took_effect(account: Account) -> None:
     """The client id has another fee now. Made again, the response would show a fee that the link does not have."""
     client = made(account, "create_client_id", CLIENT, account.by_key)
-    sent = Sent(
-        "create_secure_payment", LINK, {"x-client-id": client["clientId"], "origin": CLIENT["allowedDomains"][0]}
-    )
+    sent = Sent("create_secure_payment", LINK, {"x-client-id": client["clientId"], "origin": CLIENT["allowedDomains"][0]})
     deployment = Deployment(account.world)
     die_after(deployment, sent, 1)
     effects = deployment.effects()
     fee = {"feePercentage": "2", "feeAddress": PAYEE}
-    changed = Sent("update_client_id", fee, account.by_key, {"id": client["id"]}, key=None).to(
-        deployment.process(seed=5)
-    )
+    changed = Sent("update_client_id", fee, account.by_key, {"id": client["id"]}, key=None).to(deployment.process(seed=5))
     assert changed.status == 200, changed.text
     deployment.world.advance(LEASE.total_seconds())
     reply = sent.to(deployment.process(seed=2))
@@ -358,9 +356,7 @@ def test_many_retries_at_once_after_a_death_have_one_effect(cloud: Cloud) -> Non
     assert keys == [f"LINK#{found.link.token}"]
 
 
-@pytest.mark.parametrize(
-    "body", [{"requests": [item()] * 200}, {"requests": [IN_DOLLARS] * 60}], ids=["direct", "quoted"]
-)
+@pytest.mark.parametrize("body", [{"requests": [item()] * 200}, {"requests": [IN_DOLLARS] * 60}], ids=["direct", "quoted"])
 def test_identical_batches_of_payouts_at_once_are_one(cloud: Cloud, body: dict[str, Any]) -> None:
     """20 processes send them under one key; nobody gets the calldata of a request that is not stored."""
     world = World(cloud.client("dynamodb"), seed=81_010 + len(body["requests"]), rate_limit_scale=1000)
@@ -370,7 +366,9 @@ def test_identical_batches_of_payouts_at_once_are_one(cloud: Cloud, body: dict[s
     barrier = threading.Barrier(PARALLEL)
 
     def send(_: int) -> Reply:
-        services = replace(world.start(cloud.client("dynamodb")), secrets=RandomSecrets(), entropy=token_bytes)
+        services = replace(
+            world.start(cloud.client("dynamodb")), secrets=RandomSecrets(), entropy=token_bytes
+        )
         barrier.wait()
         return sent.to(services)
 

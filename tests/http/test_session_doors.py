@@ -141,13 +141,7 @@ def test_no_operation_takes_a_body_that_is_not_declared_as_json(api: Api, known:
     """Also those without a body, or with one that may be left out: a form of any page can send them."""
     headers = credential(known, Tenant())
     before = stored()
-    for content_type in (
-        None,
-        "",
-        "text/plain",
-        "application/x-www-form-urlencoded",
-        "multipart/form-data; boundary=x",
-    ):
+    for content_type in (None, "", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
         reply = raw(api, known, b"{}", content_type, headers)
         status = 401 if models(known).is_body_signed else 415  # the signature of the bytes comes first
         assert (reply.status, reply.headers.get("set-cookie")) == (status, None), content_type

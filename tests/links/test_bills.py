@@ -55,7 +55,9 @@ def test_a_request_without_a_link_is_a_bill_of_its_own(world: World) -> None:
 
 def test_the_bill_of_a_merged_link_is_that_of_its_batch(world: World) -> None:
     child, batch = store_payouts(world.services, "acct", 2)
-    world.services.store.write(replace(child.link, status=LinkStatus.INVALIDATED, successor_token=batch.link.token))
+    world.services.store.write(
+        replace(child.link, status=LinkStatus.INVALIDATED, successor_token=batch.link.token)
+    )
     bill = store.bill(world.services.store, child.link.token)
     assert bill is not None and bill.link == batch.link
 

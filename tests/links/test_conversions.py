@@ -53,11 +53,7 @@ def test_an_amount_is_kept_in_the_units_of_its_invoice_currency(
 
 @pytest.mark.parametrize(
     ("amount", "invoice", "hint"),
-    [
-        ("0.001", "USD", "the currency has 2"),
-        ("0.1", "JPY", "the currency has 0"),
-        ("9" * 40, "USD", "is too large to be conv"),
-    ],
+    [("0.001", "USD", "the currency has 2"), ("0.1", "JPY", "the currency has 0"), ("9" * 40, "USD", "is too large to be conv")],
 )
 def test_an_amount_has_the_decimals_of_its_invoice_currency(amount: str, invoice: str, hint: str) -> None:
     with pytest.raises(ValidationFailed, match=hint):
@@ -66,9 +62,7 @@ def test_an_amount_has_the_decimals_of_its_invoice_currency(amount: str, invoice
 
 def test_what_no_way_leads_to_is_refused() -> None:
     for invoice, payment in (("XAF", "USDC-mainnet"), ("USD", "USDC-bsc"), ("USD", "FAU-sepolia")):
-        with pytest.raises(
-            ValidationFailed, match=f"{invoice} cannot be paid in {payment} here; GET /v2/currencies/{invoice}/"
-        ):
+        with pytest.raises(ValidationFailed, match=f"{invoice} cannot be paid in {payment} here; GET /v2/currencies/{invoice}/"):
             made(owed("1", invoice, payment))
 
 
@@ -115,6 +109,4 @@ def test_a_batch_is_read_in_its_invoice_currencies(shop: Shop) -> None:
 
 @pytest.mark.usefixtures("nothing_written")
 def test_without_a_price_source_only_contracts_convert(shop: Shop) -> None:
-    refused(
-        shop.create(item(invoiceCurrency="USD", paymentCurrency="USDC-base")), "USD cannot be paid in USDC-base here"
-    )
+    refused(shop.create(item(invoiceCurrency="USD", paymentCurrency="USDC-base")), "USD cannot be paid in USDC-base here")

@@ -46,7 +46,9 @@ def test_no_two_links_share_an_id(shop: Shop) -> None:
 
 
 def test_both_forms_of_an_item_name_the_same_payment(shop: Shop) -> None:
-    links = [shop.get(f"/v2/secure-payments/{shop.link(form)}").json for form in (item(), by_destination())]
+    links = [
+        shop.get(f"/v2/secure-payments/{shop.link(form)}").json for form in (item(), by_destination())
+    ]
     varying = {"requestIds", "paymentReference", "createdAt", "expiresAt"}
     assert links[0].keys() == links[1].keys()
     assert all(links[0][name] == links[1][name] for name in links[0].keys() - varying)

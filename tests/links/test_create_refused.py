@@ -15,25 +15,7 @@ from tests.support.items import DESTINATION, FEE, FUSDC, MISCASED, TRON_PAYEE, Z
 @pytest.mark.usefixtures("nothing_written")
 @pytest.mark.parametrize(
     "amount",
-    [
-        "0",
-        "0.0",
-        "-1",
-        "+1",
-        "1e3",
-        "1E3",
-        "NaN",
-        "Infinity",
-        "",
-        " ",
-        "1 ",
-        " 1",
-        "1,000.50",
-        "1_000",
-        ".5",
-        "5.",
-        "05",
-    ]
+    ["0", "0.0", "-1", "+1", "1e3", "1E3", "NaN", "Infinity", "", " ", "1 ", " 1", "1,000.50", "1_000", ".5", "5.", "05"]
     + ["0x10", "١٢", "1.2.3", "ten", "12.5000001", "1" * 80, "0." + "0" * 80 + "1", "1" * 78, "9" * 100_000],
     ids=lambda amount: repr(amount[:12]),
 )
@@ -331,9 +313,7 @@ def test_a_redirect_that_is_no_url_is_refused_with_an_example_of_one(shop: Shop,
 
 
 @pytest.mark.usefixtures("nothing_written")
-@pytest.mark.parametrize(
-    "label", ["", "x" * 256, *(f"a{character}b" for character in "<>&\"'`")], ids=lambda x: repr(x[:9])
-)
+@pytest.mark.parametrize("label", ["", "x" * 256, *(f"a{character}b" for character in "<>&\"'`")], ids=lambda x: repr(x[:9]))
 def test_an_unsafe_or_overlong_label_is_refused(shop: Shop, label: str) -> None:
     refused(shop.create(redirectUrl="https://shop.example", redirectLabel=label), "redirectLabel")
 

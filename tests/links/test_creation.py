@@ -112,11 +112,7 @@ def test_a_client_id_is_paid_at_its_bound_destination_alone() -> None:
 
 def test_a_destination_id_stands_alone() -> None:
     assert made(items=(by_id(),)).requests[0].payee == PAYEE
-    for field, value in (
-        ("payee", PAYEE),
-        ("invoice_currency", "fUSDC-sepolia"),
-        ("payment_currency", "fUSDC-sepolia"),
-    ):
+    for field, value in (("payee", PAYEE), ("invoice_currency", "fUSDC-sepolia"), ("payment_currency", "fUSDC-sepolia")):
         refused("Give either destinationId", items=(replace(by_id(), **{field: value}),))
 
 
@@ -162,9 +158,7 @@ def test_every_item_that_is_wrong_is_named_by_its_whole_path(changes: dict[str, 
 
 
 def test_a_batch_is_on_one_network_and_not_on_tron() -> None:
-    on_tron = item(
-        payee="TJRabPrwbZy45sbavfcjinPJC18kjpRTv8", invoice_currency="USDT-tron", payment_currency="USDT-tron"
-    )
+    on_tron = item(payee="TJRabPrwbZy45sbavfcjinPJC18kjpRTv8", invoice_currency="USDT-tron", payment_currency="USDT-tron")
     no_fee: dict[str, Any] = {"fee_percentage": None, "fee_address": None}
     assert made(items=(on_tron,), **no_fee).requests[0].network == "tron"
     refused("not supported for TRON", items=(on_tron, on_tron), **no_fee)
@@ -178,9 +172,7 @@ def test_a_batch_is_on_one_network_and_not_on_tron() -> None:
 
 def with_amounts(*amounts: int, flow: Flow = Flow.GET_PAID, fee: str | None = None) -> SecurePayment:
     payment = made(items=(item(),) * len(amounts), fee_percentage=fee or "0")
-    requests = tuple(
-        replace(each, amount=BaseUnits(amount)) for each, amount in zip(payment.requests, amounts, strict=True)
-    )
+    requests = tuple(replace(each, amount=BaseUnits(amount)) for each, amount in zip(payment.requests, amounts, strict=True))
     return SecurePayment(replace(payment.link, flow=flow), requests)
 
 

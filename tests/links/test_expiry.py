@@ -240,3 +240,5 @@ class _Slow:
         if name == "put_item":
             self._world.advance(20)
         return getattr(self._world.client, name)
+
+

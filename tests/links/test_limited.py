@@ -46,14 +46,7 @@ def bind(shop: Shop, wallet: EvmWallet) -> None:
     route = Destination(wallet.address, SEPOLIA, FUSDC_SEPOLIA)
     record_id = "01M7VQFVRZV5BJJSN4QTFB4MP9"
     made = PayeeDestination(
-        record_id,
-        destination_id(route),
-        shop.account_id,
-        wallet.address,
-        FUSDC_SEPOLIA,
-        SEPOLIA,
-        True,
-        running().clock(),
+        record_id, destination_id(route), shop.account_id, wallet.address, FUSDC_SEPOLIA, SEPOLIA, True, running().clock()
     )
     running().store.write(made)
     limit(shop, payeeDestinationId=record_id)
@@ -116,9 +109,7 @@ def test_without_payees_it_creates_for_its_bound_destination_alone(new_shop: Sho
 def test_a_limit_costs_a_payout_one_read_of_its_destination_and_a_link_none(world: World) -> None:
     settings = ClientSettings(payee_destination_id="01UNKNOWN", allowed_payees=(PAYEE,))
     owner = replace(world.owner, settings=settings, mode=Mode.CLIENT_ID)
-    wanted = PayoutDraft(
-        PAYEE, WALLET, "sepolia", "fUSDC-sepolia", "1", draft(items=(), fee_percentage=None, fee_address=None)
-    )
+    wanted = PayoutDraft(PAYEE, WALLET, "sepolia", "fUSDC-sepolia", "1", draft(items=(), fee_percentage=None, fee_address=None))
     for limited, reads in ((owner, 1), (replace(owner, mode=Mode.API_KEY), 0)):
         with counted(world.client) as calls:
             payouts.create(world.services, limited, None, wanted)

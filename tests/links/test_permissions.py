@@ -58,11 +58,7 @@ def test_without_limits_a_client_id_pays_anybody_in_anything() -> None:
 def test_a_payee_has_to_be_allowed() -> None:
     owner = limited(allowed_payees=(WALLET,))
     refuses(owner, TO_PAYEE, f"payee {PAYEE} is not in its allowedPayees")
-    refuses(
-        owner,
-        payment((WALLET, "fUSDC-sepolia"), (PAYEE, "fUSDC-sepolia")),
-        f"payee {PAYEE} is not in its allowedPayees",
-    )
+    refuses(owner, payment((WALLET, "fUSDC-sepolia"), (PAYEE, "fUSDC-sepolia")), f"payee {PAYEE} is not in its allowedPayees")
     check_limits(owner, [payment((WALLET, "fUSDC-sepolia"), (WALLET, "fUSDT-sepolia"))], None)
 
 

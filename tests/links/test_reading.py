@@ -11,9 +11,7 @@ from tests.fakes.requests import store_request
 from tests.fakes.world import PAYEE, WALLET, World, draft
 
 OWNER = Viewer("acct", None)
-PAYOUT = PayoutDraft(
-    PAYEE, WALLET, "sepolia", "fUSDC-sepolia", "12.50", draft(items=(), fee_percentage=None, fee_address=None)
-)
+PAYOUT = PayoutDraft(PAYEE, WALLET, "sepolia", "fUSDC-sepolia", "12.50", draft(items=(), fee_percentage=None, fee_address=None))
 
 
 def test_a_request_without_a_link_is_found_by_its_id_and_its_reference_in_any_case(world: World) -> None:

@@ -45,10 +45,7 @@ def test_a_pending_link_awaits_the_chain_from_its_expiry_on() -> None:
 
 def test_a_network_is_read_past_an_expiry_by_a_later_block_only() -> None:
     assert [is_read_past(END, until) for until in (None, JUST_BEFORE, END, END + timedelta(microseconds=1))] == [
-        False,
-        False,
-        False,
-        True,
+        False, False, False, True,
     ]
 
 
@@ -84,12 +81,7 @@ def test_a_link_can_be_paid_while_it_is_pending_in_time_unpaid_and_unlocked() ->
 
 
 def test_a_paid_link_is_completed_before_it_is_anything_else() -> None:
-    for payment in (
-        paid(),
-        paid(on_its_way(MADE)),
-        paid(with_status(LinkStatus.INVALIDATED)),
-        with_status(LinkStatus.COMPLETED),
-    ):
+    for payment in (paid(), paid(on_its_way(MADE)), paid(with_status(LinkStatus.INVALIDATED)), with_status(LinkStatus.COMPLETED)):
         with pytest.raises(LinkCompleted):
             check_payable(payment, END)
 

@@ -54,9 +54,7 @@ def test_a_request_without_a_link_shows_how_far_it_is_paid(world: World, explore
     )
 
 
-@pytest.mark.parametrize(
-    "path", ["/request/req_test123456789abcdef", "/request/", "/", "/other/x", "/request/" + "0" * 500]
-)
+@pytest.mark.parametrize("path", ["/request/req_test123456789abcdef", "/request/", "/", "/other/x", "/request/" + "0" * 500])
 def test_what_is_not_known_is_404(explorer: Explorer, path: str) -> None:
     found = requests.get(explorer.url + path, timeout=60)
     assert (found.status_code, "No such request" in found.json()["message"]) == (404, True)

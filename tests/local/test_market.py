@@ -56,13 +56,7 @@ def token(id: str) -> Token:
 
 @pytest.mark.parametrize(
     ("invoice", "payment"),
-    [
-        ("USD", "USDC-base"),
-        ("EUR", "USDT-tron"),
-        ("JPY", "ETH-base-base"),
-        ("USDC-base", "DAI-mainnet"),
-        ("GBP", "MKR-mainnet"),
-    ],
+    [("USD", "USDC-base"), ("EUR", "USDT-tron"), ("JPY", "ETH-base-base"), ("USDC-base", "DAI-mainnet"), ("GBP", "MKR-mainnet")],
 )
 def test_both_sources_agree_now(services: Services, invoice: str, payment: str) -> None:
     rate = flows.current(services, token(invoice), token(payment))
@@ -85,9 +79,7 @@ def test_a_price_that_is_set_moves_both(services: Services, market: Market) -> N
     assert flows.current(services, token("USD"), token("USDC-base")).fraction == Fraction("1.25")
 
 
-@pytest.mark.parametrize(
-    "body", [{"NOPE": 1}, {"USDC": 0}, {"USDC": -1}, {"USDC": "x"}, {"USDC": None}, [], None, {"USDC": "NaN"}]
-)
+@pytest.mark.parametrize("body", [{"NOPE": 1}, {"USDC": 0}, {"USDC": -1}, {"USDC": "x"}, {"USDC": None}, [], None, {"USDC": "NaN"}])
 def test_what_is_no_price_is_refused(market: Market, body: Any) -> None:
     before = requests.get(f"{market.url}/prices", timeout=60).json()
     assert requests.post(f"{market.url}/prices", json=body, timeout=60).status_code == 400
@@ -110,10 +102,7 @@ def test_past_prices_are_there_by_the_hour(market: Market) -> None:
 
 
 def test_a_coin_that_it_does_not_know_is_404_as_at_coingecko(market: Market) -> None:
-    assert (
-        requests.get(f"{market.url}/coins/nope/market_chart/range?vs_currency=usd&from=1&to=2", timeout=60).status_code
-        == 404
-    )
+    assert requests.get(f"{market.url}/coins/nope/market_chart/range?vs_currency=usd&from=1&to=2", timeout=60).status_code == 404
     assert requests.get(f"{market.url}/simple/price?ids=nope&vs_currencies=usd", timeout=60).json() == {}
 
 

@@ -140,9 +140,7 @@ def test_a_browser_is_found_where_the_environment_names_one(tmp_path: Path, monk
     assert find_browser() == str(mine)
 
 
-@pytest.mark.parametrize(
-    ("ci", "is_found", "is_ready"), [("true", False, False), ("true", True, True), ("", False, True)]
-)
+@pytest.mark.parametrize(("ci", "is_found", "is_ready"), [("true", False, False), ("true", True, True), ("", False, True)])
 def test_only_ci_is_given_a_browser(monkeypatch: pytest.MonkeyPatch, ci: str, is_found: bool, is_ready: bool) -> None:
     monkeypatch.setattr(setup, "find_browser", lambda: "/usr/bin/chromium" if is_found else None)
     monkeypatch.setenv("CI", ci)

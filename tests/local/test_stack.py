@@ -156,16 +156,7 @@ class TestARunningStack:
     def test_is_described_for_any_client(self, project: Path, found: dict[str, Any]) -> None:
         keys = {"base_url", "auth_url", "pay_url", "explorer_url", "aws_url", "rpc", "api_key", "client_id", "origin"}
         keys |= {"email", "password", "wallet", "tron_wallet", "orchestrator_key", "orchestrator_client_id"}
-        keys |= {
-            "tron_url",
-            "tron_payer",
-            "safe",
-            "safe_service_urls",
-            "price_url",
-            "provider_url",
-            "lifi_url",
-            "relayer",
-        }
+        keys |= {"tron_url", "tron_payer", "safe", "safe_service_urls", "price_url", "provider_url", "lifi_url", "relayer"}
         assert set(found) == keys | {"second_account", "payee", "payer", "webhook_allow_loopback"}
         assert requests.get(f"{found['base_url']}/v2/health", timeout=60).status_code == 200
         chain_ids = {network: rpc(url, "eth_chainId") for network, url in found["rpc"].items() if network != "tron"}
@@ -251,14 +242,7 @@ def test_after_a_kill_the_demo_holds_on_the_same_state_and_ends_with_a_link_that
 
 def test_a_fresh_demo_that_is_to_run_once_has_other_credentials_and_ends_by_itself(project: Path, port: int) -> None:
     earlier = credentials(project)
-    demo = start(
-        project,
-        "infra.local.demo",
-        PORT=str(port),
-        FRESH="1",
-        ONCE="1",
-        KIND="request,payout-batch,conversion,crosschain",
-    )
+    demo = start(project, "infra.local.demo", PORT=str(port), FRESH="1", ONCE="1", KIND="request,payout-batch,conversion,crosschain")
     assert description(project, demo)["api_key"] != earlier.get("api_key")
     output, _ = demo.communicate(timeout=400)
     assert demo.returncode == 0, output

@@ -86,8 +86,7 @@ def main() -> int:
         print(f"found by its timeout: {_relative(mutant.path)}:{mutant.line}: {mutant.key}")
     unknown = _unknown_entries(every) if sample == 1 else []
     unknown += [
-        f"survivors.toml lists what a test finds: {_relative(each.path)}: {each.key}"
-        for each in report.found_though_listed
+        f"survivors.toml lists what a test finds: {_relative(each.path)}: {each.key}" for each in report.found_though_listed
     ]
     print(*unknown, sep="\n", end="\n" if unknown else "")
     print(f"{report.share:.1%} found in {time.monotonic() - started:.0f} s; {len(report.alive)} alive without a reason")
@@ -104,9 +103,7 @@ def _run(room: Room, mutants: Sequence[Any], report: Report) -> None:
     choice = Choice(coverage, _sources(), {key for entries in LISTED.values() for key in entries})
     at_import = [each for each in mutants if not _is_exchangeable(each, coverage)]
     running = [each for each in mutants if each not in at_import]
-    outcome = (
-        result_of(partial(runs.collected, room.tests, partial(runs.exchanged, running, choice))) if running else []
-    )
+    outcome = result_of(partial(runs.collected, room.tests, partial(runs.exchanged, running, choice))) if running else []
     at_import += [running[index] for index, result in outcome if isinstance(result, ValueError)]
     for index, result in outcome:
         if not isinstance(result, ValueError):

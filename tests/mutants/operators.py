@@ -148,9 +148,7 @@ def _changes(parent: Any, name: str, node: Any, where: _Where) -> Iterator[tuple
             yield "not removed", operand
         case ast.Constant():
             yield from _other_constants(node.value, where)
-        case ast.Return(value=ast.expr() as value) if not (
-            isinstance(value, ast.Constant) and value.value in (None, True, False)
-        ):
+        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value in (None, True, False)):
             yield "returns None", ast.Return(ast.Constant(None))
         case ast.Raise():
             yield "raise removed", ast.Pass()

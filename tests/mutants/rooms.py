@@ -53,8 +53,6 @@ def rooms(only: str | None) -> Iterator[Room]:
     if only is not None and only not in TARGETS:
         raise LookupError(f"{only} is no room: {', '.join(TARGETS)}")
     for name in TARGETS if only is None else [only]:
-        found = (
-            path for pattern in TARGETS[name].split() for path in sorted((ROOT / "chalicelib" / name).glob(pattern))
-        )
+        found = (path for pattern in TARGETS[name].split() for path in sorted((ROOT / "chalicelib" / name).glob(pattern)))
         targets = tuple(path for path in found if path.name != "__init__.py")
         yield Room(name, targets, (TESTS.get(name, f"tests/{name}"),))

@@ -142,14 +142,10 @@ def imported(mutants: Sequence[Any], choice: Choice) -> Iterator[tuple[int, Any]
     return results(_tasks(mutants, choice, meet), AT_ONCE)
 
 
-def _tasks(
-    mutants: Sequence[Any], choice: Choice, meet: Callable[[Any, Sequence[ObservedTest]], str]
-) -> Iterator[Task]:
+def _tasks(mutants: Sequence[Any], choice: Choice, meet: Callable[[Any, Sequence[ObservedTest]], str]) -> Iterator[Task]:
     for index, mutant in enumerate(mutants):
         tests = choice.tests(mutant)
-        yield Task(
-            index, partial(meet, mutant, tests), 10 * STARTING_SECONDS + 10 * sum(test.seconds for test in tests)
-        )
+        yield Task(index, partial(meet, mutant, tests), 10 * STARTING_SECONDS + 10 * sum(test.seconds for test in tests))
 
 
 def _serve(mutant: TextMutant) -> None:

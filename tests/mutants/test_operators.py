@@ -34,10 +34,7 @@ def made(folder: Path, source: str) -> dict[str, str]:
         ("x = 'paid'", {}),
         ("x = a == 'paid'", {"Eq to NotEq": "x = a != 'paid'", "'paid' changed": "x = a == 'XXpaid'"}),
         ("x = Decimal('0.5')", {"'0.5' changed": "x = Decimal('0.51')"}),
-        (
-            "x = 'pk = :pk AND at <= :end'",
-            {"'pk = :pk AND at <= :end' to 'pk = :pk AND at < :end'": "x = 'pk = :pk AND at < :end'"},
-        ),
+        ("x = 'pk = :pk AND at <= :end'", {"'pk = :pk AND at <= :end' to 'pk = :pk AND at < :end'": "x = 'pk = :pk AND at < :end'"}),
         ("announce(a)", {"call removed": "pass"}),
         ("log.info('told', of=a)", {}),
         ("x = sorted(a, key=b)", {"sorted to list": "x = list(a)", "key= dropped": "x = sorted(a)"}),

@@ -200,9 +200,7 @@ def test_a_renewal_that_the_provider_refuses_is_told_and_changes_nothing(world: 
     assert load_order(world.services, request).amount == "12.50375"
 
 
-@pytest.mark.parametrize(
-    "changed", [{"depositAddress": "0x" + "77" * 20}, {"userId": "another"}, {"bankAccountId": "b"}]
-)
+@pytest.mark.parametrize("changed", [{"depositAddress": "0x" + "77" * 20}, {"userId": "another"}, {"bankAccountId": "b"}])
 def test_a_renewal_leads_to_no_other_deposit_address_person_or_account(world: World, changed: dict[str, str]) -> None:
     request = chosen(world)
     order(world).update(changed)

@@ -271,7 +271,9 @@ def test_reports_that_come_late_or_in_another_order_add_nothing(world: World) ->
         ("refunded", "failed", "refunded"),
     ],
 )
-def test_a_failure_is_told_with_what_the_provider_said(world: World, status: str, sub_status: str, reason: str) -> None:
+def test_a_failure_is_told_with_what_the_provider_said(
+    world: World, status: str, sub_status: str, reason: str
+) -> None:
     store_payer(world.services)
     request = paid(world)
     flows.take(world.services, moved(world, request, status))

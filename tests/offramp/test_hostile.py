@@ -67,9 +67,7 @@ def test_a_payment_that_a_fork_removes_while_a_report_is_taken_is_no_crash() -> 
     raise AssertionError("the report takes more calls")
 
 
-def test_a_provider_that_was_faster_than_the_confirmations_and_a_fork_end_with_one_confirmation_each(
-    world: World,
-) -> None:
+def test_a_provider_that_was_faster_than_the_confirmations_and_a_fork_end_with_one_confirmation_each(world: World) -> None:
     store_payer(world.services)
     request = choose(world, unpaid(world))
     for step in ("initiated", "fiat_sent"):

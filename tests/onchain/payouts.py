@@ -95,7 +95,7 @@ class PayoutsOnChain(Recurring):
         """An active payout of 3 daily payments from the next hour on, to a payee and by a payer of its own."""
         number = len(self.begun)
         self.paying(f"subscriber {number}")
-        payee = evm_address(f"0x{0xC0DE + number:040x}")
+        payee = evm_address(f"0x{0xc0de + number:040x}")
         start = self.world.now.replace(minute=0, second=0) + timedelta(hours=1)
         self.begun.append(self.start(**{"payee": payee, "start_date": start.isoformat(), **changes}))
         return self.begun[-1]
@@ -186,11 +186,7 @@ class PayoutsOnChain(Recurring):
     def withdraw_at_once(self, schedule: RecurringPayment) -> None:
         """The payer's allowance is 0 at the begin of the next block that has a transaction of the payer."""
         self.real.rpc("anvil_impersonateAccount", schedule.permit.subscriber)
-        withdrawal = {
-            "to": FUSDC,
-            "data": call("095ea7b3", address_of(RECURRING_PROXY, NETWORK), 0),
-            "gas": hex(100_000),
-        }
+        withdrawal = {"to": FUSDC, "data": call("095ea7b3", address_of(RECURRING_PROXY, NETWORK), 0), "gas": hex(100_000)}
         offered = {"maxFeePerGas": hex(10**12), "maxPriorityFeePerGas": hex(10**11)}
         self.real.rpc("eth_sendTransaction", {"from": schedule.permit.subscriber, **withdrawal, **offered})
 

@@ -122,7 +122,9 @@ def test_a_token_of_matic_is_converted_by_the_older_contract_of_rates(matic: Mar
 def test_an_invoice_in_a_token_is_paid_in_another(mainnet: Market) -> None:
     set_feed(mainnet.chain, USDC, ETH, 40_000)
     conversion = mainnet.most(USDC, ETH, 12_500_000)
-    receipt = mainnet.send(pay_native_converted("mainnet", ConvertedPayment(PAYEE, 12_500_000, REFERENCE, conversion)))
+    receipt = mainnet.send(
+        pay_native_converted("mainnet", ConvertedPayment(PAYEE, 12_500_000, REFERENCE, conversion))
+    )
     (converted,) = paid("mainnet", receipt)
     assert (said(converted).currency, said(converted).amount) == (USDC.address.lower(), 12_500_000)
     assert converted.amount == 5 * 10**15
@@ -281,12 +283,7 @@ def test_a_past_rate_is_what_the_feeds_answered_then(mainnet: Market) -> None:
     hours = [(108_000_000 + hour * 10_000, now - (500 - hour) * HOUR) for hour in range(500)]
     set_rounds(mainnet.chain, EUR, USD, hours)
     set_rounds(mainnet.chain, USDC, USD, [(99_000_000, now - 600 * HOUR), (98_000_000, now - 30 * HOUR)])
-    for back, euro, dollar in (
-        (1.5, "1.1298", "0.98"),
-        (29.5, "1.127", "0.98"),
-        (30.5, "1.1269", "0.99"),
-        (499.5, "1.08", "0.99"),
-    ):
+    for back, euro, dollar in ((1.5, "1.1298", "0.98"), (29.5, "1.127", "0.98"), (30.5, "1.1269", "0.99"), (499.5, "1.08", "0.99")):
         instant = datetime.fromtimestamp(now - int(back * HOUR), UTC)
         found = mainnet.evm.read_past_conversion_rate(path_of(EUR, USDC), instant)
         assert found is not None
@@ -298,10 +295,7 @@ def test_a_past_rate_is_what_the_feeds_answered_then(mainnet: Market) -> None:
 
 def test_a_past_rate_is_that_of_the_contracts_while_nothing_moves(mainnet: Market) -> None:
     for invoice, payment in ((USD, USDC), (EUR, ETH), (USDC, DAI)):
-        found, now = (
-            mainnet.evm.read_past_conversion_rate(path_of(invoice, payment), datetime.now(UTC)),
-            mainnet.rate(invoice, payment),
-        )
+        found, now = mainnet.evm.read_past_conversion_rate(path_of(invoice, payment), datetime.now(UTC)), mainnet.rate(invoice, payment)
         assert found is not None
         ours, theirs = Fraction(found.rate, found.divisor), Fraction(now.rate, now.divisor)
         assert abs(ours - theirs) <= theirs / 10**6, "the contract rounds at each feed"

@@ -158,7 +158,9 @@ def hold_quote(shop: Shop, request: Request, numerator: int, denominator: int) -
     """A quote that holds for an hour of the chain's time, which is not that of the deployment."""
     now = datetime.now(UTC)
     invoice, payment = _currencies(request)
-    rate = Rate(invoice.id, payment.id, BaseUnits(numerator), BaseUnits(denominator), RateSource.CHAINLINK, now)
+    rate = Rate(
+        invoice.id, payment.id, BaseUnits(numerator), BaseUnits(denominator), RateSource.CHAINLINK, now
+    )
     held = timedelta(minutes=30)
     shop.world.services.store.write(Quote(request.request_id, 0, rate, now - held, now + held))
 

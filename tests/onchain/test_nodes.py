@@ -146,14 +146,7 @@ def test_the_payer_is_found_in_direct_and_batch_payments_and_of_a_safe(
             PaidTransfer("0x" + "ab" * 32, FUSDC, PAYEE, 5),
         ]
     )
-    assert found == (
-        *[PaymentSender(payer.address, True)] * 5,
-        PaymentSender(safe.address, False),
-        None,
-        None,
-        None,
-        None,
-    )
+    assert found == (*[PaymentSender(payer.address, True)] * 5, PaymentSender(safe.address, False), None, None, None, None)
 
 
 def test_what_a_safe_executed_is_told_with_its_hash_and_outcome(
@@ -206,10 +199,7 @@ def test_tron_is_read_and_paid_as_the_other_networks(tron: TronNode) -> None:
     logs = node.read_range(BlockRange(first, newest), None).logs
     assert [log["address"].lower() for log in logs] == [hex_address(address_of(ERC20_FEE_PROXY, "tron"))] * 2
     assert {log["transactionHash"] for log in logs} == {"0x" + sent[1]}
-    assert (
-        node.payers_of([PaidTransfer("0x" + sent[1], USDT, TRON_PAYEE, amount) for amount in (5, 7)])
-        == (PaymentSender(owner, True),) * 2
-    )
+    assert node.payers_of([PaidTransfer("0x" + sent[1], USDT, TRON_PAYEE, amount) for amount in (5, 7)]) == (PaymentSender(owner, True),) * 2
 
 
 def broadcast(node: TronChain, tron: TronNode, key: Any, owner: str, transaction: Transaction) -> str:

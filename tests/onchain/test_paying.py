@@ -46,18 +46,14 @@ def answer(world: World, request: Request, wallet: str, amount: str | None = Non
     return request_pay_answer(made, "plain").model_dump(exclude_unset=True)
 
 
-def pay(
-    world: World, request: Request, payer: Payer, amount: str | None = None, fee: Fee = FEE
-) -> list[dict[str, Any]]:
+def pay(world: World, request: Request, payer: Payer, amount: str | None = None, fee: Fee = FEE) -> list[dict[str, Any]]:
     return [payer.send(each) for each in answer(world, request, payer.address, amount, fee)["transactions"]]
 
 
 def pay_batch(world: World, payer: Payer, *items: Item, fee: Fee = FEE) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The body of POST /v2/payouts/batch, and the receipts of its transactions."""
     draft = BatchDraft(tuple(map(Draft, items)), (), Terms(payer.address, fee))
-    body = batch_answer(payouts.pay_batch(world.services, OWNER, VIEWER, draft), "plain", "plain").model_dump(
-        exclude_unset=True
-    )
+    body = batch_answer(payouts.pay_batch(world.services, OWNER, VIEWER, draft), "plain", "plain").model_dump(exclude_unset=True)
     transactions = [*body["ERC20ApprovalTransactions"], body["batchPaymentTransaction"]]
     return body, [payer.send(each) for each in transactions]
 

@@ -45,10 +45,7 @@ class Shop:
 
     def __init__(self, client: Any, bridge: Bridge, relayer: Relayer) -> None:
         self.bridge, self.relayer, self.base, self.there = (
-            bridge,
-            relayer,
-            bridge.chains["base"],
-            bridge.chains["arbitrum-one"],
+            bridge, relayer, bridge.chains["base"], bridge.chains["arbitrum-one"]
         )
         nodes = Nodes({name: chain.url for name, chain in bridge.chains.items()})
         self.world = World(
@@ -57,9 +54,7 @@ class Shop:
             relayer_keys={"base": "secret"},
             confirmations={"base": 2, "arbitrum-one": 2},
         )
-        self.world.now = datetime.fromtimestamp(
-            int(self.base.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16), UTC
-        )
+        self.world.now = datetime.fromtimestamp(int(self.base.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16), UTC)
         self.executor = self.world.services.signing_keys.address  # type: ignore[attr-defined]
         self.base.fund_native(self.executor, 10**20)
         self.account = Account.create()

@@ -45,7 +45,9 @@ class Merchant:
     def announce(self, payment: SecurePayment, transaction: SafeTransaction, **changes: Any) -> None:
         """The owners' service knows the transaction, and the payer announces it."""
         safe_tx_hash = self.safe.hash(transaction)
-        told = safe_calldata.SafeTransaction(transaction.to, transaction.value, transaction.data, transaction.operation)
+        told = safe_calldata.SafeTransaction(
+            transaction.to, transaction.value, transaction.data, transaction.operation
+        )
         terms = SafeTerms(transaction.nonce, transaction.safe_tx_gas)
         self.world.safes.known["sepolia", safe_tx_hash] = Proposal(self.safe.address, told, terms)
         self.claim(payment, safe_tx_hash, **{"payer_address": self.safe.address, **changes})
@@ -184,9 +186,7 @@ def test_a_contract_that_emits_the_failure_of_the_safes_transaction_does_not_fre
     try:
         intent = merchant.claim(payment, safe_tx_hash, payer_address=merchant.safe.address)
         assert (intent.intent_id != claim.intent_id, intent.proof, intent.nonce) == (
-            True,
-            Proof.COMPUTED,
-            transaction.nonce,
+            True, Proof.COMPUTED, transaction.nonce,
         )
         merchant.chain.receipt(merchant.chain.send_as(SENDER, {"to": hostile, "data": safe_tx_hash}))
         merchant.scan()

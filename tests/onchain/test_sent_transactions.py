@@ -30,9 +30,7 @@ class Shop:
         self.world, self.chain = world, chain
 
     def link(self) -> SecurePayment:
-        return self.world.create_link(
-            currency="ETH-sepolia-sepolia", amount="0.5", fee_percentage=None, fee_address=None
-        )
+        return self.world.create_link(currency="ETH-sepolia-sepolia", amount="0.5", fee_percentage=None, fee_address=None)
 
     def send(self, payment: SecurePayment, **changed: Any) -> str:
         """Signs and sends what the API returns, with other fields if a test wants so; returns the hash."""

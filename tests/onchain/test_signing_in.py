@@ -109,9 +109,4 @@ def test_another_contract_wallets_signature_opens_nothing(api: Api, chain: Chain
     answer = {name: asked[name] for name in ("challengeId", "nonce", "message")}
     stranger = {**answer, "signature": other.sign(asked["message"])}
     assert api.request("POST", "/v1/auth/wallet/verify", stranger).status == 401
-    assert (
-        json.loads(
-            api.request("POST", "/v1/auth/wallet/verify", {**answer, "signature": real.sign(asked["message"])}).body
-        )
-        == {}
-    )
+    assert json.loads(api.request("POST", "/v1/auth/wallet/verify", {**answer, "signature": real.sign(asked["message"])}).body) == {}

@@ -158,9 +158,7 @@ class _Run:
             if planned.paid_at == number:
                 self._chains[planned.network].pay(self._links[planned].requests[0])
         for name, node in self._nodes.items():
-            current = [
-                each.outage for each in self._failures if each.network == name and each.first <= number < each.end
-            ]
+            current = [each.outage for each in self._failures if each.network == name and each.first <= number < each.end]
             wanted = current[-1] if current else Outage.NONE
             if node.outage is not wanted:
                 node.outage = wanted

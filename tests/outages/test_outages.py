@@ -35,9 +35,7 @@ def check(seed: int) -> None:
             assert LinkStatus.EXPIRED not in history, about
         if planned.network not in failing:
             assert history == baseline.statuses[index], f"{about}: the outage of another network changed it"
-        sent = Counter(
-            each.event for each in outcome.world.receiver.posted if _pays(each.body, payment.requests[0].request_id)
-        )
+        sent = Counter(each.event for each in outcome.world.receiver.posted if _pays(each.body, payment.requests[0].request_id))
         assert sent == (Counter(EVENTS) if outcome.paid[index] else Counter()), about
 
 

@@ -213,9 +213,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-@given(
-    found=TREE | st.dictionaries(st.sampled_from(NAMES), TREE | st.sampled_from([1, "pending", "https://a.example"]))
-)
+@given(found=TREE | st.dictionaries(st.sampled_from(NAMES), TREE | st.sampled_from([1, "pending", "https://a.example"])))
 def test_whatever_is_answered_is_a_resource_in_its_form_or_no_answer(found: Any) -> None:
     for read in (user_of, account_of, order_of):
         try:

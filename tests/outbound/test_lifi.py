@@ -73,9 +73,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _respond(self, body: bytes) -> None:
         router = self.server
-        router.seen.append(
-            (self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, body)
-        )
+        router.seen.append((self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, body))
         router.before()
         self.send_response(router.status)
         for name, value in {"content-length": str(len(router.body)), **router.headers}.items():
@@ -218,9 +216,7 @@ def test_too_many_requests_say_when_to_come_back(router: Server, headers: dict[s
 
 
 @pytest.mark.parametrize(("status", "code"), [(404, 1002), (400, 1011), (422, 1004), (409, 1007)])
-def test_a_refusal_has_the_code_and_the_reason_without_control_characters(
-    router: Server, status: int, code: int
-) -> None:
+def test_a_refusal_has_the_code_and_the_reason_without_control_characters(router: Server, status: int, code: int) -> None:
     says(router, status, {"message": "No available quotes\n\x1b[31m" + "x" * 500, "code": code})
     with pytest.raises(RouterRefused) as refused:
         router.client.quote_call(QUESTION)
@@ -228,9 +224,7 @@ def test_a_refusal_has_the_code_and_the_reason_without_control_characters(
     assert refused.value.message.startswith("No available quotes[31mxx")
 
 
-def test_an_answer_that_comes_slowly_never_or_without_end_is_none(
-    router: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_that_comes_slowly_never_or_without_end_is_none(router: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_client, "READ_SECONDS", 0.2)
     released = threading.Event()
     router.before = lambda: released.wait(5) and None
@@ -266,23 +260,13 @@ def test_where_a_transfer_is_is_asked_by_its_hash_and_chains(router: Server) -> 
 
 
 def test_a_transfer_that_the_router_does_not_know_has_no_hashes(router: Server) -> None:
-    for body in (
-        {"status": "NOT_FOUND"},
-        {"status": "NOT_FOUND", "sending": None, "receiving": {"chainId": 0}, "tool": None},
-    ):
+    for body in ({"status": "NOT_FOUND"}, {"status": "NOT_FOUND", "sending": None, "receiving": {"chainId": 0}, "tool": None}):
         says(router, 200, body)
         assert router.client.status(TX_HASH, 8453, 42161) == RouterStatus("NOT_FOUND", None, None, None, None, None)
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"status": 1},
-        {"status": "done"},
-        {"receiving": []},
-        {"receiving": {"txHash": "0x12"}},
-        {"receiving": {"chainId": "x"}},
-    ],
+    "change", [{"status": 1}, {"status": "done"}, {"receiving": []}, {"receiving": {"txHash": "0x12"}}, {"receiving": {"chainId": "x"}}]
 )
 def test_a_status_in_another_form_is_none(router: Server, change: dict[str, Any]) -> None:
     says(router, 200, {"status": "DONE", **change})
@@ -343,9 +327,7 @@ def test_numbers_are_read_as_json_numbers_decimal_texts_or_hex(path: tuple[str, 
     assert getattr(step, names[path[1]]) == read
 
 
-@pytest.mark.parametrize(
-    "other", ["0x", "-1", "1e3", "1.5", " 1", "0x" + "f" * 65, str(2**256), 2**256, 1.0, True, None, "１"]
-)
+@pytest.mark.parametrize("other", ["0x", "-1", "1e3", "1.5", " 1", "0x" + "f" * 65, str(2**256), 2**256, 1.0, True, None, "１"])
 def test_other_numbers_make_no_step(other: Any) -> None:
     for path in (("transactionRequest", "value"), ("transactionRequest", "gasLimit"), ("estimate", "fromAmount")):
         with pytest.raises(RouterUnavailable):
@@ -373,9 +355,7 @@ def test_a_cost_whose_dollars_are_not_told_has_none(dollars: Any) -> None:
     (fee,) = ANSWER["estimate"]["feeCosts"]
     for name in ("name", "amountUSD"):
         step = step_of(replaced(ANSWER, ("estimate", "feeCosts"), [{**fee, "amountUSD": dollars, name: None}]))
-        assert [(cost.name, cost.dollars) for cost in step.fee_costs] == [
-            ("Relayer fee" if name != "name" else "fee", None)
-        ]
+        assert [(cost.name, cost.dollars) for cost in step.fee_costs] == [("Relayer fee" if name != "name" else "fee", None)]
 
 
 def test_an_answer_of_many_brackets_is_not_parsed(router: Server) -> None:

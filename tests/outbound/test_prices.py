@@ -174,11 +174,7 @@ def test_a_number_that_is_no_price_is_none_and_the_others_stay(source: Source, t
         assert now(source, id="dai") == Price(Decimal(2), datetime.fromtimestamp(1, UTC))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["NaN", "Infinity", "-Infinity", "01", "1.", ".5", "+1", "0x10", "1_000", "9" * 5000],
-    ids=lambda text: text[:20],
-)
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "01", "1.", ".5", "+1", "0x10", "1_000", "9" * 5000], ids=lambda text: text[:20])
 def test_a_number_that_is_not_json_refuses_the_whole_answer(source: Source, text: str) -> None:
     with pytest.raises(PricesUnavailable, match="as it should"):
         now(source, with_price(text))
@@ -210,9 +206,7 @@ def test_an_answer_that_is_not_as_documented_is_no_price(source: Source, body: b
             read()
 
 
-@pytest.mark.parametrize(
-    "body", [b"[" * 4_999, b"[" * 250_000, b'{"a":' * 80_000], ids=lambda body: f"{body[:5]!r}{len(body)}"
-)
+@pytest.mark.parametrize("body", [b"[" * 4_999, b"[" * 250_000, b'{"a":' * 80_000], ids=lambda body: f"{body[:5]!r}{len(body)}")
 def test_no_parser_follows_brackets_until_the_stack_overflows(source: Source, body: bytes) -> None:
     """Python's limit of recursion is the process's, and packages raise it when they are imported."""
     limit = sys.getrecursionlimit()
@@ -260,10 +254,8 @@ def test_no_answer_breaks_the_client(server: Source, body: bytes) -> None:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["usd-coin", "usd", "last_updated_at", "prices"]), inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from(["usd-coin", "usd", "last_updated_at", "prices"]), inner, max_size=3),
     max_leaves=12,
 )
 
@@ -298,20 +290,13 @@ def test_past_prices_are_those_near_the_instant_oldest_first(source: Source) -> 
     assert url.path == "/api/v3/coins/usd-coin/market_chart/range"
     query = {name: values[0] for name, values in parse_qs(url.query).items()}
     hour, seconds = UPDATED // 3600 * 3600, int(AROUND.total_seconds())
-    assert query == {
-        "vs_currency": "eur",
-        "precision": "full",
-        "from": str(hour - seconds),
-        "to": str(hour + 3600 + seconds),
-    }
+    assert query == {"vs_currency": "eur", "precision": "full", "from": str(hour - seconds), "to": str(hour + 3600 + seconds)}
 
 
 def test_past_prices_are_asked_for_once_an_hour_and_kept(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dust of many minutes costs one request of a quota that all accounts share."""
     monkeypatch.setattr(module, "KEPT_SECONDS", 0)
-    source.body = json.dumps(
-        {"prices": [[(UPDATED + minute * 60) * 1000, 500 + minute] for minute in range(-200, 200)]}
-    ).encode()
+    source.body = json.dumps({"prices": [[(UPDATED + minute * 60) * 1000, 500 + minute] for minute in range(-200, 200)]}).encode()
     prices, hour = Prices(source.url), AT.replace(minute=0)
     for minute in range(60):
         found = prices.around("usd-coin", "usd", hour + timedelta(minutes=minute))
@@ -327,10 +312,7 @@ def test_past_prices_are_asked_for_once_an_hour_and_kept(source: Source, monkeyp
 def test_an_hour_that_may_get_more_prices_is_read_again(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     now = datetime.now(UTC)
     prices = Prices(source.url)
-    for body, at in (
-        (b'{"prices": []}', AT),
-        (json.dumps({"prices": [[int(now.timestamp()) * 1000, 5]]}).encode(), now),
-    ):
+    for body, at in ((b'{"prices": []}', AT), (json.dumps({"prices": [[int(now.timestamp()) * 1000, 5]]}).encode(), now)):
         source.reset()
         source.body = body
         for _ in range(3):

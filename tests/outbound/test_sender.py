@@ -717,11 +717,7 @@ def test_the_first_kilobyte_of_the_answer_is_kept_as_plain_text(body: bytes, kep
 
 @pytest.mark.parametrize(
     "rest",
-    [
-        b"Transfer-Encoding: chunked\r\n\r\nnot a length",
-        b"Content-Length: 50\r\n\r\nshort",
-        b"Content-Length: x\r\n\r\nbody",
-    ],
+    [b"Transfer-Encoding: chunked\r\n\r\nnot a length", b"Content-Length: 50\r\n\r\nshort", b"Content-Length: x\r\n\r\nbody"],
     ids=["chunks", "short", "length"],
 )
 def test_a_body_that_is_malformed_changes_no_status(rest: bytes, patient: WebhookSender) -> None:

@@ -215,10 +215,7 @@ def funded(*tokens: Token) -> Json:
 
 def fund(question: Json, checkout: Checkout) -> None:
     """Puts the transfers of all tokens from another wallet first."""
-    expected, paid = (
-        question["expected"],
-        {each: debit for each, debit in checkout.debits.items() if not each.is_native},
-    )
+    expected, paid = question["expected"], {each: debit for each, debit in checkout.debits.items() if not each.is_native}
     expected["eoaWallet"] = address(random.Random(14), expected["network"])
     funding = calldata.with_funding(replace(checkout, debits=paid), expected["eoaWallet"], expected["wallet"]).funding
     question["transactions"][:0] = [sent(each) for each in funding]

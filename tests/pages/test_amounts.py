@@ -18,10 +18,7 @@ DRIVER = str(Path(__file__).parent / "amounts_driver.js")
 AT = datetime(2026, 3, 15, 12, tzinfo=UTC)
 NOW = 1_773_576_000_000
 ANYWHERE = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
-INVOICES, TOKENS = (
-    ("USD", "JPY", "BHD", "DAI-mainnet", "ETH-mainnet"),
-    ("USDC-base", "DAI-base", "ETH-base-base", "GUSD-mainnet"),
-)
+INVOICES, TOKENS = ("USD", "JPY", "BHD", "DAI-mainnet", "ETH-mainnet"), ("USDC-base", "DAI-base", "ETH-base-base", "GUSD-mainnet")
 CASES = 400
 Json = dict[str, Any]
 
@@ -74,9 +71,7 @@ def test_a_quoted_amount_and_the_fee_on_it_are_those_of_the_service() -> None:
         rate = Rate(invoice.id, paid.id, *terms, RateSource.CHAINLINK, AT)
         amount = to_pay(left, rate, invoice, paid)
         asked = payment(invoice, paid, left, percentage)
-        questions.append(
-            {"payment": asked, "conversion": conversion(rate, quoteExpiresAt=NOW // 1000 + 300), "now": NOW}
-        )
+        questions.append({"payment": asked, "conversion": conversion(rate, quoteExpiresAt=NOW // 1000 + 300), "now": NOW})
         wanted.append((str(amount), str(Fee(percentage, ANYWHERE).on(amount))))
     assert [(each["left"], each["fee"]) for each in run(DRIVER, questions)] == wanted
 
@@ -89,11 +84,7 @@ def test_the_most_of_a_contract_is_refused_only_above_a_tenth_more_than_the_rate
         rate = rate_of_path(invoice, paid, found, RateSource.CHAINLINK, AT)
         asked = payment(invoice, paid, left, percentage)
         units = left + int(asked["fee"])
-        most = (
-            most_to_spend(units, found, draw.randint(0, 1_000))
-            if number % 2
-            else most_to_spend(units, found, 1_000) + 1
-        )
+        most = most_to_spend(units, found, draw.randint(0, 1_000)) if number % 2 else most_to_spend(units, found, 1_000) + 1
         limits = {"maxToSpend": format_amount(most, paid.decimals), "maxRateAge": 3_600}
         questions.append({"payment": asked, "conversion": conversion(rate, **limits), "now": NOW})
         wanted.append(not number % 2)
@@ -105,8 +96,7 @@ def test_a_rate_is_held_until_twenty_seconds_before_its_end_or_a_tenth_of_what_i
     asked = payment(token("USD"), token("USDC-base"), 100)
     left = {300: 280, 200: 180, 100: 90, 10: 9, 0: 0, -50: -45}
     questions = [
-        {"payment": asked, "conversion": conversion(rate, quoteExpiresAt=NOW // 1000 + seconds), "now": NOW}
-        for seconds in left
+        {"payment": asked, "conversion": conversion(rate, quoteExpiresAt=NOW // 1000 + seconds), "now": NOW} for seconds in left
     ]
     assert [(each["endsAt"] - NOW) // 1000 for each in run(DRIVER, questions)] == [*left.values()]
 

@@ -33,9 +33,7 @@ def forge(visitor: Visitor, path: str, change: Change, **headers: str) -> None:
             response=reply, headers={**reply.headers, **headers}, json=body if changed is None else changed
         )
 
-    visitor.page.route(
-        re.compile(re.escape(visitor.stack.api_url) + r"/v2/secure-payments/\w+" + path + r"(\?|$)"), answer
-    )
+    visitor.page.route(re.compile(re.escape(visitor.stack.api_url) + r"/v2/secure-payments/\w+" + path + r"(\?|$)"), answer)
 
 
 def another_payee(body: dict[str, Any]) -> None:

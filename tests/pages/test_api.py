@@ -45,9 +45,7 @@ def test_the_page_is_html_that_no_one_else_may_fill_frame_or_read(api: Api) -> N
     (style,) = re.findall("<style>(.*)</style>", reply.body.decode(), re.DOTALL)
     assert policy.pop("style-src") == f"'sha384-{b64encode(hashlib.sha384(style.encode()).digest()).decode()}'"
     scripts = policy.pop("script-src").split()
-    assert scripts[0] == "'self'" and {*scripts[1:]} == {
-        f"'{each.integrity}'" for name, each in assets().items() if name.endswith(".js")
-    }
+    assert scripts[0] == "'self'" and {*scripts[1:]} == {f"'{each.integrity}'" for name, each in assets().items() if name.endswith(".js")}
     assert policy == {
         "default-src": "'none'",
         "img-src": "'self' data:",
@@ -87,9 +85,7 @@ def test_scripts_are_held_to_their_hashes(api: Api) -> None:
         assert integrity == "sha384-" + b64encode(hashlib.sha384(body).digest()).decode()
 
 
-@pytest.mark.parametrize(
-    "token", ["", "x", "01M7VR2YNJE8VY59CWNJJJKZPH", "0" * 70, SCRIPT, "é\u0000\ud7ff", '"><img src=x>']
-)
+@pytest.mark.parametrize("token", ["", "x", "01M7VR2YNJE8VY59CWNJJJKZPH", "0" * 70, SCRIPT, "é\u0000\ud7ff", '"><img src=x>'])
 def test_it_is_there_whatever_the_token_and_repeats_it_nowhere(api: Api, token: str) -> None:
     reply = get(api, f"/?token={quote(token)}")
     assert reply.status == 200
@@ -194,18 +190,14 @@ def test_a_link_that_cannot_be_paid_says_so_and_offers_no_code(api: Api, shop: S
 
 
 def test_it_speaks_the_language_that_is_asked_for_if_it_can(api: Api) -> None:
-    missing = {
-        language: json.loads(assets()[f"locales/{language}.json"].text)["missing.title"] for language in locales()
-    }
+    missing = {language: json.loads(assets()[f"locales/{language}.json"].text)["missing.title"] for language in locales()}
     for language, title in missing.items():
         html = facts(get(api, "/?token=x", {"Accept-Language": f"xx, {language}-XX;q=0.9, en;q=0.8"}))
         assert f'lang="{language}" dir="{"rtl" if language == "ar" else "ltr"}"' in html
         assert title in words(html)
 
 
-@pytest.mark.parametrize(
-    "asked", ["", "*", "xx", ";;q=,", "de;q=0, en", "en;q=nan", "a" * 5000, "en;q=1e999", "kok-IN, arn"]
-)
+@pytest.mark.parametrize("asked", ["", "*", "xx", ";;q=,", "de;q=0, en", "en;q=nan", "a" * 5000, "en;q=1e999", "kok-IN, arn"])
 def test_it_speaks_english_otherwise(api: Api, asked: str) -> None:
     assert 'lang="en"' in facts(get(api, "/?token=x", {"Accept-Language": asked}))
 
@@ -269,10 +261,7 @@ def test_a_file_that_there_is_not_is_named_as_it_was_asked_for(api: Api) -> None
         assert get(api, f"{path}?v=1").json["message"] == f"Cannot GET {path}"
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["index.html", "__init__.py", "x.js", "..%2fapp.py", "%2e%2e%2fsettings.py", "locales%2fen.json%00", "logos"],
-)
+@pytest.mark.parametrize("name", ["index.html", "__init__.py", "x.js", "..%2fapp.py", "%2e%2e%2fsettings.py", "locales%2fen.json%00", "logos"])
 def test_nothing_else_is_a_file(api: Api, name: str) -> None:
     for path in (f"/pages/{name}", f"/pages/locales/{name}"):
         assert get(api, path).status == 404

@@ -98,17 +98,11 @@ def test_the_approval_and_the_payment_of_a_token_are_told_with_their_amounts() -
 def test_the_steps_of_a_batch_show_its_fee_and_the_debit_of_a_single_currency() -> None:
     tokens, native, mixed = ask([one_token("batch", 30), coins("batch", 100), coins_and_tokens(30)])
     assert [answer["batchFee"] for answer in (tokens, native, mixed)] == [30, 100, 30]
-    debits = [
-        [(step["kind"], step.get("token"), step.get("amount")) for step in each["steps"]]
-        for each in (tokens, native, mixed)
-    ]
+    debits = [[(step["kind"], step.get("token"), step.get("amount")) for step in each["steps"]] for each in (tokens, native, mixed)]
     debit = debit_of(one_token("batch"), USDC.address, 30)
     assert debits[0] == [("approve", USDC.address, debit), ("pay", USDC.address, debit)]
     assert debits[1] == [("pay", None, str(2 * 10**18 * 101 // 100))]
-    assert debits[2] == [
-        ("approve", USDC.address, debit_of(coins_and_tokens(30), USDC.address, 30)),
-        ("pay", None, None),
-    ]
+    assert debits[2] == [("approve", USDC.address, debit_of(coins_and_tokens(30), USDC.address, 30)), ("pay", None, None)]
     assert "token" in native["steps"][0] and "token" not in mixed["steps"][1]
 
 
@@ -170,18 +164,8 @@ REFUSED = {
     "another amount": (one_token("single"), raise_amount, "amount", 1),
     "another payee": (one_token("single"), put("payee", STRANGER), "payee", 1),
     "another reference": (one_token("single"), put("reference", "0x" + "00" * 8), "reference", 1),
-    "a reference of 32 bytes": (
-        one_token("single"),
-        encoded_again(1, lambda arguments: arguments.__setitem__(3, bytes(32))),
-        "reference",
-        1,
-    ),
-    "a reference of 33 bytes": (
-        one_token("single"),
-        encoded_again(1, lambda arguments: arguments.__setitem__(3, bytes(33))),
-        "reference",
-        1,
-    ),
+    "a reference of 32 bytes": (one_token("single"), encoded_again(1, lambda arguments: arguments.__setitem__(3, bytes(32))), "reference", 1),
+    "a reference of 33 bytes": (one_token("single"), encoded_again(1, lambda arguments: arguments.__setitem__(3, bytes(33))), "reference", 1),
     "another fee": (one_token("single"), put("fee", "1"), "fee", 1),
     "a fee for somebody else": (one_token("single"), put("feeAddress", STRANGER), "fee", 1),
     "another token": (one_token("single"), put("token", STRANGER), "token", 0),
@@ -226,12 +210,7 @@ REFUSED = {
     "data that is not hexadecimal": (one_token("single"), put_in(1, data="0xzz"), "shape", 1),
     "data of half a byte": (one_token("single"), put_in(1, data="0x1"), "shape", 1),
     "another function": (one_token("single"), put_in(1, data="0x12345678"), "function", 1),
-    "coins: a single payment as a batch": (
-        coins("single"),
-        lambda q: q["expected"].update(kind="batch"),
-        "function",
-        0,
-    ),
+    "coins: a single payment as a batch": (coins("single"), lambda q: q["expected"].update(kind="batch"), "function", 0),
     "coins: a value below zero": (coins("single"), put_in(0, value=-1), "value", 0),
     "coins: half a unit": (coins("single"), put_in(0, value=0.5), "value", 0),
     "a value below zero": (one_token("single"), put_in(1, value=-1), "value", 1),
@@ -280,39 +259,14 @@ REFUSED = {
     ),
     "an address of 161 bits": (one_token("single"), set_a_bit_above_the_payee, "shape", 1),
     "tron: an address in another spelling": (on_tron(), spell_with_0, "shape", -1),
-    "tron: an address with another checksum": (
-        on_tron(),
-        put("payee", "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU8"),
-        "shape",
-        -1,
-    ),
-    "tron: one payee too many": (
-        on_tron(),
-        encoded_again(1, lambda arguments: arguments[1].append(STRANGER)),
-        "shape",
-        1,
-    ),
+    "tron: an address with another checksum": (on_tron(), put("payee", "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU8"), "shape", -1),
+    "tron: one payee too many": (on_tron(), encoded_again(1, lambda arguments: arguments[1].append(STRANGER)), "shape", 1),
     "tron: one amount too many": (on_tron(), encoded_again(1, lambda arguments: arguments[2].append(1)), "shape", 1),
-    "tron: one reference too many": (
-        on_tron(),
-        encoded_again(1, lambda arguments: arguments[3].append(b"12345678")),
-        "shape",
-        1,
-    ),
+    "tron: one reference too many": (on_tron(), encoded_again(1, lambda arguments: arguments[3].append(b"12345678")), "shape", 1),
     "tron: one fee too many": (on_tron(), encoded_again(1, lambda arguments: arguments[4].append(0)), "shape", 1),
-    "batch: coins besides tokens from another wallet": (
-        coins_and_tokens(0, is_funded=True),
-        lambda q: None,
-        "shape",
-        -1,
-    ),
+    "batch: coins besides tokens from another wallet": (coins_and_tokens(0, is_funded=True), lambda q: None, "shape", -1),
     "tron: from another wallet": (on_tron(is_funded=True), lambda q: None, "shape", -1),
-    "batch: nothing to pay": (
-        one_token("batch"),
-        lambda q: (q["expected"]["payments"].clear(), q["transactions"].clear()),
-        "shape",
-        -1,
-    ),
+    "batch: nothing to pay": (one_token("batch"), lambda q: (q["expected"]["payments"].clear(), q["transactions"].clear()), "shape", -1),
     "single: two payments": (
         one_token("single"),
         lambda q: q["expected"]["payments"].append(q["expected"]["payments"][0]),
@@ -330,20 +284,10 @@ REFUSED = {
         "shape",
         0,
     ),
-    "an unlimited approval after a reset": (
-        with_reset(),
-        put_in(1, data=approve(USDC.address, BATCH, UNLIMITED).data),
-        "amount",
-        1,
-    ),
+    "an unlimited approval after a reset": (with_reset(), put_in(1, data=approve(USDC.address, BATCH, UNLIMITED).data), "amount", 1),
     "a reset without its approval": (with_reset(), lambda q: q["transactions"].pop(1), "shape", 0),
     "funding twice": (funded(), lambda q: q["transactions"].insert(0, q["transactions"][0]), "shape", 1),
-    "funding after the approval": (
-        funded(),
-        lambda q: q["transactions"].insert(1, q["transactions"].pop(0)),
-        "shape",
-        1,
-    ),
+    "funding after the approval": (funded(), lambda q: q["transactions"].insert(1, q["transactions"].pop(0)), "shape", 1),
     "funding of another token": (funded(), put_in(0, to=STRANGER), "token", 0),
     "batch: an unlimited approval": (one_token("batch"), approve_of(BATCH, UNLIMITED), "amount", 0),
     "batch: the proxy as spender": (one_token("batch"), approve_of(PROXY, 10**12), "contract", 0),
@@ -353,12 +297,7 @@ REFUSED = {
     "conversion: one more at most": (conversions("single"), put_argument(6, MOST + 1), "rate", 1),
     "conversion: a rate of any age": (conversions("single"), put_argument(7, 0), "rate", 1),
     "conversion: an older rate": (conversions("single"), put_argument(7, 3_601), "rate", 1),
-    "conversion: from another currency": (
-        conversions("single"),
-        put_argument(2, [STRANGER, USDC_MAINNET.address]),
-        "rate",
-        1,
-    ),
+    "conversion: from another currency": (conversions("single"), put_argument(2, [STRANGER, USDC_MAINNET.address]), "rate", 1),
     "conversion: through another currency": (
         conversions("single"),
         lambda q: encoded_again(-1, lambda arguments: arguments[2].insert(1, STRANGER))(q),
@@ -390,20 +329,10 @@ REFUSED = {
         0,
     ),
     "conversion: a rate of any age is expected": (conversions("single"), limit("age", "0"), "shape", -1),
-    "conversion: a rate of two days and a second is expected": (
-        conversions("single"),
-        limit("age", "172801"),
-        "shape",
-        -1,
-    ),
+    "conversion: a rate of two days and a second is expected": (conversions("single"), limit("age", "172801"), "shape", -1),
     "conversion: any amount is expected": (conversions("single"), limit("most", "0"), "shape", -1),
     "conversion of coins: one more at most": (conversions("single", ETHER), put_in(0, value=hex(MOST + 1)), "rate", 0),
-    "conversion of coins: into another coin": (
-        conversions("single", ETHER),
-        put_argument(2, [STRANGER, STRANGER]),
-        "token",
-        0,
-    ),
+    "conversion of coins: into another coin": (conversions("single", ETHER), put_argument(2, [STRANGER, STRANGER]), "token", 0),
     "batch of conversions: one more at most": (
         conversions("batch"),
         encoded_again(-1, lambda arguments: arguments[0][0][1][0].__setitem__(5, MOST + 1)),

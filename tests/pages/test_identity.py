@@ -143,11 +143,7 @@ def test_what_was_checked_is_signed_only_while_the_link_asks_for_just_that() -> 
     cases: dict[str, tuple[Json, list[Json], bool]] = {
         "as it was": (now, pay_all, True),
         "one is blocked": (stopped, pay_all, False),
-        "one is blocked that was paid by a step before": (
-            stopped | {"payments": [now["payments"][1]]},
-            pay_second,
-            True,
-        ),
+        "one is blocked that was paid by a step before": (stopped | {"payments": [now["payments"][1]]}, pay_second, True),
         "less is left": (then(1, left="4"), pay_all, False),
         "another payee": (then(1, payee="0x" + "22" * 20), pay_all, False),
         "one is paid": (then(0, left="0"), pay_all, False),

@@ -173,9 +173,7 @@ def test_what_failed_behind_another_link_is_free_again(stack: Stack, purse: Purs
     coins = {"currency": "ETH-sepolia-sepolia", "amount": "0.5"}
     child = payout(stack, purse, **coins)
     whole = stack.made("/multicall-payouts", {"childTokens": [child, payout(stack, purse, **coins)]})
-    purse.says[SENT] = lambda asked: {
-        "result": stack.chain.send_as(purse.address, {**asked, "data": asked["data"][:10]})
-    }
+    purse.says[SENT] = lambda asked: {"result": stack.chain.send_as(purse.address, {**asked, "data": asked["data"][:10]})}
     visitor = new_visitor(purse).open(child).connect(purse).pay("waiting")
     age(visitor, child, "startedAt")
     visitor.open(whole, "twin").page.wait_for_timeout(300)

@@ -103,9 +103,7 @@ def test_what_is_tried_again_asks_for_no_more_than_before(stack: Stack, new_visi
     """A token that is none is not asked for, and a brand is shown once."""
     visitor, asked = new_visitor(), list[str]()
     visitor.page.on("request", lambda each: asked.append(each.url) if each.url.startswith(stack.api_url) else None)
-    forge(
-        visitor, "", lambda body: body | {"status": "expired", "branding": {"termsPath": "https://shop.example/terms"}}
-    )
+    forge(visitor, "", lambda body: body | {"status": "expired", "branding": {"termsPath": "https://shop.example/terms"}})
     for token, state in (("..%2F..%2Fcurrencies%3Fx=", "missing"), (stack.shop.link(), "expired")):
         assert asked == []
         visitor.page.route("**/pages/ends.js", lambda route: route.abort())
@@ -133,15 +131,11 @@ def test_without_a_wallet_there_are_codes_to_scan_and_fields_to_copy(stack: Stac
     visitor.shows("No wallet was found in this browser")
     visitor.page.locator("#manual summary").click()
     expect(visitor.page.locator(".qr")).to_have_count(3)
-    visitor.page.locator(".qr").evaluate_all(
-        "images => Promise.all(images.map((each) => each.decode()))"
-    )  # each is there
+    visitor.page.locator(".qr").evaluate_all("images => Promise.all(images.map((each) => each.decode()))")  # each is there
     sources = [str(each.get_attribute("src")).partition("step=")[2] for each in visitor.page.locator(".qr").all()]
     assert sources == ["page", "0", "1"]
     approval, payment = stack.shop.get(f"/v2/secure-payments/{token}/pay").json["transactions"]
-    fields = {
-        name: visitor.page.locator(f"#manual-{name}").input_value() for name in ("to-0", "data-0", "to-1", "data-1")
-    }
+    fields = {name: visitor.page.locator(f"#manual-{name}").input_value() for name in ("to-0", "data-0", "to-1", "data-1")}
     assert [*fields.values()] == [approval["to"], approval["data"], payment["to"], payment["data"]]
     visitor.button("Copy: To contract").last.click()
     expect(visitor.page.locator("#polite")).to_have_text("Copied")
@@ -159,9 +153,7 @@ def test_it_stays_small(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> 
     visitor.open(stack.shop.link(redirectUrl="https://shop.example/"))
     purse.says["eth_requestAccounts"] = HANGS
     visitor.connect(purse, "connecting").until(lambda: any(url.endswith("/poll.js") for url in asked))
-    before = [
-        *takewhile(lambda url: not url.endswith("/poll.js"), asked)
-    ]  # which is for what is asked after ten seconds
+    before = [*takewhile(lambda url: not url.endswith("/poll.js"), asked)]  # which is for what is asked after ten seconds
     assert 4 <= len(before) <= MOST_REQUESTS, before
     del purse.says["eth_requestAccounts"]
     visitor.press("Use another wallet").reach("choose")

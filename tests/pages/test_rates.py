@@ -82,9 +82,7 @@ def test_a_contract_converts_and_takes_no_more_than_the_most_that_is_shown(
     ledger = Ledger(stack.mainnet, [paid_in], [purse.address, PAYEE, FEE_ADDRESS])
     visitor = new_visitor(purse).open(token).connect(purse)
     most = quote_of(stack, token)["conversion"]["maxToSpend"]
-    visitor.shows(
-        "Pay about" if paid_in is NATIVE else "Approve and pay about", "At most", most, "takes no more than this"
-    )
+    visitor.shows("Pay about" if paid_in is NATIVE else "Approve and pay about", "At most", most, "takes no more than this")
     visitor.page.locator(".exact summary").last.click()
     visitor.shows("25.50 USD", "0.255 USD", "ConversionProxy.")
     visitor.pay("confirming")
@@ -176,7 +174,9 @@ def test_without_scripts_the_amount_is_told_in_the_currency_of_the_invoice(
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-def test_a_clock_that_is_wrong_changes_nothing(stack: Stack, purse: Purse, new_visitor: NewVisitor, hours: int) -> None:
+def test_a_clock_that_is_wrong_changes_nothing(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, hours: int
+) -> None:
     visitor = new_visitor(purse)
     visitor.page.clock.install(time=datetime.now(UTC) + timedelta(hours=hours))
     visitor.open(stack.shop.link(dollars()))

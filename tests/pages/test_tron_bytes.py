@@ -40,9 +40,7 @@ def test_what_tronweb_writes_is_what_was_asked_for() -> None:
         )
         for _ in range(20)
     ]
-    written = [
-        bytes.fromhex(each["raw_data_hex"]) for each in run("tron_transactions.js", [as_json(each) for each in calls])
-    ]
+    written = [bytes.fromhex(each["raw_data_hex"]) for each in run("tron_transactions.js", [as_json(each) for each in calls])]
     vectors = [bytes.fromhex(each.entry["raw_data_hex"]) for each in find(folder())[0] if "raw_data_hex" in each.entry]
     known = [*zip(calls, written, strict=True), *((decode_raw(raw), raw) for raw in vectors)]
     assert vectors and refusals(*(asked(call, raw) for call, raw in known)) == [None] * len(known)

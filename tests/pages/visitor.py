@@ -80,10 +80,7 @@ class Visitor:
 
     def open_in_safe(self, token: str, state: str) -> "Visitor":
         """In a frame of Safe's app."""
-        address, html = (
-            f"{self.stack.api_url}/safe-app",
-            FRAMING_PAGE.replace("PAGE", f"{self.stack.pay_url}/?token={token}"),
-        )
+        address, html = f"{self.stack.api_url}/safe-app", FRAMING_PAGE.replace("PAGE", f"{self.stack.pay_url}/?token={token}")
         self.page.route(address, lambda route: route.fulfill(body=html, content_type="text/html"))
         self.page.goto(address)
         self.frame = self.page.frames[1]
@@ -104,9 +101,7 @@ class Visitor:
         try:
             self.frame.locator(f'#main[data-state="{state}"]').wait_for(timeout=SECONDS * 1_000)
         except Error as error:
-            raise AssertionError(
-                f"not {state}, but {self.frame.inner_text('body')} {[each.url for each in self.page.frames]} {self.complaints}"
-            ) from error
+            raise AssertionError(f"not {state}, but {self.frame.inner_text('body')} {[each.url for each in self.page.frames]} {self.complaints}") from error
         return self
 
     def connect(self, purse: Purse, state: str = "review") -> "Visitor":

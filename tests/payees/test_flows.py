@@ -61,7 +61,9 @@ def add(world: World, client: ClientId, *signed_for: Any, vouched: bool = True) 
 
 def remove(world: World, client: ClientId, destination: PayeeDestination, *signed_for: Any) -> PayeeDestination:
     signed = asked(world, client, *signed_for, action=Action.DEACTIVATE)
-    return destinations.remove(world.services, world.actor, stored(world, client), destination.destination_id, *signed)
+    return destinations.remove(
+        world.services, world.actor, stored(world, client), destination.destination_id, *signed
+    )
 
 
 def audited(world: World, account_id: str) -> list[str]:

@@ -63,9 +63,7 @@ def test_20_parallel_posts_of_one_nonce_make_one_destination(cloud: Cloud, world
     client, wallet = new_client(world), evm_wallet(world.account_id)
     signed = asked(world, client, wallet)
     results = in_parallel(
-        [lambda services: destinations.add(services, world.actor, client, *signed, vouched=True)] * PARALLEL,
-        cloud,
-        world,
+        [lambda services: destinations.add(services, world.actor, client, *signed, vouched=True)] * PARALLEL, cloud, world
     )
     (made,) = (each for each in results if isinstance(each, PayeeDestination))
     assert [each for each in results if not isinstance(each, PayeeDestination | BadRequest)] == []

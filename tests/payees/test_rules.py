@@ -265,7 +265,9 @@ def test_a_destination_is_also_the_client_ids_that_its_account_bound_to_it() -> 
 
 def test_a_known_destination_is_established_again_under_its_own_id() -> None:
     known = replace(made(), is_active=False, version=3)
-    assert activated(known, ROUTE, "acct", "cli_b", START, entropy) == replace(known, is_active=True, client_id="cli_b")
+    assert activated(known, ROUTE, "acct", "cli_b", START, entropy) == replace(
+        known, is_active=True, client_id="cli_b"
+    )
     assert activated(known, ROUTE, "acct", None, START, entropy).client_id == "cli_a"
 
 

@@ -126,9 +126,7 @@ def everything(cloud: Cloud) -> str:
             for page in dynamodb.get_paginator("scan").paginate(TableName=table, **index):
                 found += page["Items"]
     for url in sqs.list_queues().get("QueueUrls", []):
-        while messages := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0).get(
-            "Messages"
-        ):
+        while messages := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0).get("Messages"):
             found += messages
             for each in messages:
                 sqs.delete_message(QueueUrl=url, ReceiptHandle=each["ReceiptHandle"])
@@ -177,9 +175,7 @@ def test_nothing_that_the_service_can_read_holds_the_data_of_a_person_who_was_er
     # everything that the person's data can pass through
     assert ask("GET", path).status == 404
     assert ask("POST", "/v2/payer", {**DETAILS, "clientUserId": ADA, "ssn": "no"}).status == 400
-    assert (
-        ask("POST", "/v2/payer", {**DETAILS, "clientUserId": ADA, "city": f"refused {DETAILS['city']}"}).status == 400
-    )
+    assert ask("POST", "/v2/payer", {**DETAILS, "clientUserId": ADA, "city": f"refused {DETAILS['city']}"}).status == 400
     user_id = ask("POST", "/v2/payer", {**DETAILS, "clientUserId": ADA}).json["userId"]
     assert ask("POST", f"{path}/payment-details", {**ACCOUNT_DETAILS, "bankCode": "refused"}).status == 400
     details_id = ask("POST", f"{path}/payment-details", ACCOUNT_DETAILS).json["payment_detail"]["id"]
@@ -208,9 +204,7 @@ def test_nothing_that_the_service_can_read_holds_the_data_of_a_person_who_was_er
     assert len(echo.bodies) == told_before, "and sent to nobody"
     left = everything(cloud)
     assert holds(left) == set()
-    assert name_hash(account_id, ADA) not in left and f"PERSON#{user_id}" not in left, (
-        "nor the key, nor a hash of the id"
-    )
+    assert name_hash(account_id, ADA) not in left and f"PERSON#{user_id}" not in left, "nor the key, nor a hash of the id"
     assert user_id in left, "payouts refer to it"
     assert holds(api.log.getvalue()) == set(), "nor has the log"
     events = ask("GET", "/v1/webhook/events").json["events"]

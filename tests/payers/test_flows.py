@@ -277,9 +277,7 @@ def test_an_update_whose_answer_was_lost_is_made_good_by_the_sweep(world: World,
     world.compliance.trouble = lambda method, path: trouble
     with pytest.raises(ProviderUnavailable):
         register(world, city="Boston")
-    assert (details(world)["city"], payer(world).is_compliant) == (PERSON["city"], True), (
-        "the provider may have the old"
-    )
+    assert (details(world)["city"], payer(world).is_compliant) == (PERSON["city"], True), "the provider may have the old"
     assert flows.export(world.services, world.actor, NAME)[1]["city"] == "Boston", "what is kept beside it, too"
     world.compliance.trouble = lambda method, path: None
     world.now += rules.FIRST_CHECK

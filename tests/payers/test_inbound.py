@@ -162,15 +162,8 @@ def test_no_bytes_of_a_stranger_do_more_than_a_refusal(raw: bytes, signature: st
         checked(world.services, headers, raw)
 
 
-@given(
-    data=st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=9),
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(st.sampled_from([*ORDER, "kind", "account", "data"]), inner, max_size=5)
-        ),
-    )
-)
+@given(data=st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=9), lambda inner: st.lists(
+    inner, max_size=3) | st.dictionaries(st.sampled_from([*ORDER, "kind", "account", "data"]), inner, max_size=5)))
 def test_whatever_the_provider_signs_is_an_event_or_refused(data: Any) -> None:
     world = World(object())
     for kind in ("user", "bank_account", "order"):

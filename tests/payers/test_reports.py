@@ -173,10 +173,7 @@ def test_a_state_that_is_not_documented_changes_nothing(world: World) -> None:
 
 def test_nobody_is_made_of_a_report(world: World) -> None:
     made = register(world)
-    for unknown in (
-        said(replace(made, user_id="another"), 2),
-        said_of(replace(add_account(world), user_id="x"), 2, "failed"),
-    ):
+    for unknown in (said(replace(made, user_id="another"), 2), said_of(replace(add_account(world), user_id="x"), 2, "failed")):
         with pytest.raises(NotFound, match="did not send"):
             (reports.take_user if hasattr(unknown, "kyc_status") else reports.take_account)(world.services, unknown)
 
@@ -229,8 +226,5 @@ def test_two_reports_at_once_are_told_once_each_in_order() -> None:
             if other.calls < position:
                 reports.take_user(world.services, newer)
             told_states = states(world)
-            assert told_states in (
-                [("approved", "not_started")],
-                [("pending", "not_started"), ("approved", "not_started")],
-            )
+            assert told_states in ([("approved", "not_started")], [("pending", "not_started"), ("approved", "not_started")])
             assert payer(world).kyc_status is KycStatus.APPROVED

@@ -49,9 +49,7 @@ def test_a_new_account_is_counted_and_checked_soon_and_a_payer_has_at_most_twent
 
 def test_a_submission_is_open_until_the_provider_has_the_newest_details() -> None:
     assert rules.is_submission_open(payer())
-    assert rules.is_submission_open(payer(update="newer")) and rules.is_submission_open(
-        payer(is_submitted=True, update="newer")
-    )
+    assert rules.is_submission_open(payer(update="newer")) and rules.is_submission_open(payer(is_submitted=True, update="newer"))
     assert not rules.is_submission_open(payer(is_submitted=True))
 
 
@@ -108,8 +106,7 @@ def test_a_payer_is_open_until_a_check_has_ended_or_both_are_done(kyc: KycStatus
 
 
 @pytest.mark.parametrize(
-    ("checks", "minutes"),
-    [(0, 10), (1, 20), (6, 640), (7, 1280), (8, 1440), (30, 1440), (38, 1440), (39, None), (50, None)],
+    ("checks", "minutes"), [(0, 10), (1, 20), (6, 640), (7, 1280), (8, 1440), (30, 1440), (38, 1440), (39, None), (50, None)]
 )
 def test_pauses_double_up_to_a_day_for_forty_checks(checks: int, minutes: int | None) -> None:
     for before in (payer(checks=checks), account(checks=checks)):
@@ -130,9 +127,7 @@ def test_of_an_erased_payer_no_details_are_left() -> None:
     assert rules.erased_account(kept) == replace(kept, sealed=None, fingerprint=None, check_at=None)
 
 
-@pytest.mark.parametrize(
-    ("after", "is_last"), [(timedelta(0), False), (SOON - timedelta(seconds=1), False), (SOON, True)]
-)
+@pytest.mark.parametrize(("after", "is_last"), [(timedelta(0), False), (SOON - timedelta(seconds=1), False), (SOON, True)])
 def test_the_provider_is_asked_once_more_to_erase_what_a_call_under_way_may_have_brought_it(
     after: timedelta, is_last: bool
 ) -> None:
@@ -164,11 +159,7 @@ def test_the_bodies_of_events_have_the_published_fields() -> None:
     statuses = {"kycStatus": "approved", "agreementStatus": "signed"}
     told = {"event": "compliance.updated", "clientUserId": "ada", **statuses, "isCompliant": False}
     timed = {"timestamp": "2026-03-15T10:00:00.000Z"}
-    assert rules.compliance_payload(found, "ada", NOW) == {
-        **told,
-        **timed,
-        "rawPayload": {"userId": "user", **statuses},
-    }
+    assert rules.compliance_payload(found, "ada", NOW) == {**told, **timed, "rawPayload": {"userId": "user", **statuses}}
     failed = account(status=AccountStatus.FAILED)
     body = rules.account_payload(failed, "No such account", "ada", NOW)
     assert body == {

@@ -74,7 +74,7 @@ def test_what_is_asked_for_is_the_least_that_is_worth_the_amount(
     invoice: Token, payment: Token, fraction: tuple[int, int], amount: int
 ) -> None:
     known = rate(*fraction, invoice, payment)
-    exact = Fraction(*fraction) * amount * 10**payment.decimals / 10 ** on_chain_decimals(invoice)
+    exact = Fraction(*fraction) * amount * 10**payment.decimals / 10**on_chain_decimals(invoice)
     asked = to_pay(amount, known, invoice, payment)
     assert exact <= asked < exact + 1
     assert value_of(asked, known, invoice, payment) >= amount
@@ -87,7 +87,7 @@ def test_a_value_never_says_more_than_was_paid(
     invoice: Token, payment: Token, fraction: tuple[int, int], paid: int
 ) -> None:
     known = rate(*fraction, invoice, payment)
-    exact = paid * Fraction(10 ** on_chain_decimals(invoice), 10**payment.decimals) / Fraction(*fraction)
+    exact = paid * Fraction(10**on_chain_decimals(invoice), 10**payment.decimals) / Fraction(*fraction)
     assert exact - 1 < value_of(paid, known, invoice, payment) <= exact
 
 

@@ -64,11 +64,7 @@ def test_recorders_of_one_account_count_every_payment_once_and_a_fork_takes_it_b
         recorded = sum(pool.map(record, [link.link.token for link in made] * 2))
     assert recorded == LINKS * PAYMENTS
     assert numbers(world) == {"paid": LINKS * PAYMENTS}
-    for filters in (
-        Filters("counted", type="direct"),
-        Filters("counted", reference="INV-1"),
-        Filters("counted", payee=PAYEE.lower()),
-    ):
+    for filters in (Filters("counted", type="direct"), Filters("counted", reference="INV-1"), Filters("counted", payee=PAYEE.lower())):
         page = flows.page_at(world.services, filters, 0, 100)
         assert page.total == len(page.payments) == LINKS * PAYMENTS
     world.chain.fork(4)

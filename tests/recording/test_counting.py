@@ -14,16 +14,7 @@ from chalicelib.storage.store import LARGEST_TRANSACTION
 from tests.storage.kept_records import ACCOUNT, NOW, PAYMENT, WALLET
 
 OTHER = "0x" + "ab" * 20
-PAID = replace(
-    PAYMENT,
-    account_id=ACCOUNT,
-    client_id="cli",
-    payee=WALLET,
-    currency="USDC-base",
-    invoice_currency="USD",
-    reference="INV",
-    paid_at=NOW,
-)
+PAID = replace(PAYMENT, account_id=ACCOUNT, client_id="cli", payee=WALLET, currency="USDC-base", invoice_currency="USD", reference="INV", paid_at=NOW)
 PAYMENTS = st.builds(
     replace,
     st.just(PAID),

@@ -34,9 +34,7 @@ def entry(number: int, amount: int = 1_000_000, **changes: object) -> LoggedTran
 
 def moved(known: LoggedTransfer, block_number: int = 99) -> LoggedTransfer:
     """The same transfer in another block, not recorded."""
-    return replace(
-        known, block_number=block_number, block_hash=f"0xb{block_number}", state=TransferState.UNRECORDED, version=0
-    )
+    return replace(known, block_number=block_number, block_hash=f"0xb{block_number}", state=TransferState.UNRECORDED, version=0)
 
 
 class Recorder:
@@ -243,9 +241,7 @@ def test_a_summed_transfer_that_moved_stays_summed_once(monkeypatch: pytest.Monk
     assert (recorder.paid, request.unlisted_count, request.unlisted_amount) == (0, 0, 0)
 
 
-def test_a_paid_request_that_a_removal_makes_unpaid_is_told_whatever_is_removed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_paid_request_that_a_removal_makes_unpaid_is_told_whatever_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The merchant was told that it is paid, though not by the payment that vanishes now."""
     first, second, third = entry(1, 10_000_000), entry(2, 6_000_000), entry(3, 5_000_000)
     recorder = Recorder()
@@ -260,10 +256,7 @@ def test_a_paid_request_that_a_removal_makes_unpaid_is_told_whatever_is_removed(
     recorder = Recorder()
     recorder.record(dust, rest)
     changes = recorder.record(removed=[dust])
-    assert (link_of(recorder.bill).status, recorder.told) == (
-        LinkStatus.PENDING,
-        ["payment.confirmed", "payment.failed"],
-    )
+    assert (link_of(recorder.bill).status, recorder.told) == (LinkStatus.PENDING, ["payment.confirmed", "payment.failed"])
     said = json.loads(changes.events[0].body)
     assert (said["txHash"], said["amount"], said["totalAmountPaid"]) == (dust.tx_hash, "0.000001", "9.999999")
     assert recorder.record(dust).recorded == 1
@@ -304,10 +297,7 @@ def test_a_transfer_that_waits_in_two_blocks_counts_in_the_later_one_in_whicheve
 ) -> None:
     """If the fork that moved it could not be read in full, the removal of the first block comes after both."""
     in_dollars = replace(LINK, requests=(replace(REQUEST, invoice_currency="USD"),))
-    recorder, rate = (
-        Recorder(in_dollars),
-        Rate("USD", REQUEST.currency, BaseUnits(1), BaseUnits(1), RateSource.MIXED, START),
-    )
+    recorder, rate = Recorder(in_dollars), Rate("USD", REQUEST.currency, BaseUnits(1), BaseUnits(1), RateSource.MIXED, START)
     blocks = [entry(5), moved(entry(5), 9)]
     for each in blocks:
         recorder.record(each)

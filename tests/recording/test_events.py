@@ -53,7 +53,9 @@ def paid(amount: int = 10_000_000) -> Request:
     return replace(MADE.requests[0], paid=BaseUnits(amount), status=status)
 
 
-def told(link: Link | None = LINK, request: Request | None = None, payment: Payment = PAYMENT) -> list[dict[str, Any]]:
+def told(
+    link: Link | None = LINK, request: Request | None = None, payment: Payment = PAYMENT
+) -> list[dict[str, Any]]:
     request = request or paid()
     event = payment_event(Bill((request,), link), request, payment, CONTEXT)
     forms = [(event.kind, event.body), *((variant.kind, variant.body) for variant in event.variants)]
@@ -96,11 +98,7 @@ def test_a_correction_is_told_with_the_same_facts_and_its_reason() -> None:
     event = failed_event(paid(4_000_000), PAYMENT, CONTEXT)
     assert_is_described(json.loads(event.body))
     body = json.loads(event.body)
-    assert (body["event"], body["subStatus"], body["failureReason"]) == (
-        "payment.failed",
-        "failed",
-        "chain_reorganization",
-    )
+    assert (body["event"], body["subStatus"], body["failureReason"]) == ("payment.failed", "failed", "chain_reorganization")
     assert (body["amount"], body["totalAmountPaid"], body["expectedAmount"]) == ("10", "4", "10")
     assert (event.kind, event.account_id, event.client_id) == ("payment.failed", "acct", None)
     assert (event.created_at, event.announced, event.variants) == (NOW, False, ())
@@ -137,11 +135,7 @@ def test_the_variants_name_the_client_id_and_the_checkout() -> None:
     kinds = [body["event"] for body in told()]
     assert kinds == ["payment.confirmed", "payment.confirmed.checkout"]
     bodies = told(request=replace(paid(), client_id="cli_shop"))
-    assert [body["event"] for body in bodies] == [
-        "payment.confirmed",
-        "payment.confirmed.client_id",
-        "payment.confirmed.checkout",
-    ]
+    assert [body["event"] for body in bodies] == ["payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"]
     assert all((body["clientId"], body["origin"]) == ("cli_shop", "") for body in bodies)
     core, *variants = told(request=replace(paid(), client_id="cli_shop", origin="https://shop.example"))
     assert core["origin"] == "https://shop.example"
@@ -153,11 +147,7 @@ def test_a_payment_in_another_currency_is_told_in_that_of_the_invoice_with_the_r
     """$10 of which $4.20 are paid in fUSDC, at 0.98 dollars for one."""
     rate = Rate("USD", "fUSDC-sepolia", BaseUnits(100), BaseUnits(98), "coingecko", NOW)
     request = replace(
-        paid(),
-        invoice_currency="USD",
-        amount=BaseUnits(1_000_000_000),
-        paid=BaseUnits(420_000_000),
-        status=RequestStatus.PARTIALLY_PAID,
+        paid(), invoice_currency="USD", amount=BaseUnits(1_000_000_000), paid=BaseUnits(420_000_000), status=RequestStatus.PARTIALLY_PAID
     )
     payment = replace(PAYMENT, amount=BaseUnits(4_285_715), value=BaseUnits(420_000_000), rate=rate)
     failed = failed_event(request, payment, CONTEXT)
@@ -173,9 +163,7 @@ def test_a_payment_in_another_currency_is_told_in_that_of_the_invoice_with_the_r
             "convertedAmountDestination": "4.2",
             "rateProvider": "coingecko",
         }
-    assert told(request=request, payment=payment)[0]["fees"] == [
-        {"type": "platform", "amount": "0.1", "currency": "fUSDC"}
-    ]
+    assert told(request=request, payment=payment)[0]["fees"] == [{"type": "platform", "amount": "0.1", "currency": "fUSDC"}]
 
 
 def test_an_excess_is_told_in_the_invoice_currency() -> None:
@@ -198,9 +186,7 @@ def test_payer_and_customer_are_told_as_they_are_known() -> None:
         "address": {"street": "1 Main St", "postalCode": "10001", "country": "US"},
     }
     assert "customerInfo" not in told()[0]
-    assert told(request=replace(paid(), customer_info=CustomerInfo(last_name="L")))[0]["customerInfo"] == {
-        "lastName": "L"
-    }
+    assert told(request=replace(paid(), customer_info=CustomerInfo(last_name="L")))[0]["customerInfo"] == {"lastName": "L"}
 
 
 def test_a_request_without_a_link_is_told_with_the_same_fields_and_no_checkout() -> None:

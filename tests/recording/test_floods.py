@@ -176,9 +176,7 @@ def payment_number(request: Request, number: int, world: World) -> Payment:
     )
 
 
-def test_a_request_with_100_000_payments_costs_the_recorder_the_same_calls_and_bytes_as_one_with_10(
-    world: World,
-) -> None:
+def test_a_request_with_100_000_payments_costs_the_recorder_the_same_calls_and_bytes_as_one_with_10(world: World) -> None:
     """The numbers of payments have as many digits as they need; nothing else may differ."""
 
     def cost_of_one_more(listed: int, unlisted: int) -> Traffic:

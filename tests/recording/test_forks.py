@@ -52,12 +52,7 @@ def test_a_payment_whose_transaction_is_in_another_block_after_a_fork_changes_it
     assert (new.block_number, new.block_hash) == (number, world.chain.blocks[number].hash)
     assert new.block_hash != old.block_hash
     assert new.paid_at == world.chain.block_facts([number])[number].time
-    moved = {
-        "block_number": new.block_number,
-        "block_hash": new.block_hash,
-        "paid_at": new.paid_at,
-        "version": new.version,
-    }
+    moved = {"block_number": new.block_number, "block_hash": new.block_hash, "paid_at": new.paid_at, "version": new.version}
     assert new == replace(old, **moved)
     after = world.load(payment)
     assert (after.link, after.requests) == (before.link, before.requests)
@@ -71,10 +66,7 @@ def test_a_payment_whose_transaction_is_not_confirmed_after_a_fork_is_corrected_
     world.chain.fork(4, moved_by=7)
     del world.chain.blocks[-2:]  # its new block is the head
     world.tick()
-    assert (world.load(payment).link.status, told(world)) == (
-        LinkStatus.PENDING,
-        ["payment.confirmed", "payment.failed"],
-    )
+    assert (world.load(payment).link.status, told(world)) == (LinkStatus.PENDING, ["payment.confirmed", "payment.failed"])
     world.scan()
     assert world.load(payment).link.status is LinkStatus.COMPLETED
     assert told(world) == ["payment.confirmed", "payment.failed", "payment.confirmed"]

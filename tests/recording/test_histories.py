@@ -72,9 +72,7 @@ class MortalStore(MemoryStore):
     def put_many(self, records: Iterable[Record]) -> None:
         listed = list(records)
         part = listed[: -(-len(listed) // 2)]
-        self._guarded(
-            lambda: super(MortalStore, self).put_many(listed), lambda: super(MortalStore, self).put_many(part)
-        )
+        self._guarded(lambda: super(MortalStore, self).put_many(listed), lambda: super(MortalStore, self).put_many(part))
 
     def _guarded(self, act: Callable[[], None], act_of_the_last: Callable[[], None]) -> None:
         self._writes_left -= 1
@@ -208,7 +206,9 @@ STEPS = st.one_of(
     st.tuples(st.just("pay"), st.integers(0, 5), st.lists(AMOUNTS, min_size=1, max_size=2), st.just(STRANGER)),
     st.tuples(st.just("confirm"), st.integers(0, 5), st.lists(AMOUNTS, min_size=1, max_size=2)),
     st.tuples(st.just("confirm"), st.integers(0, 5), st.lists(AMOUNTS, min_size=1, max_size=2)),
-    st.tuples(st.just("confirm_and_die"), st.integers(0, 5), st.lists(AMOUNTS, min_size=1, max_size=2), *DEATHS),
+    st.tuples(
+        st.just("confirm_and_die"), st.integers(0, 5), st.lists(AMOUNTS, min_size=1, max_size=2), *DEATHS
+    ),
     st.tuples(st.just("fork"), st.integers(1, 8), st.sampled_from([None, 0, 1, 3])),
     st.tuples(st.just("fork"), st.integers(2, 5), st.none()),
     st.tuples(st.just("replace_first"), st.integers(3, 8)),
@@ -320,9 +320,7 @@ FORK_AFTER_A_DEATH: list[tuple[Any, ...]] = [
 
 @pytest.mark.parametrize("small_payments", [1, 100])
 @example(steps=FORK_AFTER_A_DEATH)
-@settings(
-    max_examples=HISTORIES // 2, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=HISTORIES // 2, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=st.lists(STEPS, min_size=4, max_size=20))
 def test_after_any_history_the_totals_the_statuses_and_the_events_are_those_of_the_chain(
     small_payments: int, steps: list[tuple[Any, ...]]

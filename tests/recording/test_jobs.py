@@ -53,9 +53,7 @@ def test_events_are_in_the_order_of_the_chain_whatever_the_order_of_the_messages
     world.queue.messages.reverse()
     world.drain()
     bodies = [json.loads(posted.body) for posted in world.receiver.posted]
-    told = [
-        (body["event"], body["amount"], body["totalAmountPaid"]) for body in bodies if body["event"].count(".") == 1
-    ]
+    told = [(body["event"], body["amount"], body["totalAmountPaid"]) for body in bodies if body["event"].count(".") == 1]
     assert told == [
         ("payment.partial", "5", "5"),
         ("payment.partial", "4", "9"),
@@ -132,14 +130,7 @@ def in_the_form_before(item: Attributes) -> Attributes:
     return {**old, "sk": {"S": place}}
 
 
-TOTALS = (
-    "payment_count",
-    "unlisted_count",
-    "unlisted_amount",
-    "unknown_token_count",
-    "other_payee_count",
-    "right_payee_count",
-)
+TOTALS = ("payment_count", "unlisted_count", "unlisted_amount", "unknown_token_count", "other_payee_count", "right_payee_count")
 
 
 @pytest.mark.parametrize("payee", [None, "0x" + "22" * 20], ids=["payment", "unmatched transfer"])

@@ -105,9 +105,7 @@ def test_a_transfer_to_a_request_whose_payee_is_not_known_yet_does_not_count(wor
 
 def test_a_fork_that_removes_the_payment_is_told_and_the_steps_begin_again(world: World) -> None:
     watched(world)
-    request = store_order(
-        world.services, status=OrderStatus.ONGOING_CHECKS, provider_status="ongoing_checks", sequence=3
-    )
+    request = store_order(world.services, status=OrderStatus.ONGOING_CHECKS, provider_status="ongoing_checks", sequence=3)
     world.chain.pay(request)
     world.scan()
     begun = ALL_STEPS[:3]

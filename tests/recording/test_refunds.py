@@ -91,11 +91,7 @@ def test_a_refund_that_is_sent_is_shown_as_sent_and_told_once(world: World) -> N
     assert after.tx_hash is not None
     (event,) = told(world)
     assert (event["requestId"], event["refundedTo"], event["refundAmount"], event["currency"], event["txHash"]) == (
-        payment.requests[0].request_id,
-        WALLET,
-        "7.5",
-        "fUSDC",
-        after.tx_hash,
+        payment.requests[0].request_id, WALLET, "7.5", "fUSDC", after.tx_hash,
     )
     world.tick()
     assert len(told(world)) == 1
@@ -215,11 +211,7 @@ def test_small_transfers_with_a_public_reference_are_summed_and_told_so_often_on
         world.chain.pay(refund_of(payment.requests[0]), amount=1)
     world.scan()
     (refund,) = stored(world)
-    assert (refund.sent, refund.sent_count, refund.announced_count) == (
-        MAX_ANNOUNCED + 5,
-        MAX_ANNOUNCED + 5,
-        MAX_ANNOUNCED,
-    )
+    assert (refund.sent, refund.sent_count, refund.announced_count) == (MAX_ANNOUNCED + 5, MAX_ANNOUNCED + 5, MAX_ANNOUNCED)
     assert len(told(world)) == MAX_ANNOUNCED
 
 

@@ -49,9 +49,7 @@ class Interposed:
 
 
 def batch_of(world: World, count: int) -> SecurePayment:
-    return world.create_link(
-        items=tuple(Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia") for _ in range(count))
-    )
+    return world.create_link(items=tuple(Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia") for _ in range(count)))
 
 
 def payments_of(world: World, request_id: str) -> tuple[Payment, ...]:
@@ -155,7 +153,9 @@ def test_a_payment_counts_once_when_its_payout_is_merged_while_it_is_being_recor
     children, made = two_payouts(world), list[SecurePayment]()
     world.chain.pay(children[0].requests[0], amount=5)
     world.chain.mine(2)
-    services = world.start(Interposed(world.client, call, lambda: made.append(merge(world.services, world, children))))
+    services = world.start(
+        Interposed(world.client, call, lambda: made.append(merge(world.services, world, children)))
+    )
     world.tick(services)
     (batch,) = made
     assert [request.paid for request in world.load(batch).requests] == [5, 0]
@@ -268,7 +268,9 @@ def test_a_fork_marks_what_did_not_count_as_reversed_until_its_branch_wins_again
     assert [stray.status for stray in unmatched_transfer(world, payment)] == [PaymentStatus.CONFIRMED]
 
 
-def test_dust_is_kept_up_to_a_limit_and_the_payment_still_counts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dust_is_kept_up_to_a_limit_and_the_payment_still_counts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(unmatched.MAX_PER_KIND, unmatched.UnmatchedKind.OTHER_PAYEE, 3)
     payment = world.create_link()
     for _ in range(5):

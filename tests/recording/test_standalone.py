@@ -202,6 +202,4 @@ def test_an_excess_of_two_payments_at_once_is_told_with_the_one_that_completes_t
     world.chain.pay(request)
     world.scan()
     confirmed = [body for body in told(world) if body["event"] == "payment.confirmed"]
-    assert [(body["amount"], body["totalAmountPaid"], body["excessAmount"]) for body in confirmed] == [
-        ("12.5", "15", "2.5")
-    ]
+    assert [(body["amount"], body["totalAmountPaid"], body["excessAmount"]) for body in confirmed] == [("12.5", "15", "2.5")]

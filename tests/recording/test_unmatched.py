@@ -50,11 +50,7 @@ def test_each_kind_has_a_limit_of_its_own(kind: UnmatchedKind) -> None:
 
 
 def test_20_of_unknown_tokens_30_that_went_elsewhere_and_50_that_were_received_are_kept() -> None:
-    assert MAX_PER_KIND == {
-        UnmatchedKind.UNKNOWN_TOKEN: 20,
-        UnmatchedKind.OTHER_PAYEE: 30,
-        UnmatchedKind.RIGHT_PAYEE: 50,
-    }
+    assert MAX_PER_KIND == {UnmatchedKind.UNKNOWN_TOKEN: 20, UnmatchedKind.OTHER_PAYEE: 30, UnmatchedKind.RIGHT_PAYEE: 50}
 
 
 @pytest.mark.parametrize(

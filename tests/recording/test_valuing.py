@@ -145,9 +145,7 @@ def test_a_payment_is_worth_no_more_than_by_its_rate_except_for_the_tolerance(
 def test_more_is_worth_no_less(request: Request, one: Fraction, amount: int, more: int) -> None:
     for is_quoted in (True, False):
         basis = Basis(rate(request, one), is_quoted)
-        less, greater = (
-            worth(request, transfer(request, each), basis, ACCEPTED).value for each in (amount, amount + more)
-        )
+        less, greater = (worth(request, transfer(request, each), basis, ACCEPTED).value for each in (amount, amount + more))
         assert less <= greater
 
 

@@ -135,19 +135,8 @@ def test_its_life_in_published_answers(new_shop: Shop, node: Node) -> None:
     (first,) = shown["requests"]
     request = new_shop.api.request("GET", f"/v2/request/{first['requestId']}", None, new_shop.by_key).json
     assert (request["paymentReference"], request["requestAmount"]) == (first["paymentReference"], "12.5")
-    assert (shown["status"], shown["payments"], shown["failureCount"], shown["failureReason"]) == (
-        "active",
-        [],
-        0,
-        None,
-    )
-    save(
-        loaded(name),
-        status=RecurringStatus.PAUSED,
-        processed=3,
-        failures=3,
-        failure_reason="Insufficient token allowance",
-    )
+    assert (shown["status"], shown["payments"], shown["failureCount"], shown["failureReason"]) == ("active", [], 0, None)
+    save(loaded(name), status=RecurringStatus.PAUSED, processed=3, failures=3, failure_reason="Insufficient token allowance")
     shown = new_shop.get(f"/v2/payouts/recurring/{name}").json
     assert (shown["status"], shown["nextPaymentDate"], shown["failureCount"]) == ("paused", None, 3)
     resumed = change(new_shop, name, "unpause").json
@@ -185,20 +174,12 @@ def test_a_cancellation_holds_if_the_node_does_not_answer(new_shop: Shop, node: 
         ({"startDate": "2020-01-01"}, {}, "recurrence.startDate is in the past: give today or a later day"),
         ({"startDate": "2020-01-01T10:00:00Z"}, {}, "recurrence.startDate is in the past"),
         ({"startDate": "soon"}, {}, "recurrence.startDate must be a date such as 2030-01-31"),
-        (
-            {"startDate": "2107-01-01"},
-            {},
-            "recurrence.startDate is too late: the contract knows no dates after 2106-02-07",
-        ),
+        ({"startDate": "2107-01-01"}, {}, "recurrence.startDate is too late: the contract knows no dates after 2106-02-07"),
         ({"startDate": "9999-12-31"}, {}, "recurrence.startDate is too late"),
         ({"startDate": None}, {}, "recurrence.startDate is required"),
         ({"frequency": "HOURLY"}, {}, "recurrence.frequency"),
         ({"totalPayments": 0}, {}, f"recurrence.totalPayments must be from 2 to {MAX_PERIODS}"),
-        (
-            {"totalPayments": 1},
-            {},
-            "recurrence.totalPayments must be from 2 to 255: the contract numbers payments with",
-        ),
+        ({"totalPayments": 1}, {}, "recurrence.totalPayments must be from 2 to 255: the contract numbers payments with"),
         ({"totalPayments": 256}, {}, "recurrence.totalPayments must be from 2 to 255"),
         ({"totalPayments": 257}, {}, "recurrence.totalPayments must be from 2 to 255"),
         ({"totalPayments": 2.5}, {}, "recurrence.totalPayments"),
@@ -209,20 +190,12 @@ def test_a_cancellation_holds_if_the_node_does_not_answer(new_shop: Shop, node: 
         ({"payer": "0x12"}, {}, "recurrence.payer: Invalid EVM address"),
         ({"payer": "TJCnKsPa7y5okkXvQAidZBzqx3QyQ6sxMW"}, {}, "recurrence.payer"),
         ({"payer": None}, {}, "recurrence.payer is required"),
-        (
-            {},
-            native(),
-            "paymentCurrency: ETH-sepolia-sepolia cannot be paid by recurring payouts: choose an ERC-20 token",
-        ),
+        ({}, native(), "paymentCurrency: ETH-sepolia-sepolia cannot be paid by recurring payouts: choose an ERC-20 token"),
         ({}, tron(), "paymentCurrency: USDT-tron cannot be paid by recurring payouts"),
         ({}, {"amount": "0"}, "amount must be greater than 0"),
         ({}, {"amount": "1" + "0" * 29}, "The amount with its fees is larger than a recurring payment can be"),
         ({}, {"payee": ZERO}, "payee names the zero address"),
-        (
-            {},
-            {"payerWallet": evm_wallet("other").address},
-            "payerWallet is not recurrence.payer, who pays: leave it out",
-        ),
+        ({}, {"payerWallet": evm_wallet("other").address}, "payerWallet is not recurrence.payer, who pays: leave it out"),
     ],
     ids=str,
 )

@@ -56,13 +56,9 @@ class Crowd(Recurring):
         services = self.services
         stored = ("get", "get_many", "query", "query_mixed", "page", "write", "put_many")
         store = Guarded(self.store, stored, Stopwatch(self, "store"))
-        chain = Guarded(
-            self.world.chain, ("read_account", "run_each", "send_raw", "read_wallet"), Stopwatch(self, "node")
-        )
+        chain = Guarded(self.world.chain, ("read_account", "run_each", "send_raw", "read_wallet"), Stopwatch(self, "node"))
         chains = SimpleNamespace(of=lambda name: chain, evm=lambda name: chain, networks=("sepolia",))
-        return replace(
-            services, store=store, queue=Guarded(services.queue, ("send",), Stopwatch(self, "queue")), chains=chains
-        )
+        return replace(services, store=store, queue=Guarded(services.queue, ("send",), Stopwatch(self, "queue")), chains=chains)
 
     def seconds_of(self, work: Any) -> float:
         begun = self.world.now
@@ -85,9 +81,7 @@ def test_ten_thousand_are_handed_out_in_one_tick_and_no_function_takes_a_minute(
     sample = messages[::100]
     seconds = [crowd.seconds_of(lambda each=each: jobs.execute_recurring(services, each.body)) for each in sample]
     assert max(seconds) < 6
-    assert sum(seconds) / len(seconds) * len(messages) / CONCURRENCY < 5 * 60, (
-        "all of them are submitted in five minutes"
-    )
+    assert sum(seconds) / len(seconds) * len(messages) / CONCURRENCY < 5 * 60, "all of them are submitted in five minutes"
     assert crowd.calls["store"] == 15 * len(sample), "for ten payouts: two reads, ten writes, and three of the relayer"
     assert crowd.calls["node"] == 4 * len(sample), "with one for what their payer has, which is the same of all"
     sent = [each for each in crowd.store.all(RecurringPayment) if each.sent_at is not None]

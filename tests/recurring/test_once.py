@@ -258,9 +258,7 @@ def two_of_one_payer(**holding: int) -> tuple[Recurring, list[RecurringPayment]]
     return shop, found
 
 
-@pytest.mark.parametrize(
-    "holding", [{"balance": 2 * AMOUNT - 1}, {"allowance": 2 * AMOUNT - 1}], ids=["balance", "allowance"]
-)
+@pytest.mark.parametrize("holding", [{"balance": 2 * AMOUNT - 1}, {"allowance": 2 * AMOUNT - 1}], ids=["balance", "allowance"])
 def test_two_payouts_of_a_payer_who_has_enough_for_one_make_one_transaction(holding: dict[str, int]) -> None:
     shop, schedules = two_of_one_payer(**holding)
     mempool = shop.world.chain.mempool
@@ -366,9 +364,7 @@ def test_whatever_happens_to_payouts_of_one_payer_the_sums_hold(seed: int) -> No
     stored = [shop.find(each)[1] for each in payouts]
     assert [each.processed for each in found] == [sum(p.payment_id is not None for p in periods) for periods in stored]
     assert len(shop.events("request.recurring")) == sum(len(periods) for periods in stored)
-    assert set(shop.proxy.references) <= {
-        p.payment_reference for periods in stored for p in periods if p.payment_id is not None
-    }
+    assert set(shop.proxy.references) <= {p.payment_reference for periods in stored for p in periods if p.payment_id is not None}
 
 
 def test_the_looks_at_a_payment_become_rarer() -> None:

@@ -78,9 +78,7 @@ def test_without_a_fee_the_permit_names_the_zero_address() -> None:
     ],
     ids=str,
 )
-def test_after_three_failures_it_is_paused_with_one_event(
-    holding: dict[str, int], reason: str, sub_status: str
-) -> None:
+def test_after_three_failures_it_is_paused_with_one_event(holding: dict[str, int], reason: str, sub_status: str) -> None:
     shop = Recurring(recurring_retry_seconds=3600)
     schedule = shop.start()
     shop.proxy.set(**holding)

@@ -168,3 +168,5 @@ def test_a_public_key_of_another_kind_is_refused() -> None:
     known.public_key = known.public_key[:-65] + b"\x02" + known.public_key[-64:]
     with pytest.raises(ValueError, match="ECC_SECG_P256K1"):
         _ = KmsSigner(known).address  # type: ignore[arg-type]
+
+

@@ -179,9 +179,7 @@ def test_real_threads_on_a_real_table_take_every_nonce_once(cloud: Cloud) -> Non
     with ThreadPoolExecutor(WORKERS) as pool:
         statuses = Counter(status for found in pool.map(work, range(WORKERS)) for status in found)
     assert statuses == {"accepted": WORKERS * 3 * 7}
-    expected = {each.key for each in shared} | {
-        f"own/{w}/{t}/{n}" for w in range(WORKERS) for t in range(3) for n in range(2)
-    }
+    expected = {each.key for each in shared} | {f"own/{w}/{t}/{n}" for w in range(WORKERS) for t in range(3) for n in range(2)}
     found = store.transactions_from(services_of(world, cloud).store, "sepolia", SENDER, 0, 1_000)
     assert [each.nonce for each in found] == list(range(len(expected)))
     assert {each.call_key for each in found} == expected
@@ -189,16 +187,10 @@ def test_real_threads_on_a_real_table_take_every_nonce_once(cloud: Cloud) -> Non
 
 
 def test_real_threads_never_spend_more_than_the_limit_of_a_day(cloud: Cloud) -> None:
-    world = World(
-        client=cloud.client("dynamodb"),
-        **{**SETTINGS, "relayer_keys": {"base": "secret"}},
-        chains=FakeChains(FakeChain("base")),
-    )
+    world = World(client=cloud.client("dynamodb"), **{**SETTINGS, "relayer_keys": {"base": "secret"}}, chains=FakeChains(FakeChain("base")))
     mempool = world._chains.of("base").mempool
     cost = GAS * 5 // 4 * (2 * mempool.base_fee + mempool.tip)
-    limited = replace(
-        world.services.settings, relayer_daily_limits={"base": format_amount(11 * cost + cost // 2, COIN_DECIMALS)}
-    )
+    limited = replace(world.services.settings, relayer_daily_limits={"base": format_amount(11 * cost + cost // 2, COIN_DECIMALS)})
 
     def work(worker: int) -> int:
         services = replace(services_of(world, cloud), settings=limited)

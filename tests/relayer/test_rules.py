@@ -118,12 +118,7 @@ wanted_calls = st.lists(
 )
 
 
-@given(
-    wanted=wanted_calls,
-    spent=st.integers(0, 10**17),
-    limit=st.one_of(st.none(), st.integers(0, 2 * 10**17)),
-    balance=st.integers(0, 10**18),
-)
+@given(wanted=wanted_calls, spent=st.integers(0, 10**17), limit=st.one_of(st.none(), st.integers(0, 2 * 10**17)), balance=st.integers(0, 10**18))
 def test_accepted_calls_have_consecutive_nonces_and_stay_within_limit_and_balance(
     wanted: list[tuple[int, int | None, StepResult]], spent: int, limit: int | None, balance: int
 ) -> None:
@@ -160,24 +155,14 @@ def test_a_new_day_begins_with_nothing_spent() -> None:
 
 
 def test_a_call_without_an_estimate_gets_the_most_gas_it_may_take() -> None:
-    found = reserve(
-        ACCOUNT,
-        [(call(), StepResult(True)), (call("b", gas_limit=90_000), StepResult(True))],
-        reading(),
-        Budget(10**11, None),
-        NOW,
-        {},
-    )
+    found = reserve(ACCOUNT, [(call(), StepResult(True)), (call("b", gas_limit=90_000), StepResult(True))], reading(), Budget(10**11, None), NOW, {})
     assert [each.gas_limit for each in found.transactions] == [MOST_GAS, 90_000]
 
 
 def test_a_wallet_gives_no_more_to_calls_than_it_has_left() -> None:
     """The second call waits, the third is smaller, and a wallet that no other call takes from is not asked for."""
     wanted = [
-        (
-            replace(call(key), takes=Taking("0x" + wallet * 20, TO, TO, BaseUnits(amount))),
-            StepResult(True, None, 50_000),
-        )
+        (replace(call(key), takes=Taking("0x" + wallet * 20, TO, TO, BaseUnits(amount))), StepResult(True, None, 50_000))
         for key, wallet, amount in (("a", "aa", 6), ("b", "AA", 5), ("c", "aa", 4), ("d", "bb", 100))
     ]
     left = {Taking("0x" + "aa" * 20, TO, TO, BaseUnits(1)).source: 10}
@@ -185,9 +170,7 @@ def test_a_wallet_gives_no_more_to_calls_than_it_has_left() -> None:
     assert [each.status.value for each in found.submissions] == ["accepted", "waiting", "accepted", "accepted"]
     assert [each.nonce for each in found.transactions] == [5, 6, 7]
     refused = [(call, StepResult(False, "no")) for call, _ in wanted]
-    assert (
-        reserve(ACCOUNT, refused, reading(), Budget(10**11, None), NOW, left).submissions[1].status.value == "refused"
-    )
+    assert reserve(ACCOUNT, refused, reading(), Budget(10**11, None), NOW, left).submissions[1].status.value == "refused"
     sums = {counter.wallet[-2:]: amounts for counter, amounts in taken_by(found.transactions)}
     assert sums == {"aa": {"under way": 10}, "bb": {"under way": 100}}
     assert [amounts for _, amounts in taken_by(found.transactions, -1)] == [{"under way": -10}, {"under way": -100}]

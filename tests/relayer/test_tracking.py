@@ -505,9 +505,7 @@ def test_a_low_balance_is_logged_with_the_address_to_send_to(world: World, mempo
     mempool.balance = 10**18 - 1
     world.relay(services)
     facts = {"network": "sepolia", "address": SENDER, "balance": str(10**18 - 1)}
-    assert [(level, extra) for level, message, extra in lines.lines if message == "relayer balance is low"] == [
-        ("error", facts)
-    ]
+    assert [(level, extra) for level, message, extra in lines.lines if message == "relayer balance is low"] == [("error", facts)]
 
 
 def test_transactions_far_ahead_of_the_next_nonce_wait_until_the_others_are_executed(

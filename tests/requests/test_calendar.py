@@ -13,9 +13,9 @@ from chalicelib.requests.records import Frequency, Recurrence
 
 from .calendar_model import first_dues, midnight
 
-starts = st.datetimes(min_value=datetime(2024, 1, 1), max_value=datetime(2110, 12, 31), timezones=st.just(UTC)).map(
-    lambda at: at.replace(microsecond=0)
-)
+starts = st.datetimes(
+    min_value=datetime(2024, 1, 1), max_value=datetime(2110, 12, 31), timezones=st.just(UTC)
+).map(lambda at: at.replace(microsecond=0))
 frequencies = st.sampled_from(list(Frequency))
 MONTH_ENDS = [midnight(2028, 1, 31), midnight(2027, 12, 30), midnight(2028, 2, 29), midnight(2027, 2, 28)]
 
@@ -25,9 +25,7 @@ def dues(start: datetime, frequency: Frequency, total: int) -> list[datetime]:
 
 
 @given(starts, frequencies, st.integers(2, 40))
-def test_periods_are_due_when_a_walk_over_the_days_finds_them(
-    start: datetime, frequency: Frequency, total: int
-) -> None:
+def test_periods_are_due_when_a_walk_over_the_days_finds_them(start: datetime, frequency: Frequency, total: int) -> None:
     assert dues(start, frequency, total) == first_dues(start, frequency.value, total)
 
 

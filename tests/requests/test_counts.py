@@ -14,15 +14,7 @@ from tests.storage.kept_records import ACCOUNT, NOW, RECORDS
 
 KEPT = RECORDS["request"]
 assert isinstance(KEPT, Request)
-NEW = replace(
-    KEPT,
-    account_id=ACCOUNT,
-    client_id="cli",
-    created_at=NOW,
-    status=RequestStatus.CREATED,
-    is_moved=False,
-    counted_as=None,
-)
+NEW = replace(KEPT, account_id=ACCOUNT, client_id="cli", created_at=NOW, status=RequestStatus.CREATED, is_moved=False, counted_as=None)
 STATES = st.builds(
     replace,
     st.just(NEW),

@@ -75,9 +75,7 @@ def test_what_is_said_of_it_is_kept(shop: Shop) -> None:
     assert (request.payer, request.reference) == (WALLET, "ORDER-2024-001234")
     address = CustomerAddress("123 Main Street", "New York", "NY", "10001", "US")
     assert request.customer_info == CustomerInfo("John", "Doe", "john.doe@example.com", address)
-    assert request.recurrence == Recurrence(
-        "2101-01-31", Frequency.MONTHLY, False, 1, datetime(2101, 2, 28, tzinfo=UTC)
-    )
+    assert request.recurrence == Recurrence("2101-01-31", Frequency.MONTHLY, False, 1, datetime(2101, 2, 28, tzinfo=UTC))
     assert request.original_request_id == "01abc"
     assert request.original_payment_reference == "0xb3581f0b0f74cc61"
 
@@ -119,9 +117,7 @@ def test_an_api_key_and_a_client_id_create_requests(shop: Shop, by: str) -> None
 
 
 def test_a_client_id_that_is_bound_needs_no_payee(new_shop: Shop) -> None:
-    refused(
-        create(new_shop, payee=None), "payee is required (no client ID with an active payee destination is calling)"
-    )
+    refused(create(new_shop, payee=None), "payee is required (no client ID with an active payee destination is calling)")
     wallet = evm_wallet("bound shop")
     bind(new_shop, wallet)
     assert made(new_shop, payee=None).payee == wallet.address
@@ -184,15 +180,9 @@ def test_a_client_id_that_is_limited_to_payees_creates_none_for_a_bank_account(n
         ({"invoiceCurrency": None}, "invoiceCurrency is required"),
         ({"paymentCurrency": None}, "paymentCurrency is required"),
         ({"invoiceCurrency": ""}, "invoiceCurrency must have at least 1 character"),
-        (
-            {"invoiceCurrency": "NONE-sepolia"},
-            "Currency NONE-sepolia is not supported; GET /v2/currencies lists the ids",
-        ),
+        ({"invoiceCurrency": "NONE-sepolia"}, "Currency NONE-sepolia is not supported; GET /v2/currencies lists the ids"),
         ({"paymentCurrency": "USD"}, "paymentCurrency: USD cannot be paid on a chain; choose a token"),
-        (
-            {"invoiceCurrency": "EUR"},
-            "invoiceCurrency: EUR cannot be paid in fUSDC-sepolia here; GET /v2/currencies/EUR/",
-        ),
+        ({"invoiceCurrency": "EUR"}, "invoiceCurrency: EUR cannot be paid in fUSDC-sepolia here; GET /v2/currencies/EUR/"),
         (
             {"invoiceCurrency": "fUSDT-sepolia"},
             "fUSDT-sepolia cannot be paid in fUSDC-sepolia here; GET /v2/currencies/fUSDT-sepolia/conversion-routes lists",
@@ -212,14 +202,8 @@ def test_a_client_id_that_is_limited_to_payees_creates_none_for_a_bank_account(n
         ({"recurrence": {}}, "recurrence.startDate is required"),
         ({"recurrence": {"startDate": "2101-01-01"}}, "recurrence.frequency is required"),
         ({"recurrence": {"startDate": "2101-01-01", "frequency": "HOURLY"}}, "recurrence.frequency"),
-        (
-            {"recurrence": {"startDate": "2020-01-01", "frequency": "DAILY"}},
-            "recurrence.startDate is in the past: give",
-        ),
-        (
-            {"recurrence": {"startDate": "2101-02-30", "frequency": "DAILY"}},
-            "recurrence.startDate must be a date such as",
-        ),
+        ({"recurrence": {"startDate": "2020-01-01", "frequency": "DAILY"}}, "recurrence.startDate is in the past: give"),
+        ({"recurrence": {"startDate": "2101-02-30", "frequency": "DAILY"}}, "recurrence.startDate must be a date such as"),
         (
             {"recurrence": {"startDate": "9999-12-31T23:59:59-23:59", "frequency": "DAILY"}},
             "recurrence.startDate must be a date such as",
@@ -232,10 +216,7 @@ def test_a_client_id_that_is_limited_to_payees_creates_none_for_a_bank_account(n
         ({"customerInfo": {"address": {"street": "x" * 256}}}, "customerInfo.address.street must have at most 255"),
         ({"customerInfo": {"address": {"city": "x" * 101}}}, "customerInfo.address.city must have at most 100"),
         ({"customerInfo": {"address": {"state": "x" * 101}}}, "customerInfo.address.state must have at most 100"),
-        (
-            {"customerInfo": {"address": {"postalCode": "x" * 21}}},
-            "customerInfo.address.postalCode must have at most 20",
-        ),
+        ({"customerInfo": {"address": {"postalCode": "x" * 21}}}, "customerInfo.address.postalCode must have at most 20"),
         ({"customerInfo": {"address": {"country": "USA"}}}, "customerInfo.address.country must have at most 2"),
         ({"customerInfo": "John"}, "customerInfo must be an object"),
     ],
@@ -250,9 +231,7 @@ def test_a_request_that_cannot_be_is_refused_with_what_to_change(
 @pytest.mark.usefixtures("nothing_written")
 def test_a_day_that_has_ended_is_in_the_past(shop: Shop) -> None:
     for text in (today(-1), f"{today(-1)}T23:59:59Z"):
-        refused(
-            create(shop, recurrence={"startDate": text, "frequency": "WEEKLY"}), "recurrence.startDate is in the past"
-        )
+        refused(create(shop, recurrence={"startDate": text, "frequency": "WEEKLY"}), "recurrence.startDate is in the past")
 
 
 def test_a_refused_request_leaves_nothing(shop: Shop) -> None:

@@ -151,10 +151,7 @@ def test_the_problems_of_all_entries_are_told_with_their_places() -> None:
     assert for_each([2, 3], at_least_two) == [2, 3]
     with pytest.raises(ValidationFailed) as told:
         for_each([1, 2, 0], at_least_two)
-    assert [problem.sentence for problem in told.value.problems] == [
-        "requests.0.number: No 1",
-        "requests.2.number: No 0",
-    ]
+    assert [problem.sentence for problem in told.value.problems] == ["requests.0.number: No 1", "requests.2.number: No 0"]
 
 
 def at_most_nothing(text: str) -> int:

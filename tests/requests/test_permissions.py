@@ -50,9 +50,7 @@ def limited(**settings: Any) -> Owner:
     return replace(OWNER, settings=ClientSettings(**settings))
 
 
-def is_refused(
-    owner: Owner, *made: Request, fee_address: str | None = None, bound: Destination | None = None
-) -> str | None:
+def is_refused(owner: Owner, *made: Request, fee_address: str | None = None, bound: Destination | None = None) -> str | None:
     try:
         check_limits(owner, made, fee_address, bound)
     except Forbidden as error:

@@ -45,30 +45,18 @@ def test_each_later_date_has_a_new_request_for_the_same_with_an_id_of_its_own() 
     found = recurred(original, at("2030-02-28"), entropy)
     assert found is not None
     new = found.request
-    assert (new.payee, new.amount, new.currency, new.customer_info) == (
-        original.payee,
-        original.amount,
-        original.currency,
-        info,
-    )
+    assert (new.payee, new.amount, new.currency, new.customer_info) == (original.payee, original.amount, original.currency, info)
     assert (new.reference, new.payer, new.account_id) == ("INV-1", original.payer, "acct")
     assert (new.status, new.paid, new.tx_hash, new.payment_count, new.version) == (RequestStatus.CREATED, 0, None, 0, 0)
-    assert (new.original_request_id, new.original_payment_reference) == (
-        original.request_id,
-        original.payment_reference,
-    )
+    assert (new.original_request_id, new.original_payment_reference) == (original.request_id, original.payment_reference)
     assert new.request_id not in (original.request_id, "") and new.bill_id == new.request_id
     assert new.payment_reference != original.payment_reference
     assert new.recurrence is None and new.created_at == at("2030-02-28")
-    assert found.original == replace(
-        original, recurrence=replace(original.recurrence, period=2, next_at=at("2030-03-31"))
-    )
+    assert found.original == replace(original, recurrence=replace(original.recurrence, period=2, next_at=at("2030-03-31")))
 
 
 @pytest.mark.parametrize("invoice", [None, "USD", "FAU-sepolia"])
-def test_a_new_request_is_in_the_same_currencies_with_the_same_fee_for_the_same_recurring_payout(
-    invoice: str | None,
-) -> None:
+def test_a_new_request_is_in_the_same_currencies_with_the_same_fee_for_the_same_recurring_payout(invoice: str | None) -> None:
     fee = {"fee_percentage": "1", "fee_address": "0x" + "33" * 20, "recurring_payment_id": "01J"}
     original = recurring(invoice_currency=invoice, **fee)
     new = copy_of(original, NOW, entropy)

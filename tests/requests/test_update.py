@@ -61,9 +61,7 @@ def test_a_request_without_recurrence_has_nothing_to_stop(shop: Shop) -> None:
     assert refused(update(shop, shop.create(item()).json["requestIds"][0])) == message
 
 
-@pytest.mark.parametrize(
-    "body", [{}, {"isRecurrenceStopped": None}, {"isRecurrenceStopped": "true"}, {"isRecurrenceStopped": 1}]
-)
+@pytest.mark.parametrize("body", [{}, {"isRecurrenceStopped": None}, {"isRecurrenceStopped": "true"}, {"isRecurrenceStopped": 1}])
 def test_what_is_not_true_or_false_is_refused(shop: Shop, body: Any) -> None:
     request_id, before = create(shop, recurrence=MONTHLY), stored()
     refused(update(shop, request_id, body), "isRecurrenceStopped")
@@ -96,9 +94,7 @@ def world() -> Iterator[World]:
 
 def recurring(world: World) -> Request:
     wanted = Item("12.50", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
-    return flows.create(
-        world.services, world.owner, Draft(wanted, recurrence=Recurrence("2101-01-01", Frequency.DAILY))
-    )
+    return flows.create(world.services, world.owner, Draft(wanted, recurrence=Recurrence("2101-01-01", Frequency.DAILY)))
 
 
 def test_it_costs_a_read_and_a_write_and_no_write_if_nothing_changes(world: World) -> None:

@@ -149,12 +149,7 @@ def test_of_the_newest_16_blocks_every_checkpoint_is_kept_and_of_older_ones_one_
     cursor = Cursor("sepolia", 0, (), 10)
     for number in range(1, 101):
         cursor = advance(cursor, Checkpoint(number, f"h{number}"), TIME, 10, NOW)
-    spans = [
-        (1, 8),
-        *((n, 8) for n in range(8, 40, 8)),
-        *((n, 4) for n in range(40, 68, 4)),
-        *((n, 2) for n in range(68, 84, 2)),
-    ]
+    spans = [(1, 8), *((n, 8) for n in range(8, 40, 8)), *((n, 4) for n in range(40, 68, 4)), *((n, 2) for n in range(68, 84, 2))]
     kept = [checkpoint.number for checkpoint in cursor.checkpoints]
     assert kept[-17:] == list(range(84, 101))
     assert kept[:-17] == [start for start, _ in spans]

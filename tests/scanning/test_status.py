@@ -51,12 +51,7 @@ def test_each_network_has_its_own_status_and_a_head_that_stands_still_is_seen_as
     sepolia.mine(5)
     flows.scan(world.services, "sepolia")
     before, other = flows.status(world.services)
-    assert (before.network, before.sees_payments, other.network, other.sees_payments) == (
-        "sepolia",
-        True,
-        "base",
-        False,
-    )
+    assert (before.network, before.sees_payments, other.network, other.sees_payments) == ("sepolia", True, "base", False)
     world.advance(3600)
     flows.scan(world.services, "sepolia")
     after, _ = flows.status(world.services)

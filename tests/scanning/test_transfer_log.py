@@ -167,9 +167,7 @@ def test_the_work_of_a_fork_has_each_transfer_once_and_one_that_moved_with_its_f
     gone: set[int], came: set[int], same_block: bool
 ) -> None:
     removed = [entry(number) for number in sorted(gone)]
-    added = [
-        entry(number, block_hash="0xnew", block_number=number if same_block else number + 5) for number in sorted(came)
-    ]
+    added = [entry(number, block_hash="0xnew", block_number=number if same_block else number + 5) for number in sorted(came)]
     parts = work_of_fork(removed, added, 7, NOW)
     assert sorted(map(repr, _all(part.removed for part in parts))) == sorted(repr(each.transfer_id) for each in removed)
     assert sorted(map(repr, _all(part.added for part in parts))) == sorted(repr(each.transfer_id) for each in added)

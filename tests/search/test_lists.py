@@ -64,11 +64,7 @@ def test_a_client_id_alone_lists_no_links_as_their_tokens_are_for_their_payers(n
 def test_lists_have_what_is_the_callers_own_alone(shop: Shop, new_shop: Shop) -> None:
     shop.link()
     request = store_request(running(), shop.account_id)
-    for path, name in (
-        ("/v2/secure-payments", "securePayments"),
-        ("/v2/request", "requests"),
-        ("/v1/webhook/events", "events"),
-    ):
+    for path, name in (("/v2/secure-payments", "securePayments"), ("/v2/request", "requests"), ("/v1/webhook/events", "events")):
         assert get(new_shop, path).json[name] == []
     assert request.request_id not in str(shop.get("/v2/request").json), "a client id has its own requests alone"
     assert request.request_id in str(get(shop, "/v2/request").json)
@@ -124,14 +120,7 @@ def test_a_bad_filter_is_refused_and_named(shop: Shop, path: str, query: dict[st
      ("9999-12-31T23:00:00Z", "9999-12-31T23:30:00Z")],
 )  # fmt: skip
 @pytest.mark.parametrize(
-    "path",
-    [
-        "/v2/secure-payments",
-        "/v2/request",
-        "/v1/webhook/events",
-        "/v2/payments?type=direct&",
-        "/v2/payments?type=direct&cursor=&",
-    ],
+    "path", ["/v2/secure-payments", "/v2/request", "/v1/webhook/events", "/v2/payments?type=direct&", "/v2/payments?type=direct&cursor=&"]
 )
 def test_dates_may_be_as_far_away_as_a_date_can_be(new_shop: Shop, path: str, first: str, last: str) -> None:
     new_shop.link()

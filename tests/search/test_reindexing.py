@@ -44,16 +44,7 @@ def aged(world: World) -> None:
             if item["pk"]["S"].startswith("PAYMENTS#"):
                 lost |= NEW
             elif item["sk"]["S"].startswith("REQUEST#"):
-                lost |= {
-                    "account_id",
-                    "client_id",
-                    "origin",
-                    "created_at",
-                    "is_moved",
-                    "payer",
-                    "confirmed_count",
-                    "counted_as",
-                }
+                lost |= {"account_id", "client_id", "origin", "created_at", "is_moved", "payer", "confirmed_count", "counted_as"}
             kept = {name: value for name, value in item.items() if name not in lost}
             world.client.put_item(TableName=f"{PREFIX}-{table}", Item=kept)
 
@@ -83,13 +74,7 @@ def history(world: World) -> None:
 def shown(services: Services) -> dict[str, Any]:
     """What every list of the account has, and what is counted."""
     found: dict[str, Any] = {}
-    for name, value in {
-        "type": "direct",
-        "reference": "INV-7",
-        "payee": PAYEE.lower(),
-        "client_id": "cli_shop",
-        "network": "base",
-    }.items():
+    for name, value in {"type": "direct", "reference": "INV-7", "payee": PAYEE.lower(), "client_id": "cli_shop", "network": "base"}.items():
         page = flows.page_at(services, Filters("acct", **{name: value}), 0, 100)
         assert page.total == len(page.payments)
         found[name] = [each.payment_id for each in page.payments]
@@ -121,9 +106,7 @@ def run(services: Services) -> Counter[str]:
     return written
 
 
-def test_everything_is_found_again_and_counted_and_a_second_run_writes_nothing(
-    world: World, before: dict[str, Any]
-) -> None:
+def test_everything_is_found_again_and_counted_and_a_second_run_writes_nothing(world: World, before: dict[str, Any]) -> None:
     assert set(run(world.services)) == {"Link", "Request", "Payment", "Event"}
     assert shown(world.services) == before
     assert run(world.services) == Counter()
@@ -220,9 +203,7 @@ def test_the_payments_of_a_request_from_before_event_keys_are_read_once(world: W
     aged(world)
     for number, each in enumerate(stored):
         if number >= 3:
-            world.client.delete_item(
-                TableName=f"{PREFIX}-payments", Key={"pk": {"S": each.key.pk}, "sk": {"S": each.key.sk}}
-            )
+            world.client.delete_item(TableName=f"{PREFIX}-payments", Key={"pk": {"S": each.key.pk}, "sk": {"S": each.key.sk}})
         world.services.store.write(replace(each, event_key="", account_id="", is_counted=False, version=0))
     with counted(world.client) as calls:
         run(world.services)

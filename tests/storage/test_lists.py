@@ -64,10 +64,7 @@ def test_a_span_that_ends_before_it_begins_is_empty(store: Store) -> None:
 def test_what_is_in_none_of_the_other_lists_is_left_out(store: Store) -> None:
     for number in range(8):
         store.write(payment(number, payee="0xAb" if number % 2 else "0xcd", payer="0xee" if number % 4 else None))
-    payee, payer = (
-        Named(index, list_of(ACCOUNT, "PAYMENT", value))
-        for index, value in (("by_payee", "0xab"), ("by_payer", "0xee"))
-    )
+    payee, payer = (Named(index, list_of(ACCOUNT, "PAYMENT", value)) for index, value in (("by_payee", "0xab"), ("by_payer", "0xee")))
     span = Span(ALL, within=((payee, payer),))
     assert len(store.newest(Payment, span, 10).records) == store.count_listed(Payment, span, 1)[0] == 6
     both = Span(ALL, within=((payee,), (payer,)))

@@ -49,6 +49,7 @@ class BusyClient:
         self.left -= 1
         return {"Responses": {}, "UnprocessedKeys": RequestItems}
 
+
     def batch_write_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:
         if self.left == 0:
             return self._client.batch_write_item(RequestItems=RequestItems)
@@ -237,9 +238,7 @@ def calls_of(world: World, counter: CallCounter = COUNTER) -> int | None:
     return int(item["calls"]["N"]) if item else None
 
 
-@pytest.mark.parametrize(
-    "code", ["ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"]
-)
+@pytest.mark.parametrize("code", ["ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"])
 def test_a_counter_that_takes_no_more_calls_is_throttled(world: World, code: str) -> None:
     with refusing(world, "UpdateItem", code):
         with pytest.raises(Throttled):
@@ -285,10 +284,7 @@ def test_a_batch_that_dynamodb_refuses_is_asked_again_and_then_throttled(world: 
     with refusing(world, "BatchGetItem", "ThrottlingException") as calls, pytest.raises(Throttled):
         world.services.store.get_many(wanted)
     assert len(calls) == 8
-    with (
-        refusing(world, "BatchGetItem", "ValidationException"),
-        pytest.raises(ClientError, match="ValidationException"),
-    ):
+    with refusing(world, "BatchGetItem", "ValidationException"), pytest.raises(ClientError, match="ValidationException"):
         world.services.store.get_many(wanted)
 
 
@@ -326,10 +322,7 @@ def test_a_transaction_that_meets_contention_is_tried_eight_times(world: World, 
     with refusing(world, "TransactWriteItems", "TransactionCanceledException", times=7, reason=reason):
         store.write(Account("acct1", "n", START), Account("acct2", "n", START))
     assert store.get(Account, Account("acct2", "n", START).key) is not None
-    with (
-        refusing(world, "TransactWriteItems", "TransactionCanceledException", reason=reason) as calls,
-        pytest.raises(WriteConflict),
-    ):
+    with refusing(world, "TransactWriteItems", "TransactionCanceledException", reason=reason) as calls, pytest.raises(WriteConflict):
         store.write(Account("acct3", "n", START), Account("acct4", "n", START))
     assert len(calls) == 8
 
@@ -343,19 +336,13 @@ def test_a_record_that_a_transaction_holds_is_put_a_moment_later(world: World) -
 
 
 def test_a_transaction_that_a_condition_cancels_is_not_tried_again(world: World) -> None:
-    with (
-        refusing(world, "TransactWriteItems", "TransactionCanceledException", reason="ConditionalCheckFailed") as calls,
-        pytest.raises(WriteConflict),
-    ):
+    with refusing(world, "TransactWriteItems", "TransactionCanceledException", reason="ConditionalCheckFailed") as calls, pytest.raises(WriteConflict):
         world.services.store.write(Account("acct1", "n", START), Account("acct2", "n", START))
     assert len(calls) == 1
 
 
 def test_a_transaction_that_is_cancelled_for_another_reason_is_an_error(world: World) -> None:
-    with (
-        refusing(world, "TransactWriteItems", "TransactionCanceledException", reason="ValidationError") as calls,
-        pytest.raises(ClientError, match="TransactionCanceled"),
-    ):
+    with refusing(world, "TransactWriteItems", "TransactionCanceledException", reason="ValidationError") as calls, pytest.raises(ClientError, match="TransactionCanceled"):
         world.services.store.write(Account("acct1", "n", START), Account("acct2", "n", START))
     assert len(calls) == 1
 
@@ -429,9 +416,7 @@ def test_a_cursor_is_cut_before_it_is_more_than_a_key_can_be(world: World) -> No
     assert calls[0]["ExpressionAttributeValues"][":before"] == {"S": "x" * 200}
 
 
-def test_the_waits_between_tries_double_from_10_milliseconds_those_of_writes_by_chance_a_bit_more(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_waits_between_tries_double_from_10_milliseconds_those_of_writes_by_chance_a_bit_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr(time, "sleep", waits.append)
     wanted = accounts(world, 1)
@@ -464,10 +449,7 @@ LINES = [AuditEntry("acct", f"{number:03}", START, "a", "b", "c", "", "") for nu
 
 
 def lines(world: World) -> list[AuditEntry]:
-    return [
-        replace(line, version=0)
-        for line in world.services.store.query(AuditEntry, AuditEntry.KEY.all(account_id="acct"))
-    ]
+    return [replace(line, version=0) for line in world.services.store.query(AuditEntry, AuditEntry.KEY.all(account_id="acct"))]
 
 
 def test_many_records_are_put_25_a_call_and_again_without_harm(world: World) -> None:
@@ -508,10 +490,7 @@ def test_a_batch_that_dynamodb_throttles_is_put_later(world: World, monkeypatch:
     assert lines(world) == LINES[:3]
     with refusing(world, "BatchWriteItem", "ProvisionedThroughputExceededException"), pytest.raises(Throttled):
         world.services.store.put_many(LINES)
-    with (
-        refusing(world, "BatchWriteItem", "ValidationException"),
-        pytest.raises(ClientError, match="ValidationException"),
-    ):
+    with refusing(world, "BatchWriteItem", "ValidationException"), pytest.raises(ClientError, match="ValidationException"):
         world.services.store.put_many(LINES)
 
 

@@ -47,7 +47,9 @@ def made(client: Any, steps: list[Any]) -> list[Any]:
         more = {"ExpressionAttributeNames": used} if used else {}
         more |= {"ExpressionAttributeValues": held} if held else {}
         try:
-            reply = client.update_item(TableName=TABLE, Key=KEY, UpdateExpression=text, ReturnValues="ALL_NEW", **more)
+            reply = client.update_item(
+                TableName=TABLE, Key=KEY, UpdateExpression=text, ReturnValues="ALL_NEW", **more
+            )
             answers.append(reply["Attributes"])
         except client.exceptions.ClientError as error:
             answers.append(str(error))

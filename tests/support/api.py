@@ -31,7 +31,9 @@ def create_cloud(rpc_urls: dict[str, str]) -> None:
     kms = boto3.client("kms")
     key = kms.create_key()["KeyMetadata"]["KeyId"]
     kms.create_alias(AliasName=f"alias/{PREFIX}-secrets", TargetKeyId=key)
-    boto3.client("secretsmanager").create_secret(Name=f"{PREFIX}-rpc-urls", SecretString=json.dumps(rpc_urls))
+    boto3.client("secretsmanager").create_secret(
+        Name=f"{PREFIX}-rpc-urls", SecretString=json.dumps(rpc_urls)
+    )
 
 
 @pytest.fixture(scope="module")

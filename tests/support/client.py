@@ -42,7 +42,9 @@ class Api:
         self.port = port
         self.log = io.StringIO()
 
-    def request(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Reply:
+    def request(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> Reply:
         """Sends a request; a `body` of bytes is sent unchanged, others as JSON. `path` has to be percent-encoded."""
         sent = dict(headers or {})
         if body is not None and not isinstance(body, bytes):
@@ -79,9 +81,7 @@ class Api:
         assert is_table or reply.headers["content-type"] == "application/json"
         is_gateway = reply.headers.get("access-control-allow-origin") == "*"
         if not is_gateway and reply.status not in (405, 500) and path.split("?")[0] not in UNLIMITED:
-            limit, remaining, reset = (
-                int(reply.headers[f"ratelimit-{name}"]) for name in ("limit", "remaining", "reset")
-            )
+            limit, remaining, reset = (int(reply.headers[f"ratelimit-{name}"]) for name in ("limit", "remaining", "reset"))
             assert 0 <= remaining < limit and 1 <= reset <= 15 * 60
             assert (reply.status == 429) == ("retry-after" in reply.headers and remaining == 0 and reply.status != 503)
         if reply.status >= 400 and method != "HEAD":

@@ -71,7 +71,9 @@ class Example:
     """True if a session by e-mail may not call it."""
 
 
-def example(path: dict[str, Make] | None = None, others: tuple[int, ...] | None = None, **facts: Any) -> Example:
+def example(
+    path: dict[str, Make] | None = None, others: tuple[int, ...] | None = None, **facts: Any
+) -> Example:
     return Example(path or {}, others=others if others is not None else ((404,) if path else ()), **facts)
 
 
@@ -257,7 +259,9 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/request/{request_id}/status"): example({"request_id": settled_request}),
     ("PATCH", "/v2/request/{request_id}"): example(REQUEST),
     ("POST", "/v2/secure-payments"): example(body=a_link),
-    ("GET", "/v2/secure-payments"): example(query=lambda owner, way: {"requestId": owner.request_id()}, others=(404,)),
+    ("GET", "/v2/secure-payments"): example(
+        query=lambda owner, way: {"requestId": owner.request_id()}, others=(404,)
+    ),
     ("POST", "/v2/secure-payments/payouts"): example(
         body=lambda owner, way: {"creatorWalletAddress": owner.wallet.address}
     ),

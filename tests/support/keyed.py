@@ -162,9 +162,7 @@ class Deployment:
         for pk, rows in in_process_tables()[f"{PREFIX}-ops"].items.items():
             if pk.value.startswith("REPEAT#"):
                 (scope_hash,) = (pk.value.removeprefix("REPEAT#") for _ in rows)
-                record = self.world.services.store.get(
-                    IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=scope_hash)
-                )
+                record = self.world.services.store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=scope_hash))
                 assert record is not None
                 return record.steps
         return None

@@ -110,9 +110,7 @@ class Node:
             case "eth_getBalance", _:
                 return {"result": hex(self.native)}
             case "eth_simulateV1", [{"blockStateCalls": [{"calls": calls}]}, _]:
-                return {
-                    "result": [{"calls": [{"status": "0x1", "gasUsed": "0x5208", "returnData": "0x"} for _ in calls]}]
-                }
+                return {"result": [{"calls": [{"status": "0x1", "gasUsed": "0x5208", "returnData": "0x"} for _ in calls]}]}
         return {"error": {"code": -32601, "message": "unknown method"}}
 
     def _aggregate(self, data: bytes) -> bytes:

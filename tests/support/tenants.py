@@ -187,7 +187,9 @@ class Tenant:
     def kept(self) -> str:
         """Saves a destination with the wallet's session; returns its id."""
         wallet = Wallet(self.wallet.address)
-        return destinations.activate(running(), self.actor, wallet, FUSDC_SEPOLIA, SEPOLIA, None).destination_id
+        return destinations.activate(
+            running(), self.actor, wallet, FUSDC_SEPOLIA, SEPOLIA, None
+        ).destination_id
 
     def signed(self, action: Action) -> tuple[str, str]:
         """Returns a nonce for the tenant's client id and wallet, and the wallet's signature."""

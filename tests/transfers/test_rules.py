@@ -21,13 +21,7 @@ FUSDT = "0xf046b3ca5ae2879c6bacc4d42faf363ee8379f78"
 LINK = create_link(draft(amount="10"), Owner("acct", None, None), TERMS, START, lambda n: b"\7" * n)
 (REQUEST,) = LINK.requests
 TRON = create_link(
-    draft(
-        amount="10",
-        currency="USDT-tron",
-        payee="TJRabPrwbZy45sbavfcjinPJC18kjpRTv8",
-        fee_percentage=None,
-        fee_address=None,
-    ),
+    draft(amount="10", currency="USDT-tron", payee="TJRabPrwbZy45sbavfcjinPJC18kjpRTv8", fee_percentage=None, fee_address=None),
     Owner("acct", None, None),
     TERMS,
     START,
@@ -171,9 +165,7 @@ def test_a_converted_payment_is_judged_by_what_it_counts_for_and_refunded_in_its
     ]
 
 
-@given(
-    st.lists(st.tuples(st.integers(1, 10**30), st.integers(0, 10**20)), min_size=1, max_size=6), st.integers(1, 10**20)
-)
+@given(st.lists(st.tuples(st.integers(1, 10**30), st.integers(0, 10**20)), min_size=1, max_size=6), st.integers(1, 10**20))
 def test_no_refund_is_more_than_was_paid_or_than_the_excess_is_worth(parts: list[tuple[int, int]], owed: int) -> None:
     invoice = replace(REQUEST, invoice_currency="USD", amount=BaseUnits(owed))
     payments = [converted(amount, number, value) for number, (amount, value) in enumerate(parts, 1)]
@@ -185,9 +177,7 @@ def test_no_refund_is_more_than_was_paid_or_than_the_excess_is_worth(parts: list
 
 
 PAYMENTS = st.lists(
-    st.tuples(st.integers(1, 2 * AMOUNT), st.integers(1, 500), st.booleans()),
-    max_size=12,
-    unique_by=lambda each: each[1],
+    st.tuples(st.integers(1, 2 * AMOUNT), st.integers(1, 500), st.booleans()), max_size=12, unique_by=lambda each: each[1]
 )
 
 

@@ -149,9 +149,7 @@ class Simulation:
     def _queue(self, delivery: Delivery, delay: float) -> None:
         self._last[delivery.delivery_id] = delivery
         lane = self._prompt if is_prompt(delivery) else self._slow
-        self._at(
-            self._now + delay, lambda: self._send(lane, delivery.account_id, lambda: self._deliver(delivery, lane))
-        )
+        self._at(self._now + delay, lambda: self._send(lane, delivery.account_id, lambda: self._deliver(delivery, lane)))
 
     def _send(self, lane: Lane, group: str, work: Callable[[], float]) -> None:
         lane.queues[group].append((self._now, work))
@@ -210,9 +208,7 @@ class Simulation:
         chance = random.Random(f"{delivery.delivery_id.split('/')[1]}/{delivery.attempt}")
         if chance.random() < self._load.flaky_share:
             return 500, HANDLING_SECONDS + 0.01
-        return 200, HANDLING_SECONDS + min(
-            chance.lognormvariate(-2.3, 0.7), 4.5
-        )  # 0.1 s, 0.5 s for the slowest percent
+        return 200, HANDLING_SECONDS + min(chance.lognormvariate(-2.3, 0.7), 4.5)  # 0.1 s, 0.5 s for the slowest percent
 
     def _settle(self, claimed: Delivery, status: int | None, is_probe: bool, took: timedelta) -> None:
         webhook, now = int(claimed.webhook_id), START + self._time

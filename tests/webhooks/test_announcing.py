@@ -112,12 +112,7 @@ def test_an_event_that_nobody_chose_is_announced_without_a_delivery(world: World
 
 
 def test_each_webhook_hears_the_variants_that_it_chose(world: World) -> None:
-    wanted = {
-        "core": ["payment.confirmed"],
-        "variants": ["payment.confirmed.*"],
-        "all": ["*"],
-        "none": ["payment.failed"],
-    }
+    wanted = {"core": ["payment.confirmed"], "variants": ["payment.confirmed.*"], "all": ["*"], "none": ["payment.failed"]}
     for name, events in wanted.items():
         endpoints.register(world.services, world.actor, world.client_id, f"https://shop.example/{name}", events)
     core, client, checkout = (f"payment.confirmed{suffix}" for suffix in ("", ".client_id", ".checkout"))

@@ -227,13 +227,7 @@ def test_toggling_switches_off_and_on(new_shop: Shop) -> None:
 
 def test_a_put_that_names_nothing_toggles_and_one_that_names_a_state_sets_it(new_shop: Shop) -> None:
     path = f"/v1/webhook/{registered(new_shop)['id']}"
-    states = [
-        ({"isActive": True}, True),
-        ({}, False),
-        ({"isActive": False}, False),
-        ({"url": "x"}, True),
-        (None, False),
-    ]
+    states = [({"isActive": True}, True), ({}, False), ({"isActive": False}, False), ({"url": "x"}, True), (None, False)]
     for body, expected in states:
         assert new_shop.send("PUT", path, body).json["isActive"] is expected, body
     headers = {**new_shop.by_client, "content-type": "application/json"}
@@ -269,9 +263,7 @@ def test_events_are_chosen_at_the_registration_and_by_put(new_shop: Shop) -> Non
         assert listed(new_shop)[0]["events"] == kept
 
 
-@pytest.mark.parametrize(
-    "text", ["payment", "payment.", "payment*", "pay*", "payment.confirmed*", "x.*", ".*", "", "**", "日本"]
-)
+@pytest.mark.parametrize("text", ["payment", "payment.", "payment*", "pay*", "payment.confirmed*", "x.*", ".*", "", "**", "日本"])
 def test_what_names_no_event_is_refused_with_the_kinds_that_there_are(new_shop: Shop, text: str) -> None:
     id, before = registered(new_shop)["id"], stored()
     chosen = {"events": ["payment.confirmed", text]}
@@ -280,16 +272,12 @@ def test_what_names_no_event_is_refused_with_the_kinds_that_there_are(new_shop: 
         new_shop.send("PUT", f"/v1/webhook/{id}", chosen),
     ):
         assert reply.status == 400
-        assert reply.message.startswith(
-            f"events: {text!r} is neither a kind of event nor a prefix; give *, payment.*, "
-        )
+        assert reply.message.startswith(f"events: {text!r} is neither a kind of event nor a prefix; give *, payment.*, ")
         assert all(f", {kind}" in reply.message for kind in KINDS)
     assert stored() == before and listed(new_shop)[0]["events"] == ["*"]
 
 
-@pytest.mark.parametrize(
-    "events", [[], "payment.*", [5], [None], ["*"] * 51, ["x" * 200_000]], ids=lambda each: str(each)[:20]
-)
+@pytest.mark.parametrize("events", [[], "payment.*", [5], [None], ["*"] * 51, ["x" * 200_000]], ids=lambda each: str(each)[:20])
 def test_events_are_one_to_fifty_texts(new_shop: Shop, events: Any) -> None:
     reply = new_shop.send("POST", "/v1/webhook", {"url": URL, "events": events})
     assert reply.status == 400 and reply.message.startswith("events")
@@ -522,9 +510,7 @@ def test_an_unknown_kind_is_refused_in_the_documented_body(shop: Shop, kind: str
     )
 
 
-@pytest.mark.parametrize(
-    "body", [{}, {"eventType": None}, {"eventType": 5}, {"eventType": ["payment.confirmed"]}], ids=str
-)
+@pytest.mark.parametrize("body", [{}, {"eventType": None}, {"eventType": 5}, {"eventType": ["payment.confirmed"]}], ids=str)
 def test_a_missing_kind_is_refused_in_the_same_form(shop: Shop, body: dict[str, Any]) -> None:
     reply = shop.send("POST", "/v1/webhook/test", body)
     assert reply.status == 400

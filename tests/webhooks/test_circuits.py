@@ -52,11 +52,7 @@ def test_a_webhook_that_never_failed_is_attempted_at_once() -> None:
 def test_two_failures_move_attempts_to_the_slow_lane_until_one_succeeds() -> None:
     assert route(failed(NEW, 1), START) is Route.ATTEMPT
     circuit = failed(NEW, 2)
-    assert (circuit.state, circuit.failed_deliveries, circuit.failing_since) == (
-        CircuitState.CLOSED,
-        ("d0", "d1"),
-        START,
-    )
+    assert (circuit.state, circuit.failed_deliveries, circuit.failing_since) == (CircuitState.CLOSED, ("d0", "d1"), START)
     assert route(circuit, START) is Route.ATTEMPT_IN_SLOW_LANE
     healed = after_success(circuit, START + timedelta(seconds=1))
     assert route(healed, START) is Route.ATTEMPT
@@ -220,9 +216,7 @@ def test_whatever_happens_an_open_circuit_has_a_next_probe_within_15_minutes_and
             is_probe = way is Route.PROBE
             before = begin_probe(circuit, now) if is_probe else circuit
             assert not is_probe or route(before, now) is Route.WAIT
-            circuit = (
-                after_success(before, now) if act == "succeed" else after_failure(before, f"d{number}", is_probe, now)
-            )
+            circuit = after_success(before, now) if act == "succeed" else after_failure(before, f"d{number}", is_probe, now)
         if circuit.state is not CircuitState.CLOSED:
             assert circuit.due_at is not None and circuit.due_at <= circuit.updated_at + LONGEST_PAUSE
         assert len(circuit.failed_deliveries) <= OPEN_AFTER_DELIVERIES

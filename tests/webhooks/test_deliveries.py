@@ -250,8 +250,7 @@ def test_pages_follow_each_other_by_cursor(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    "query",
-    ["?limit=0", "?limit=101", "?limit=x", "?state=delivered", "?state=", "?cursor=x", "?cursor=%00", "?cursor="],
+    "query", ["?limit=0", "?limit=101", "?limit=x", "?state=delivered", "?state=", "?cursor=x", "?cursor=%00", "?cursor="]
 )
 def test_a_query_that_has_no_meaning_is_400(query: str, shop: Shop) -> None:
     assert listed(shop, webhook(shop), query).status == 400

@@ -152,7 +152,7 @@ def test_the_number_of_webhooks_is_bounded(world: World) -> None:
 
 def test_a_body_is_what_javascript_would_serialise_again(world: World) -> None:
     world.register_webhook()
-    payment = world.create_link(reference='Grüße / "x" \u2028 \x1f')
+    payment = world.create_link(reference="Grüße / \"x\" \u2028 \x1f")
     world.chain.pay(payment.requests[0])
     world.scan()
     world.drain()

@@ -91,15 +91,7 @@ def test_4_announcers_of_one_event_make_one_delivery_for_each_of_70_webhooks(clo
     assert WEBHOOKS > 2 * CHUNK
     ids = [f"{world.account_id}w{number}" for number in range(WEBHOOKS)]
     world.services.store.put_many(
-        Endpoint(
-            webhook_id,
-            world.account_id,
-            None,
-            f"https://shop.example/{webhook_id}",
-            f"{webhook_id}:secret",
-            True,
-            START,
-        )
+        Endpoint(webhook_id, world.account_id, None, f"https://shop.example/{webhook_id}", f"{webhook_id}:secret", True, START)
         for webhook_id in ids
     )
     told = Event(f"{world.account_id}-event", "payment.confirmed", world.account_id, None, "{}", START, False)

@@ -171,9 +171,7 @@ def test_fanning_out_twice_makes_the_same_delivery() -> None:
 
 def test_ids_of_deliveries_are_made_of_event_webhook_and_variant_so_that_another_version_makes_the_same() -> None:
     event = sample_event("payment.confirmed", "acct", None, CONTEXT)
-    made = deliveries_of(
-        replace(event, variants=(EventVariant("payment.confirmed.checkout", "{}"),)), [ENDPOINT], START
-    )
+    made = deliveries_of(replace(event, variants=(EventVariant("payment.confirmed.checkout", "{}"),)), [ENDPOINT], START)
     for delivery, name in zip(made, (event.event_id, f"{event.event_id}.1"), strict=True):
         assert delivery.delivery_id == ulid_from(START, hashlib.sha256(f"{name}/01W".encode()).digest()[:10])
 

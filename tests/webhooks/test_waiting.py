@@ -318,6 +318,7 @@ def test_a_slow_account_shares_its_workers_and_others_have_their_own_group(merch
     assert [queue for queue, _ in sent] == [f"{PREFIX}-webhooks", f"{PREFIX}-webhook-retries"]
 
 
+
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_nothing_that_waits_is_lost_wherever_the_process_dies(before: bool) -> None:
     """Dies at a call while circuits open, deliveries wait, are probed and released; the next process goes on."""

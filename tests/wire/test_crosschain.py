@@ -49,8 +49,7 @@ def test_a_multicall_over_several_networks(bridged: Client) -> None:
     world = bridged.world
     account = bridged.shop.account_id
     tokens = [
-        store_payouts(world.services, account, 1, currency=each)[0].link.token
-        for each in ("USDC-base", "USDT-arbitrum-one")
+        store_payouts(world.services, account, 1, currency=each)[0].link.token for each in ("USDC-base", "USDT-arbitrum-one")
     ]
     made = bridged.post("/v2/secure-payments/multicall-payouts", {"childTokens": tokens})
     answer = bridged.get(f"/v2/secure-payments/{made['token']}/pay?{SOURCE}")

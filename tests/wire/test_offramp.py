@@ -140,9 +140,7 @@ def test_a_request_with_a_payee_is_paid_there_until_a_bank_account_is_chosen(cli
 
 def test_a_request_for_a_wallet_takes_no_bank_account(client: Client) -> None:
     details_id = bank_account(client)
-    request_id = client.post("/v2/request", {**IN_TOKENS, "payee": PAYEE, "isCryptoToFiatAvailable": False})[
-        "requestId"
-    ]
+    request_id = client.post("/v2/request", {**IN_TOKENS, "payee": PAYEE, "isCryptoToFiatAvailable": False})["requestId"]
     answer = client.get(pay_path(request_id, details_id), 400)
     assert answer["message"] == "This request is paid to a wallet: it was created without isCryptoToFiatAvailable"
     assert client.get(f"/v2/request/{request_id}/pay?wallet={WALLET}&clientUserId={USER}")["transactions"]

@@ -1,5 +1,6 @@
 """Stored records: an audit log entry, and the actor it names."""
 
+
 from datetime import datetime, timedelta
 
 from chalicelib.base.frozen import frozen

@@ -58,4 +58,6 @@ def _actor_shown_to(account_id: str, actor: Actor) -> Actor:
     if account_id == actor.account_id:
         return actor
     is_public = actor.name == "operator" or actor.name.startswith("orchestrator:")
-    return replace(actor, account_id=account_id, name=actor.name if is_public else "another account", ip_address="")
+    return replace(
+        actor, account_id=account_id, name=actor.name if is_public else "another account", ip_address=""
+    )

@@ -1,5 +1,6 @@
 """Stored records: a request with an idempotency key, and its response."""
 
+
 from datetime import datetime
 
 from chalicelib.base.frozen import frozen

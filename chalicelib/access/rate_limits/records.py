@@ -1,5 +1,6 @@
 """Stored records: bans and call counters."""
 
+
 from datetime import datetime, timedelta
 
 from chalicelib.base.frozen import frozen

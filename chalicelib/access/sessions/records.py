@@ -1,5 +1,6 @@
 """Stored records: sessions, and the wallet that signed in."""
 
+
 from datetime import datetime
 from enum import StrEnum
 

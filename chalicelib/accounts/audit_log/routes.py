@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "GET",
-        "/v1/audit",
-        "read_audit",
+        "GET", "/v1/audit", "read_audit",
         "Who did what, newest first",
         description=(
             "Changes of credentials, webhooks, payee destinations and sessions, by whom and from which address. Go on "

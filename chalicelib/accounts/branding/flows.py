@@ -1,5 +1,6 @@
 """Writes, reads and removes the branding of a client id."""
 
+
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.audit.rules import entry
 from chalicelib.access.credentials.records import ClientId

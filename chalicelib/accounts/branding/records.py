@@ -1,5 +1,6 @@
 """Stored record: the branding of a client id."""
 
+
 from datetime import datetime
 
 from chalicelib.base.frozen import frozen

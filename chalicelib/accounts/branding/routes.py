@@ -8,9 +8,7 @@ def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
     path, modes, reads, writes = f"{host}/{{id}}/branding", (mode,), "client_ids:read", "client_ids:write"
     return (
         Operation(
-            "PUT",
-            path,
-            f"put_branding{suffix}",
+            "PUT", path, f"put_branding{suffix}",
             "Set how the payment page looks for a client id's links",
             description=(
                 "Replaces the whole branding: what is left out is unset. Text has to be readable on both backgrounds, "
@@ -21,9 +19,7 @@ def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
             errors=(400, 401, 403, 404, 409),
         ),
         Operation(
-            "GET",
-            path,
-            f"read_branding{suffix}",
+            "GET", path, f"read_branding{suffix}",
             "Read a client id's branding",
             description="404 if none is set.",
             modes=modes,
@@ -31,9 +27,7 @@ def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
             errors=(401, 403, 404),
         ),
         Operation(
-            "DELETE",
-            path,
-            f"remove_branding{suffix}",
+            "DELETE", path, f"remove_branding{suffix}",
             "Remove a client id's branding",
             description="The payment page looks as without branding again.",
             modes=modes,

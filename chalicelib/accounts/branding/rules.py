@@ -154,7 +154,5 @@ def _link(name: str, url: str | None) -> str | None:
     except ValueError:  # brackets without an IPv6 address
         is_safe = False
     if not is_safe:
-        raise BadRequest(
-            f"{name} must be a safe https URL with no script/HTML payload, such as https://shop.example/terms"
-        )
+        raise BadRequest(f"{name} must be a safe https URL with no script/HTML payload, such as https://shop.example/terms")
     return url

@@ -8,9 +8,7 @@ def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
     one, modes, reads, writes = f"{host}/{{id}}", (mode,), "client_ids:read", "client_ids:write"
     return (
         Operation(
-            "POST",
-            host,
-            f"create_client_id{suffix}",
+            "POST", host, f"create_client_id{suffix}",
             "Make a client id",
             description="A client id is public: it stands in web pages, and works from its allowed domains only.",
             modes=modes,
@@ -19,9 +17,7 @@ def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
             errors=(400, 401, 403),
         ),
         Operation(
-            "GET",
-            host,
-            f"list_client_ids{suffix}",
+            "GET", host, f"list_client_ids{suffix}",
             "List client ids",
             description="Revoked ones are listed too.",
             modes=modes,
@@ -29,9 +25,7 @@ def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
             errors=(401, 403),
         ),
         Operation(
-            "GET",
-            one,
-            f"read_client_id{suffix}",
+            "GET", one, f"read_client_id{suffix}",
             "Read a client id's settings",
             description="With the time when it was last used.",
             modes=modes,
@@ -39,9 +33,7 @@ def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
             errors=(401, 403, 404),
         ),
         Operation(
-            "PUT",
-            one,
-            f"update_client_id{suffix}",
+            "PUT", one, f"update_client_id{suffix}",
             "Change a client id; null unsets a setting",
             description="Fields that are left out do not change. A revoked client id cannot be made active again.",
             modes=modes,
@@ -49,9 +41,7 @@ def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
             errors=(400, 401, 403, 404, 409),
         ),
         Operation(
-            "DELETE",
-            one,
-            f"revoke_client_id{suffix}",
+            "DELETE", one, f"revoke_client_id{suffix}",
             "Revoke a client id permanently",
             description="Calls with it get 403 from now on. Its links can still be paid.",
             modes=modes,

@@ -165,3 +165,4 @@ class ClientIdAnswer(_Answer):
     createdAt: str
     updatedAt: str
     lastUsedAt: str | None
+

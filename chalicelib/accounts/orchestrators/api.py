@@ -39,7 +39,9 @@ def list_client_links(call: Call[None, LinksQuery]) -> ClientLinksAnswer:
 
 
 def link_client_id(call: Call[LinkClient, None]) -> ClientLinked:
-    linkage, already = orchestrators.link_client(call.services, call.actor, _orchestrator_id(call), call.body.clientId)
+    linkage, already = orchestrators.link_client(
+        call.services, call.actor, _orchestrator_id(call), call.body.clientId
+    )
     return ClientLinked(link=ClientLinkAnswer.of(linkage), alreadyLinked=already)
 
 

@@ -31,7 +31,9 @@ def register(
     return created
 
 
-def list_links(services: Services, orchestrator_id: str, page: int, limit: int) -> tuple[tuple[Linkage, ...], int]:
+def list_links(
+    services: Services, orchestrator_id: str, page: int, limit: int
+) -> tuple[tuple[Linkage, ...], int]:
     """A page (from 1) of an orchestrator's links, newest first, and the number of all. Reads all links."""
     links = store.linkages(services.store, orchestrator_id)
     in_order = sorted(links, key=lambda each: (each.created_at, each.client_id), reverse=True)
@@ -39,7 +41,9 @@ def list_links(services: Services, orchestrator_id: str, page: int, limit: int) 
     return tuple(in_order[start : start + limit]), len(in_order)
 
 
-def link_client(services: Services, actor: Actor, orchestrator_id: str, client_id: str) -> tuple[Linkage, bool]:
+def link_client(
+    services: Services, actor: Actor, orchestrator_id: str, client_id: str
+) -> tuple[Linkage, bool]:
     """Links a client id, which is possible once. Returns the link, and whether it existed. One read, one transaction.
 
     Raises NotFound, Forbidden or Conflict (rules.link).
@@ -49,12 +53,16 @@ def link_client(services: Services, actor: Actor, orchestrator_id: str, client_i
         return linkage, True
     now = services.clock()
     created, linked = link(orchestrator, client, linkage, now)
-    entries = audit.entries(actor, "orchestrator.linked", linked.record_id, (linked.account_id,), now, services.entropy)
+    entries = audit.entries(
+        actor, "orchestrator.linked", linked.record_id, (linked.account_id,), now, services.entropy
+    )
     services.store.write(created, linked, *entries)
     return created, False
 
 
-def unlink_client(services: Services, actor: Actor, orchestrator_id: str, client_id: str) -> tuple[Linkage, bool]:
+def unlink_client(
+    services: Services, actor: Actor, orchestrator_id: str, client_id: str
+) -> tuple[Linkage, bool]:
     """Ends a link permanently. Returns it, and whether it had ended. One read, one transaction. Raises NotFound."""
     _, linkage, client = store.linkage_and_client(services.store, orchestrator_id, client_id)
     if linkage is None or client is None:

@@ -1,5 +1,6 @@
 """Stored records: orchestrators and their links to client ids."""
 
+
 from datetime import datetime
 from enum import StrEnum
 

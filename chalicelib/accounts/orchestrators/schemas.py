@@ -18,7 +18,9 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whit
 
 
 class CreateOrchestrator(Input):
-    orchestratorName: Name = Field(description="What merchants see; not only spaces")
+    orchestratorName: Name = Field(
+        description="What merchants see; not only spaces"
+    )
     orchestratorContactEmail: Email = Field(description="The address for support requests")
 
 

@@ -62,7 +62,9 @@ def challenge(services: Services, address: str, chain_id: int) -> Challenge:
     return issued
 
 
-def sign_in(services: Services, signed: SignedChallenge, replaced: str | None, actor: Actor) -> tuple[Session, str]:
+def sign_in(
+    services: Services, signed: SignedChallenge, replaced: str | None, actor: Actor
+) -> tuple[Session, str]:
     """Opens a session for the wallet that signed; the first one creates its account. Returns session and token.
 
     `replaced` is the token hash of a session that ends with this one. Two reads and one transaction, which deletes the
@@ -105,7 +107,9 @@ def register(services: Services, email: str, password: str, actor: Actor) -> Use
     return created[0]
 
 
-def log_in(services: Services, email: str, password: str, replaced: str | None, actor: Actor) -> tuple[Session, str]:
+def log_in(
+    services: Services, email: str, password: str, replaced: str | None, actor: Actor
+) -> tuple[Session, str]:
     """Opens a session for an e-mail user in one transaction. Returns session and token.
 
     Raises Unauthorized, with the same message and after the same work, for an unknown user and for a wrong password;
@@ -231,7 +235,9 @@ def _signer(services: Services, challenge: Challenge, signature: bytes) -> str |
     return Wallet(challenge.address, challenge.chain_id).name
 
 
-def _new_account(services: Services, name: str, hashed: str | None, actor: Actor) -> tuple[User, Account, AuditEntry]:
+def _new_account(
+    services: Services, name: str, hashed: str | None, actor: Actor
+) -> tuple[User, Account, AuditEntry]:
     """A new user, account and audit entry, to be written together."""
     now = services.clock()
     account = Account(ids.ulid(now, services.entropy), name, now)

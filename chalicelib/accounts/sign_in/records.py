@@ -1,5 +1,6 @@
 """Stored record: the challenge that a wallet signs."""
 
+
 from datetime import datetime
 
 from chalicelib.base.frozen import frozen

@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "POST",
-        "/v1/auth/wallet/challenge",
-        "ask_challenge",
+        "POST", "/v1/auth/wallet/challenge", "ask_challenge",
         "Ask for a text that a wallet is to sign",
         description="The message follows EIP-4361 and is valid for five minutes and one sign-in.",
         modes=(Mode.PUBLIC,),
@@ -16,9 +14,7 @@ OPERATIONS = (
         errors=(400, 429),
     ),
     Operation(
-        "POST",
-        "/v1/auth/wallet/verify",
-        "verify_wallet",
+        "POST", "/v1/auth/wallet/verify", "verify_wallet",
         "Sign in with the signed text",
         description=(
             "Sets the session cookie. The first sign-in of a wallet makes its account. 401 for a wrong signature or a "
@@ -30,9 +26,7 @@ OPERATIONS = (
         shows_secret=True,
     ),
     Operation(
-        "POST",
-        "/v1/auth/register",
-        "register",
+        "POST", "/v1/auth/register", "register",
         "Register with an e-mail address",
         description=(
             "The response does not show whether the address was registered before. No e-mail is sent. Sign in "
@@ -44,9 +38,7 @@ OPERATIONS = (
         errors=(400, 429),
     ),
     Operation(
-        "POST",
-        "/v1/auth/login",
-        "log_in",
+        "POST", "/v1/auth/login", "log_in",
         "Sign in with e-mail address and password",
         description=(
             "Sets the session cookie. The message of 401 is the same for an unknown address and for a wrong password."
@@ -57,36 +49,28 @@ OPERATIONS = (
         shows_secret=True,
     ),
     Operation(
-        "POST",
-        "/v1/auth/logout",
-        "log_out",
+        "POST", "/v1/auth/logout", "log_out",
         "End this session",
         description="Clears the session cookie.",
         modes=(Mode.SESSION,),
         errors=(401,),
     ),
     Operation(
-        "GET",
-        "/v1/auth/me",
-        "me",
+        "GET", "/v1/auth/me", "me",
         "Who is signed in",
         description="An `address` for a wallet, an `email` otherwise.",
         modes=(Mode.SESSION,),
         errors=(401,),
     ),
     Operation(
-        "GET",
-        "/v1/auth/sessions",
-        "list_sessions",
+        "GET", "/v1/auth/sessions", "list_sessions",
         "List your open sessions, the newest first",
         description="`current` is true for the session of this request.",
         modes=(Mode.SESSION,),
         errors=(401,),
     ),
     Operation(
-        "DELETE",
-        "/v1/auth/sessions/{session_id}",
-        "revoke_session",
+        "DELETE", "/v1/auth/sessions/{session_id}", "revoke_session",
         "End one of your sessions",
         description="Whoever uses it has to sign in again.",
         modes=(Mode.SESSION,),

@@ -37,7 +37,9 @@ class Site:
     brand: str
 
 
-def new_challenge(address: str, family: str, chain_id: int, site: Site, now: datetime, entropy: Entropy) -> Challenge:
+def new_challenge(
+    address: str, family: str, chain_id: int, site: Site, now: datetime, entropy: Entropy
+) -> Challenge:
     """A challenge for an address in its canonical form (EIP-55, or base58 on Tron).
 
     The message follows EIP-4361; for Tron it has the same layout with "Tron account" (supplement, 11.2).

@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "POST",
-        "/v2/secure-payments/{token}/tron/broadcast",
-        "broadcast_transaction",
+        "POST", "/v2/secure-payments/{token}/tron/broadcast", "broadcast_transaction",
         "Send a signed transaction that pays a link on Tron",
         description=(
             "For wallets that sign and do not send. The transaction has to be one of those that `/pay` returned. "

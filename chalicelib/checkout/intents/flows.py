@@ -153,7 +153,9 @@ def _with_safe(
     if proposal is not None:
         if named is not None and not same_address(named, proposal.safe):
             raise BadRequest("payerAddress is not the Safe of this transaction: give the Safe that executes it")
-        return replace(start, wallet=proposal.safe, nonce=proposal.terms.nonce, proof=proof_of(payment, proposal))
+        return replace(
+            start, wallet=proposal.safe, nonce=proposal.terms.nonce, proof=proof_of(payment, proposal)
+        )
     if named is None:
         return start
     for transaction in safe_transactions(services, payment.link, parts):

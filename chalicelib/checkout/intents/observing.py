@@ -145,7 +145,9 @@ def proof_of(payment: Bill | SecurePayment, proposal: Proposal) -> Proof | None:
     return Proof.PROPOSED if names_payment(payment, called.to, called.data) else None
 
 
-def read_proposal(services: Services, name: str, announced: str, unavailable: set[str]) -> tuple[Proposal | None, bool]:
+def read_proposal(
+    services: Services, name: str, announced: str, unavailable: set[str]
+) -> tuple[Proposal | None, bool]:
     """The proposal with that hash from the network's Safe Transaction Service, and whether the service answered.
 
     A proposal whose fields do not hash to `announced` is ignored. Only its Safe and nonce are used; whether it was

@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "POST",
-        "/v2/secure-payments/{token}/intent",
-        "record_intent",
+        "POST", "/v2/secure-payments/{token}/intent", "record_intent",
         "Announce a transaction that pays a link",
         description=(
             "Tells the service about a Safe transaction that waits for signatures (`safeTxHash`), or about one that a "
@@ -21,9 +19,7 @@ OPERATIONS = (
         by_page=True,
     ),
     Operation(
-        "DELETE",
-        "/v2/secure-payments/{token}/intent",
-        "withdraw_intent",
+        "DELETE", "/v2/secure-payments/{token}/intent", "withdraw_intent",
         "Withdraw the transactions that a link waits for",
         description=(
             "For transactions that will not be executed: the link can be paid again. If one is executed nevertheless, "

@@ -6,9 +6,7 @@ from chalicelib.http.operation import Operation
 
 def _pay_out(path: str, name: str, summary: str) -> Operation:
     return Operation(
-        "POST",
-        path,
-        name,
+        "POST", path, name,
         summary,
         description=(
             "Creates a request, and answers with `transactions` to sign and send in their order. Facts of the wallet "
@@ -25,9 +23,7 @@ OPERATIONS = (
     _pay_out("/v2/payouts", "pay_out", "Create a payout, with the transactions that pay it"),
     _pay_out("/v2/pay", "pay_out_by_former_path", "The same as POST /v2/payouts, by its former path"),
     Operation(
-        "POST",
-        "/v2/payouts/batch",
-        "pay_batch",
+        "POST", "/v2/payouts/batch", "pay_batch",
         "Pay up to 200 payouts in one transaction",
         description=(
             "Creates `requests`, or pays what is left of `requestIds`, through the batch contract of one EVM network. "

@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "POST",
-        "/v2/request/payment-intents/{intent_id}",
-        "send_payment_intent",
+        "POST", "/v2/request/payment-intents/{intent_id}", "send_payment_intent",
         "Have a payment made that its payer has signed",
         description=(
             "Takes the signature of `paymentIntent`, which `/v2/request/{request_id}/pay` gives to client IDs with "

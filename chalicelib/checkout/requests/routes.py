@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation, ProblemForm
 
 OPERATIONS = (
     Operation(
-        "GET",
-        "/v2/request/{request_id}/pay",
-        "pay_request",
+        "GET", "/v2/request/{request_id}/pay", "pay_request",
         "The transactions that pay a request",
         description=(
             "For a request by itself or of a link, found by its id or payment reference. Sign and send `transactions` "
@@ -22,9 +20,7 @@ OPERATIONS = (
         errors=(400, 401, 403, 404, 409, 423, 503),
     ),
     Operation(
-        "GET",
-        "/v2/request/{request_id}/routes",
-        "list_routes",
+        "GET", "/v2/request/{request_id}/routes", "list_routes",
         "The routes by which a request can be paid",
         description=(
             "The direct payment with its costs: the network's fee at the present price of gas, and the platform fee. "

@@ -138,7 +138,9 @@ def request_pay_answer(made: PreparedRequest, value_form: ValueForm) -> RequestP
     return RequestPayAnswer(transactions=transaction_answers(made.prepared, value_form), metadata=metadata)
 
 
-def routes_answer(direct: DirectRoute | None, others: Sequence[Choice], settings: Settings) -> RequestRoutesAnswer:
+def routes_answer(
+    direct: DirectRoute | None, others: Sequence[Choice], settings: Settings
+) -> RequestRoutesAnswer:
     """The routes of a request: the direct one, and those from other chains."""
     if direct is None:
         return RequestRoutesAnswer(routes=[], platformFee=None)

@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "POST",
-        "/v2/secure-payments/fees/preview",
-        "preview_fees",
+        "POST", "/v2/secure-payments/fees/preview", "preview_fees",
         "Preview the fees of a payment",
         description=(
             "The calling client id's fee on an amount in a dollar token; no fee without a client id. Nothing is stored."

@@ -1,5 +1,6 @@
 """Platform fees: the fee of a link, and fee plans, which say who pays what in US dollars."""
 
+
 from typing import Literal
 
 from chalicelib.base import money

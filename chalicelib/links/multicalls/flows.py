@@ -67,7 +67,9 @@ def create(
     raise WriteConflict
 
 
-def _check_routes(services: Services, kind: ExecutionKind | None, children: Sequence[Child], now: datetime) -> None:
+def _check_routes(
+    services: Services, kind: ExecutionKind | None, children: Sequence[Child], now: datetime
+) -> None:
     """Raises MulticallRefused if there are more children than can be paid from another chain, and no other way."""
     if is_cross_chain(kind, [child.request for child in children if child.request is not None]):
         check_count(len(children), services.settings.multicall_max_crosschain_children, now, Reason.CAP_EXCEEDED)

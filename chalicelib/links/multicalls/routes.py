@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "POST",
-        "/v2/secure-payments/multicall-payouts",
-        "create_multicall_payout",
+        "POST", "/v2/secure-payments/multicall-payouts", "create_multicall_payout",
         "Combine payout links, to be paid together",
         description=(
             "The payouts keep their links; the multicall is paid with one signature after their approvals. 400 lists "
@@ -19,9 +17,7 @@ OPERATIONS = (
         errors=(400, 401, 403),
     ),
     Operation(
-        "GET",
-        "/v2/secure-payments/multicall-payouts/{token}",
-        "read_multicall_payout",
+        "GET", "/v2/secure-payments/multicall-payouts/{token}", "read_multicall_payout",
         "Read a multicall: its children, what blocks them, and totals",
         description="Also says which children cannot be paid now, and what to do about each.",
         modes=(Mode.SESSION,),

@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "POST",
-        "/v2/secure-payments/payouts",
-        "create_payout",
+        "POST", "/v2/secure-payments/payouts", "create_payout",
         "Create a payout link",
         description=(
             "A link that its creator pays to one recipient. Only the wallet `creatorWalletAddress` gets its calldata."
@@ -18,9 +16,7 @@ OPERATIONS = (
         errors=(400, 401, 403, 503),
     ),
     Operation(
-        "POST",
-        "/v2/secure-payments/batch-payouts",
-        "batch_payouts",
+        "POST", "/v2/secure-payments/batch-payouts", "batch_payouts",
         "Merge payouts into a batch, which one transaction pays",
         description=(
             "Replaces the payouts, which are invalidated, by one link. They must be pending, on one EVM network, of "

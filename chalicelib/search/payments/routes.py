@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation, ProblemForm
 
 OPERATIONS = (
     Operation(
-        "GET",
-        "/v2/payments",
-        "find_payments",
+        "GET", "/v2/payments", "find_payments",
         "Find payments, newest first, as JSON or CSV",
         description=(
             "A payment matches all filters that are given, of which at least one is needed beside dates. `total` is "

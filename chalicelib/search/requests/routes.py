@@ -9,9 +9,7 @@ _DESCRIPTION = (
 )
 
 _LIST = Operation(
-    "GET",
-    "/v2/request",
-    "list_requests",
+    "GET", "/v2/request", "list_requests",
     "List requests, newest first",
     description=(
         "The account's requests, by themselves or in links, that match all filters. Go on with `cursor` until "
@@ -24,22 +22,17 @@ _LIST = Operation(
     scope="requests:read",
     errors=(400, 401, 403),
 )
-OPERATIONS = (
-    _LIST,
-    *(
-        Operation(
-            "GET",
-            path,
-            name,
-            summary,
-            description=_DESCRIPTION,
-            modes=CREDENTIALS,
-            scope="requests:read",
-            errors=(401, 403, 404),
-        )
-        for path, name, summary in (
-            ("/v2/request/{request_id}", "read_request", "The status of a request, with its payments"),
-            ("/v2/request/{request_id}/status", "read_request_status", "The same as GET /v2/request/{request_id}"),
-        )
-    ),
-)
+OPERATIONS = (_LIST, *(
+    Operation(
+        "GET", path, name,
+        summary,
+        description=_DESCRIPTION,
+        modes=CREDENTIALS,
+        scope="requests:read",
+        errors=(401, 403, 404),
+    )
+    for path, name, summary in (
+        ("/v2/request/{request_id}", "read_request", "The status of a request, with its payments"),
+        ("/v2/request/{request_id}/status", "read_request_status", "The same as GET /v2/request/{request_id}"),
+    )
+))

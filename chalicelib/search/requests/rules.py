@@ -136,7 +136,6 @@ class FoundRequest:
         paid, left = self.paid_dollars, self.remaining_dollars
         return None if paid is None or left is None else paid + left
 
-
 def shown_rate(payment: Payment) -> Rate | None:
     """The rate that is shown of a payment: of the invoice currency, or of dollars if the invoice is in the token."""
     return payment.rate or payment.dollar_rate

@@ -104,7 +104,9 @@ def after_success(circuit: Circuit, now: datetime, took: timedelta = timedelta()
         closed = close(circuit, now)
     elif not circuit.failed_deliveries and circuit.is_slow is is_slow:
         return circuit
-    return replace(closed, failed_deliveries=(), failing_since=None, failed_probes=0, is_slow=is_slow, updated_at=now)
+    return replace(
+        closed, failed_deliveries=(), failing_since=None, failed_probes=0, is_slow=is_slow, updated_at=now
+    )
 
 
 def close(circuit: Circuit, now: datetime) -> Circuit:

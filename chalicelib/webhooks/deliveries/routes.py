@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation, ProblemForm
 
 OPERATIONS = (
     Operation(
-        "GET",
-        "/v1/webhook/events",
-        "list_events",
+        "GET", "/v1/webhook/events", "list_events",
         "List the events of an account, newest first",
         description=(
             "What happened in the last 30 days, with the body that webhooks receive, also where there is no webhook. "
@@ -18,9 +16,7 @@ OPERATIONS = (
         errors=(400, 401, 403),
     ),
     Operation(
-        "POST",
-        "/v1/webhook/test",
-        "test_webhook",
+        "POST", "/v1/webhook/test", "test_webhook",
         "Queue a sample event for every active webhook",
         description=(
             "Queues a sample of the kind `eventType` for every active webhook, with the header `x-service-test: "
@@ -34,9 +30,7 @@ OPERATIONS = (
         problem_form=ProblemForm.LIST,
     ),
     Operation(
-        "GET",
-        "/v1/webhook/{webhook_id}/deliveries",
-        "list_deliveries",
+        "GET", "/v1/webhook/{webhook_id}/deliveries", "list_deliveries",
         "List the deliveries of a webhook with their attempts, newest first",
         description=(
             "Those of the last 30 days, with the status or error of their newest attempts. Go on with `cursor` until "
@@ -47,9 +41,7 @@ OPERATIONS = (
         errors=(400, 401, 403, 404),
     ),
     Operation(
-        "POST",
-        "/v1/webhook/{webhook_id}/deliveries/{delivery_id}/redeliver",
-        "redeliver",
+        "POST", "/v1/webhook/{webhook_id}/deliveries/{delivery_id}/redeliver", "redeliver",
         "Send a delivery again, with the same id",
         description="Whatever its state is. It keeps its id and gets four new attempts. 409 while it is pending.",
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
@@ -58,9 +50,7 @@ OPERATIONS = (
         errors=(400, 401, 403, 404, 409),
     ),
     Operation(
-        "POST",
-        "/v1/webhook/{webhook_id}/redeliver",
-        "redeliver_failed",
+        "POST", "/v1/webhook/{webhook_id}/redeliver", "redeliver_failed",
         "Send the failed deliveries of a webhook again, at most 100 at a time",
         description=(
             "Those of events from `since` on, the oldest first. Repeat with `cursor` until `nextCursor` is null."

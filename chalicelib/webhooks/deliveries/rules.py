@@ -1,9 +1,9 @@
 """The life of a delivery: signed attempts, their schedule, and when it ends (interface.md, Delivery and retry).
 
-pending     its attempt is due or queued                 -> sending, waiting, failed
-sending     a worker has claimed the attempt (a lease)   -> delivered, failed, pending (the next attempt), waiting
-waiting     its webhook does not answer (circuits)       -> pending, sending (as a probe), failed
-delivered, failed: over, unless the merchant asks for it again -> pending
+    pending     its attempt is due or queued                 -> sending, waiting, failed
+    sending     a worker has claimed the attempt (a lease)   -> delivered, failed, pending (the next attempt), waiting
+    waiting     its webhook does not answer (circuits)       -> pending, sending (as a probe), failed
+    delivered, failed: over, unless the merchant asks for it again -> pending
 """
 
 import hashlib

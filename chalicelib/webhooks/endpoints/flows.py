@@ -71,7 +71,9 @@ def list_all(services: Services, account_id: str) -> tuple[Endpoint, ...]:
     return store.endpoints_of_all(services.store, account_id)
 
 
-def change(services: Services, actor: Actor, endpoint: Endpoint, is_active: bool, events: Sequence[str]) -> Endpoint:
+def change(
+    services: Services, actor: Actor, endpoint: Endpoint, is_active: bool, events: Sequence[str]
+) -> Endpoint:
     """Switches a webhook off or on and chooses its events. No write if nothing differs. Raises BadRequest."""
     changed = replace(endpoint, is_active=is_active, events=chosen_events(events))
     verbs = []

@@ -5,9 +5,7 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
-        "POST",
-        "/v1/webhook",
-        "create_webhook",
+        "POST", "/v1/webhook", "create_webhook",
         "Register a webhook",
         description=(
             "The response has the signing secret, which cannot be read again. With an API key or a session alone the "
@@ -20,9 +18,7 @@ OPERATIONS = (
         shows_secret=True,
     ),
     Operation(
-        "GET",
-        "/v1/webhook",
-        "list_webhooks",
+        "GET", "/v1/webhook", "list_webhooks",
         "List webhooks",
         description=(
             "Those of the calling client id, or with an API key alone those of the account as a whole. In a session "
@@ -33,9 +29,7 @@ OPERATIONS = (
         errors=(400, 401, 403, 404),
     ),
     Operation(
-        "PUT",
-        "/v1/webhook/{webhook_id}",
-        "toggle_webhook",
+        "PUT", "/v1/webhook/{webhook_id}", "toggle_webhook",
         "Switch a webhook off or on, or choose its events",
         description=(
             "Without a body, or with neither field, it is switched: on if it was off. A webhook that is off gets "
@@ -46,9 +40,7 @@ OPERATIONS = (
         errors=(400, 401, 403, 404, 409),
     ),
     Operation(
-        "DELETE",
-        "/v1/webhook/{webhook_id}",
-        "delete_webhook",
+        "DELETE", "/v1/webhook/{webhook_id}", "delete_webhook",
         "Delete a webhook for good",
         description="Its open deliveries fail. The URL can be registered again.",
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),

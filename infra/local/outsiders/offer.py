@@ -1,6 +1,6 @@
 """Creates a link to be paid in a browser, and prints the network settings and the key for the wallet there.
 
-python infra/local/outsiders/offer.py .local/stack.json
+    python infra/local/outsiders/offer.py .local/stack.json
 """
 
 import json

@@ -49,9 +49,8 @@ class Payer:
         """Signs `{domain, types, values}` by EIP-712; returns 0x hex."""
         (members,) = typed["types"].values()
         values = {
-            each["name"]: int(typed["values"][each["name"]])
-            if each["type"].startswith("uint")
-            else typed["values"][each["name"]]
+            each["name"]: int(typed["values"][each["name"]]) if each["type"].startswith("uint") else
+            typed["values"][each["name"]]
             for each in members
         }
         signed = Account.sign_typed_data(self._account.key, typed["domain"], typed["types"], values)

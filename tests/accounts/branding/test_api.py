@@ -52,12 +52,7 @@ def test_what_is_set_is_read_again_and_removed(new_shop: Shop) -> None:
     assert api.get(path, new_shop.by_key).json == made.json
     put(new_shop, logo=None, termsUrl=None)
     read = api.get(path, new_shop.by_key).json
-    assert (read["logo"], read["logoPath"], read["termsUrl"], read["privacyUrl"]) == (
-        None,
-        None,
-        None,
-        WHOLE["privacyUrl"],
-    )
+    assert (read["logo"], read["logoPath"], read["termsUrl"], read["privacyUrl"]) == (None, None, None, WHOLE["privacyUrl"])
     for removed in (True, False):
         assert api.request("DELETE", path, None, new_shop.by_key).json == {"removed": removed}
     assert api.get(path, new_shop.by_key).status == 404
@@ -94,11 +89,7 @@ def test_a_link_that_has_ended_shows_it_too_and_the_way_back(new_shop: Shop) -> 
         assert (paid["statusCode"], paid["redirectUrl"]) == (409, "https://shop.example/thanks")
         assert paid["branding"]["termsPath"] == WHOLE["termsUrl"]
         expired = new_shop.api.get(f"/v2/secure-payments/{late}{path}", BY_PAGE).json
-        assert (expired["statusCode"], expired["redirectUrl"], expired["branding"]["termsPath"]) == (
-            403,
-            None,
-            WHOLE["termsUrl"],
-        )
+        assert (expired["statusCode"], expired["redirectUrl"], expired["branding"]["termsPath"]) == (403, None, WHOLE["termsUrl"])
 
 
 def test_a_multicall_shows_that_of_its_own_client_id(new_shop: Shop) -> None:
@@ -136,15 +127,9 @@ def test_a_logo_that_there_is_not_is_404(api: Api, name: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        (
-            {"primaryTextColor": "#eeeeee"},
-            "primaryTextColor #eeeeee on pageBackgroundColor #ffffff has a contrast of 1.16:1",
-        ),
+        ({"primaryTextColor": "#eeeeee"}, "primaryTextColor #eeeeee on pageBackgroundColor #ffffff has a contrast of 1.16:1"),
         ({"primaryTextColor": None}, "Give all five colours or none of them: primaryTextColor missing"),
-        (
-            {"primaryActionColor": "#fdfdfd"},
-            "primaryActionColor #fdfdfd on pageBackgroundColor #ffffff has a contrast of",
-        ),
+        ({"primaryActionColor": "#fdfdfd"}, "primaryActionColor #fdfdfd on pageBackgroundColor #ffffff has a contrast of"),
         ({"primaryActionColor": "red"}, "primaryActionColor must be a colour"),
         ({"termsUrl": "javascript:alert(1)"}, "termsUrl must be a safe https URL"),
         ({"privacyUrl": "https://a@b.example"}, "privacyUrl must be a safe https URL"),

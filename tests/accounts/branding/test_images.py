@@ -20,23 +20,7 @@ def kept(data: bytes) -> bytes:
 
 @pytest.mark.parametrize(
     ("depth", "colour"),
-    [
-        (1, 0),
-        (2, 0),
-        (4, 0),
-        (8, 0),
-        (16, 0),
-        (8, 2),
-        (16, 2),
-        (1, 3),
-        (2, 3),
-        (4, 3),
-        (8, 3),
-        (8, 4),
-        (16, 4),
-        (8, 6),
-        (16, 6),
-    ],
+    [(1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (8, 2), (16, 2), (1, 3), (2, 3), (4, 3), (8, 3), (8, 4), (16, 4), (8, 6), (16, 6)],
 )
 def test_every_format_that_png_has_is_taken(depth: int, colour: int) -> None:
     palette = [PALETTE] if colour == 3 else []
@@ -83,9 +67,7 @@ def after(*chunks: Chunk) -> bytes:
 
 def grey(depth: int, *chunks: Chunk, colour: int = 0) -> bytes:
     """A picture of 8 x 8 pixels of a depth, with chunks before its pixels."""
-    return png(
-        header(depth=depth, colour=colour), *chunks, picture(zlib.compress(pixels(depth=depth, colour=colour))), END
-    )
+    return png(header(depth=depth, colour=colour), *chunks, picture(zlib.compress(pixels(depth=depth, colour=colour))), END)
 
 
 def palette(colours: int) -> Chunk:
@@ -178,9 +160,7 @@ NO_IMAGES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("reason", "name"), [(reason, name) for reason, images in NO_IMAGES.items() for name in images]
-)
+@pytest.mark.parametrize(("reason", "name"), [(reason, name) for reason, images in NO_IMAGES.items() for name in images])
 def test_what_is_no_image_is_refused_with_its_reason(reason: str, name: str) -> None:
     with pytest.raises(BadRequest) as refused:
         kept(NO_IMAGES[reason][name])

@@ -55,27 +55,12 @@ def test_contrast_is_as_wcag_has_it(one: str, other: str, ratio: float) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        (
-            {"primary_text": "#eeeeee"},
-            "primaryTextColor #eeeeee on pageBackgroundColor #ffffff has a contrast of 1.16:1",
-        ),
-        (
-            {"page_background": "#1e293b"},
-            "primaryTextColor #1e293b on pageBackgroundColor #1e293b has a contrast of 1.00:1",
-        ),
-        (
-            {"secondary_text": "#777777"},
-            "secondaryTextColor #777777 on pageBackgroundColor #ffffff has a contrast of 4.47:1",
-        ),
+        ({"primary_text": "#eeeeee"}, "primaryTextColor #eeeeee on pageBackgroundColor #ffffff has a contrast of 1.16:1"),
+        ({"page_background": "#1e293b"}, "primaryTextColor #1e293b on pageBackgroundColor #1e293b has a contrast of 1.00:1"),
+        ({"secondary_text": "#777777"}, "secondaryTextColor #777777 on pageBackgroundColor #ffffff has a contrast of 4.47:1"),
         ({"card_background": "#334155"}, "primaryTextColor #1e293b on cardBackgroundColor #334155"),
-        (
-            {"primary_action": "#fdfdfd"},
-            "primaryActionColor #fdfdfd on pageBackgroundColor #ffffff has a contrast of 1.01:1",
-        ),
-        (
-            {"primary_action": "#00d395"},
-            "primaryActionColor #00d395 on pageBackgroundColor #ffffff has a contrast of 1.95:1",
-        ),
+        ({"primary_action": "#fdfdfd"}, "primaryActionColor #fdfdfd on pageBackgroundColor #ffffff has a contrast of 1.01:1"),
+        ({"primary_action": "#00d395"}, "primaryActionColor #00d395 on pageBackgroundColor #ffffff has a contrast of 1.95:1"),
         (
             {"primary_action": "#949494", "card_background": "#f4f4f4"},
             "primaryActionColor #949494 on cardBackgroundColor #f4f4f4 has a contrast of 2.75:1, too little for a button "
@@ -143,9 +128,7 @@ def test_channels_are_linear_below_a_threshold_and_a_power_above_it() -> None:
         assert contrast(colour, "#000000") == pytest.approx((weight + 0.05) / 0.05, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    "colour", ["", "red", "#fff", "#12345g", "#1234567", "url(x)", "#123456;}", "#12345\n", "１２３４５６７"]
-)
+@pytest.mark.parametrize("colour", ["", "red", "#fff", "#12345g", "#1234567", "url(x)", "#123456;}", "#12345\n", "１２３４５６７"])
 def test_what_is_no_colour_is_refused(colour: str) -> None:
     with pytest.raises(BadRequest, match="^primaryActionColor must be a colour"):
         branding_of(CLIENT, BrandingDraft(colours=replace(COLOURS, primary_action=colour)), NOW)

@@ -51,9 +51,7 @@ def test_a_fee_is_0_to_100_percent_with_two_decimals_at_most(percentage: str) ->
 
 @pytest.mark.parametrize("percentage", ["", "x", "-1", "100.01", "1.555", "1.500"])
 def test_what_is_no_fee_is_refused(percentage: str) -> None:
-    with pytest.raises(
-        BadRequest, match="^feePercentage must be a plain decimal number from 0 to 100 with at most 2 decimals"
-    ):
+    with pytest.raises(BadRequest, match="^feePercentage must be a plain decimal number from 0 to 100 with at most 2 decimals"):
         made({"fee_percentage": percentage, "fee_address": FEE_ADDRESS})
 
 
@@ -65,9 +63,7 @@ def test_a_fee_needs_an_address_and_an_address_no_fee() -> None:
         changed_client_id(made(FEE), {"fee_address": None}, LATER)
 
 
-@pytest.mark.parametrize(
-    ("field", "name"), [("fee_address", "feeAddress"), ("operator_wallet_address", "operatorWalletAddress")]
-)
+@pytest.mark.parametrize(("field", "name"), [("fee_address", "feeAddress"), ("operator_wallet_address", "operatorWalletAddress")])
 def test_an_address_is_stored_with_its_checksum_and_is_not_zero(field: str, name: str) -> None:
     def settings(text: str) -> ClientIdSettings:
         return {field: text}  # type: ignore[misc]

@@ -122,12 +122,7 @@ def test_a_key_is_stored_as_its_hash_and_leaves_only_a_revoked_record(world: Wor
     api_keys.revoke_api_key(world.services, world.actor, key.key_id)
     found = credentials.find(world.services, text)
     assert found is not None and found.status is CredentialStatus.REVOKED
-    assert (
-        world.services.store.query(
-            CredentialPointer, CredentialPointer.KEY.all(account_id=world.account_id, kind="API_KEY")
-        )
-        == ()
-    )
+    assert world.services.store.query(CredentialPointer, CredentialPointer.KEY.all(account_id=world.account_id, kind="API_KEY")) == ()
 
 
 def test_a_credential_is_found_by_itself_and_by_its_id_of_the_right_account(world: World) -> None:

@@ -47,9 +47,7 @@ def test_a_client_id_of_its_own_account_or_that_admits_it_is_linked(client: Clie
     assert linked == replace(client, orchestrator_id="orc1", was_linked=True, updated_at=LATER)
 
 
-@pytest.mark.parametrize(
-    "client", [None, replace(OWN, account_id="shop"), replace(ADMITTING, admits_orchestrator="orc2")]
-)
+@pytest.mark.parametrize("client", [None, replace(OWN, account_id="shop"), replace(ADMITTING, admits_orchestrator="orc2")])
 def test_any_other_client_id_is_not_found(client: ClientId | None) -> None:
     with pytest.raises(NotFound, match="Client ID not found among those that this orchestrator may link"):
         link(PLATFORM, client, None, LATER)

@@ -141,9 +141,7 @@ def test_the_cookie_is_for_this_host_over_https_and_out_of_reach_of_scripts(api:
     email = f"{new_name()}@example.com"
     register(api, email)
     by_email = log_in(api, email).headers["set-cookie"]
-    assert re.fullmatch(
-        r"session_token=\w{26}\.\w{43}; Max-Age=2592000; Path=/; HttpOnly; Secure; SameSite=Lax", by_email
-    )
+    assert re.fullmatch(r"session_token=\w{26}\.\w{43}; Max-Age=2592000; Path=/; HttpOnly; Secure; SameSite=Lax", by_email)
     by_wallet = verify(api, signed(api, evm_wallet(new_name()))).headers["set-cookie"]
     assert re.fullmatch(r"session_token=\w{26}\.\w{43}; Path=/; HttpOnly; Secure; SameSite=Lax", by_wallet)
 
@@ -274,7 +272,9 @@ def test_a_message_of_another_domain_chain_or_time_is_401_though_it_is_signed(ap
 
 @pytest.mark.parametrize("spoil", [high_s, lambda text: with_v(text, 29), lambda text: with_v(text, 2)])
 @pytest.mark.parametrize("make", [evm_wallet, tron_wallet])
-def test_a_high_s_or_an_odd_v_is_401(api: Api, make: Callable[[str], Wallet], spoil: Callable[[str], str]) -> None:
+def test_a_high_s_or_an_odd_v_is_401(
+    api: Api, make: Callable[[str], Wallet], spoil: Callable[[str], str]
+) -> None:
     """The challenge names a chain without a node here, so that nobody else can be asked."""
     body = signed(api, make(new_name()), chainId=137)
     reply = verify(api, {**body, "signature": spoil(body["signature"])})
@@ -345,7 +345,9 @@ def test_missing_and_wrongly_typed_fields_are_400_by_name(
 
 @pytest.mark.parametrize("path", ["register", "login"])
 @pytest.mark.parametrize("password", ["", "1234567", "x" * 101, "\U0001f511" * 7])
-def test_a_password_has_8_to_100_characters(api: Api, path: str, password: str, nothing_written: None) -> None:
+def test_a_password_has_8_to_100_characters(
+    api: Api, path: str, password: str, nothing_written: None
+) -> None:
     body = {"email": f"{new_name()}@example.com", "password": password}
     reply = api.request("POST", f"/v1/auth/{path}", body)
     assert (reply.status, reply.message) == (400, "password must have 8 to 100 characters")
@@ -446,9 +448,7 @@ def test_use_is_noted_and_keeps_a_wallet_session_alive(api: Api) -> None:
     token = wallet_token(api, evm_wallet(new_name()))
     store, session = running().store, record(token)
     assert session is not None
-    pointer = store.get(
-        SessionPointer, SessionPointer.KEY.of(account_id=session.account_id, session_id=session.session_id)
-    )
+    pointer = store.get(SessionPointer, SessionPointer.KEY.of(account_id=session.account_id, session_id=session.session_id))
     assert pointer is not None
     earlier = timedelta(minutes=14)
     begun = replace(session, last_seen_at=session.last_seen_at - earlier, expires_at=session.expires_at - earlier)
@@ -508,7 +508,9 @@ def test_signing_in_is_limited_by_address(api: Api, configured: Configured, path
     assert 1 <= int(reply.headers["retry-after"]) <= 60
 
 
-def test_guesses_at_a_password_are_limited_by_user_too(api: Api, configured: Configured, ann: tuple[str, str]) -> None:
+def test_guesses_at_a_password_are_limited_by_user_too(
+    api: Api, configured: Configured, ann: tuple[str, str]
+) -> None:
     def guess() -> Reply:
         clear_counters(keep="failure")
         return log_in(api, ann[0], "wrong horse")
@@ -547,7 +549,9 @@ def test_no_password_token_nonce_or_signature_is_logged(api: Api, ann: tuple[str
         assert secret not in text
 
 
-def test_the_dashboard_may_read_answers_and_send_cookies_another_page_may_not(api: Api, configured: Configured) -> None:
+def test_the_dashboard_may_read_answers_and_send_cookies_another_page_may_not(
+    api: Api, configured: Configured
+) -> None:
     with configured(SESSION_ORIGINS='["https://dashboard.example"]'):
         for path in ("/v1/auth/me", "/v1/auth/sessions"):
             dashboard = api.get(path, {"origin": "https://dashboard.example"})

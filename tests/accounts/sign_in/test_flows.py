@@ -576,7 +576,9 @@ def test_a_session_that_is_used_while_it_is_replaced_ends_all_the_same_and_one_i
                 touch(world.services, old)
             store.write(*writes)
 
-    new, _ = sessions.log_in(replace(world.services, store=Overtaken()), EMAIL, PASSWORD, old.token_hash, ACTOR)
+    new, _ = sessions.log_in(
+        replace(world.services, store=Overtaken()), EMAIL, PASSWORD, old.token_hash, ACTOR
+    )
     assert [each.session_id for each in sessions.list_open(world.services, account_id)] == [new.session_id]
     old = new
     challenge = asked(world, wallet.address)
@@ -661,9 +663,7 @@ def test_use_prolongs_a_wallet_session_and_its_pointer(world: World) -> None:
         session = touch(world.services, session)
         assert stored(world, session) == session
         assert session.expires_at == world.now + WALLET_IDLE
-    pointer = world.services.store.get(
-        SessionPointer, SessionPointer.KEY.of(account_id=session.account_id, session_id=session.session_id)
-    )
+    pointer = world.services.store.get(SessionPointer, SessionPointer.KEY.of(account_id=session.account_id, session_id=session.session_id))
     assert pointer is not None and (pointer.expires_at, pointer.version) == (session.expires_at, session.version)
 
 

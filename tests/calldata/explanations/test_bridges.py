@@ -23,18 +23,7 @@ APPROVAL = approve(THERE, PAYMENT.to, 12_500_000)
 MESSAGE = HandlerMessage(((APPROVAL.to, APPROVAL.data, 0), (PAYMENT.to, PAYMENT.data, 0)), FALLBACK)
 HANDLER = address_of(ACROSS_HANDLER, "arbitrum-one")
 DEPOSIT = Deposit(
-    WALLET,
-    HANDLER,
-    USDC,
-    THERE,
-    12_530_000,
-    12_500_000,
-    42161,
-    ZERO,
-    1_773_568_800,
-    1_773_576_000,
-    0,
-    encode_message(MESSAGE),
+    WALLET, HANDLER, USDC, THERE, 12_530_000, 12_500_000, 42161, ZERO, 1_773_568_800, 1_773_576_000, 0, encode_message(MESSAGE)
 )
 
 
@@ -98,11 +87,7 @@ def test_a_deposit_that_leads_to_another_one_is_an_unknown_call() -> None:
 
 
 def test_a_deposit_at_another_address_or_with_coins_is_an_unknown_call() -> None:
-    for wrong in (
-        replace(transaction(DEPOSIT), to=WALLET),
-        replace(transaction(DEPOSIT), value=1),
-        transaction(DEPOSIT, "mainnet"),
-    ):
+    for wrong in (replace(transaction(DEPOSIT), to=WALLET), replace(transaction(DEPOSIT), value=1), transaction(DEPOSIT, "mainnet")):
         (found,) = explain("base", [wrong])
         assert found.function is None
 
@@ -119,11 +104,7 @@ def test_a_safe_may_approve_and_deposit_in_one_transaction() -> None:
 
 def test_a_deposit_through_lifi_says_what_it_deposits_its_fees_and_the_same_of_the_other_chain() -> None:
     fees = ((PAYEE, 20_000), (WALLET, 5_000))
-    made = replace(
-        DEPOSIT,
-        recipient=address_of(LIFI_RECEIVER, "arbitrum-one"),
-        message=message(THERE, PAYMENT.to, PAYMENT.data, 12_500_000, FALLBACK),
-    )
+    made = replace(DEPOSIT, recipient=address_of(LIFI_RECEIVER, "arbitrum-one"), message=message(THERE, PAYMENT.to, PAYMENT.data, 12_500_000, FALLBACK))
     through = Transaction(address_of(LIFI_DIAMOND, "base"), data(Call(made, fees)), 0)
     (found,) = explain("base", [through])
     assert found.summary.startswith(

@@ -453,13 +453,7 @@ def test_coins_sent_where_none_belong_are_unknown() -> None:
         more = Transaction(transaction.to, transaction.data, transaction.value + 1)
         assert (one(network, more).function is None) == (
             kind
-            not in (
-                "pay native",
-                "pay native converted",
-                "batch of many",
-                "batch of the coin",
-                "batch with conversions",
-            )
+            not in ("pay native", "pay native converted", "batch of many", "batch of the coin", "batch with conversions")
         )
     short = Transaction(BATCH, EVERY_KIND["batch of many"][1].data, ITEMS[1].amount)
     assert one("base", short).function is None
@@ -499,11 +493,7 @@ def test_a_batch_with_paths_to_usd_is_unknown() -> None:
 
 @pytest.mark.parametrize(
     "detail",
-    [
-        (PAYEE, 5, [USDC, DAI], REFERENCE, 1, 0, 0),
-        (PAYEE, 5, [USDC], REFERENCE, 1, 9, 0),
-        (PAYEE, 5, [USDC], REFERENCE, 1, 0, 9),
-    ],
+    [(PAYEE, 5, [USDC, DAI], REFERENCE, 1, 0, 0), (PAYEE, 5, [USDC], REFERENCE, 1, 9, 0), (PAYEE, 5, [USDC], REFERENCE, 1, 0, 9)],
     ids=["path", "most to spend", "age of the rate"],
 )
 def test_a_batch_that_converts_between_currencies_is_unknown(detail: Any) -> None:

@@ -63,9 +63,7 @@ def taken(node: Node) -> list[Transaction]:
 
 def test_the_transactions_of_a_link_are_sent_as_they_were_signed(shop: Shop, node: Node) -> None:
     token = shop.link(tron(), **FEE)
-    each = [
-        signed_call(PAYER, made["to"], made["data"]) for made in pay(shop, token, wallet=PAYER.address)["transactions"]
-    ]
+    each = [signed_call(PAYER, made["to"], made["data"]) for made in pay(shop, token, wallet=PAYER.address)["transactions"]]
     node.asked.clear()
     for signed in each:
         reply = send(shop, token, signed)
@@ -296,10 +294,7 @@ def test_an_id_of_other_bytes_is_400_and_its_case_means_nothing(shop: Shop, node
     signed = paid_by(shop, token)
     wrong = {**signed, "txID": "ab" * 32}
     assert told(send(shop, token, wrong)) == (400, "txID is not the SHA-256 of raw_data_hex")
-    for right in (
-        {**signed, "txID": signed["txID"].upper()},
-        {**signed, "raw_data_hex": signed["raw_data_hex"].upper()},
-    ):
+    for right in ({**signed, "txID": signed["txID"].upper()}, {**signed, "raw_data_hex": signed["raw_data_hex"].upper()}):
         assert send(shop, token, right).json["txid"] == signed["txID"]
     prefixed = ["0x" + signature for signature in signed["signature"]]
     assert send(shop, token, {**signed, "signature": prefixed}).status == 200

@@ -102,9 +102,7 @@ def assert_bridged(body: Any) -> None:
     assert [each["from"] for each in body["transactions"]] == [WALLET, WALLET]
 
 
-def test_a_link_is_paid_from_another_chain_with_one_call_to_the_node(
-    shop: Shop, router: FakeRouter, node: Node
-) -> None:
+def test_a_link_is_paid_from_another_chain_with_one_call_to_the_node(shop: Shop, router: FakeRouter, node: Node) -> None:
     token = on_base(shop)
     node.asked.clear()
     assert_bridged(pay(shop, f"/v2/secure-payments/{token}").json)
@@ -174,14 +172,7 @@ def test_bodies_of_payouts_that_are_wrong(shop: Shop, router: FakeRouter, change
 
 @pytest.mark.parametrize(
     "query",
-    [
-        "chain=ETHEREUM",
-        "token=USDC",
-        "chain=1&token=USDC",
-        "chain=ETHEREUM&token=DAI",
-        "chain=&token=",
-        "chain=SEPOLIA&token=USDC",
-    ],
+    ["chain=ETHEREUM", "token=USDC", "chain=1&token=USDC", "chain=ETHEREUM&token=DAI", "chain=&token=", "chain=SEPOLIA&token=USDC"],
 )
 def test_queries_that_are_wrong(shop: Shop, router: FakeRouter, query: str) -> None:
     for path in (f"/v2/secure-payments/{on_base(shop)}", request_of(shop)):

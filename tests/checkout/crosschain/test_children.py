@@ -27,7 +27,9 @@ ARBITRUM, MAINNET, BASE = "USDC-arbitrum-one", "USDT-mainnet", "USDC-base"
 
 def combined(world: Bridged, *currencies: str, kind: ExecutionKind | None = None) -> SecurePayment:
     """A multicall of payouts in these currencies, in this order."""
-    tokens = [store_payouts(world.services, world.account_id, 1, currency=each)[0].link.token for each in currencies]
+    tokens = [
+        store_payouts(world.services, world.account_id, 1, currency=each)[0].link.token for each in currencies
+    ]
     return multicalls.create(world.services, Owner(world.account_id, None, None), tokens, kind).payment
 
 
@@ -41,7 +43,9 @@ def approved(body: dict[str, Any]) -> list[tuple[str, int]]:
 
 
 def failures(refused: pytest.ExceptionInfo[MulticallRefused]) -> list[tuple[str, str, str]]:
-    return [(each["reason"], each["recoveryAction"], each["message"]) for each in body_of(refused.value)["failures"]]
+    return [
+        (each["reason"], each["recoveryAction"], each["message"]) for each in body_of(refused.value)["failures"]
+    ]
 
 
 def test_each_child_has_a_route_and_one_approval_covers_all(world: Bridged) -> None:
@@ -49,9 +53,7 @@ def test_each_child_has_a_route_and_one_approval_covers_all(world: Bridged) -> N
     body = world.pay(payment)
     assert (body["paymentType"], body["executionKind"]) == ("multicall", "evm_cross_chain")
     assert (body["network"], body["chainId"], body["destinationCalls"]) == (
-        "base",
-        8453,
-        [each["destinationCall"] for each in body["children"]],
+        "base", 8453, [each["destinationCall"] for each in body["children"]]
     )
     metadata = body["metadata"]
     assert (len(body["transactions"]), metadata["bridgeTxIndices"]) == (4, [1, 2, 3])
@@ -83,10 +85,7 @@ def test_children_of_the_source_itself_are_paid_directly_in_one_batch(world: Bri
     body = world.pay(payment)
     batch, spoke = address_of(BATCH, "base"), address_of(ACROSS_SPOKE_POOL, "base")
     assert [spender for spender, _ in approved(body)] == [batch.lower(), spoke.lower()]
-    assert (body["batchPaymentTransaction"], body["metadata"]["batchPaymentTransactionIndex"]) == (
-        body["transactions"][2],
-        2,
-    )
+    assert (body["batchPaymentTransaction"], body["metadata"]["batchPaymentTransactionIndex"]) == (body["transactions"][2], 2)
     assert body["batchPaymentTransaction"]["to"] == batch
     assert body["metadata"]["bridgeTxIndices"] == [3]
     assert ["destinationCall" in each for each in body["children"]] == [False, True, False]
@@ -100,9 +99,7 @@ def test_one_child_of_the_source_itself_is_paid_through_the_fee_proxy(world: Bri
 
 def test_the_sums_of_both_sides_are_stated(world: Bridged) -> None:
     metadata = world.pay(combined(world, BASE, ARBITRUM))["metadata"]
-    sums = [
-        float(metadata[name]) for name in ("sourceSideAmount", "bridgeSourceAmount", "sourceAmount", "bridgeFeeAmount")
-    ]
+    sums = [float(metadata[name]) for name in ("sourceSideAmount", "bridgeSourceAmount", "sourceAmount", "bridgeFeeAmount")]
     assert sums[0] + sums[1] == pytest.approx(sums[2])
     assert sums[1] - sums[3] == pytest.approx(sums[0])
     assert (metadata["bridge"], metadata["sourceToken"], metadata["sourceNetwork"]) == ("across", "USDC", "base")

@@ -71,11 +71,7 @@ def test_the_metadata_say_what_is_paid_where_and_until_when(world: Bridged) -> N
     assert metadata["quoteFetchedAt"] == "2026-03-15T10:00:00.000Z"
     assert now < metadata["quoteExpiresAt"] <= metadata["executionDeadline"] == now + 3600
     assert metadata["executionDeadlineBreakdown"] == {"bridge": {"deadline": now + 3600, "source": "decoded"}}
-    assert (metadata["hasEnoughBalance"], metadata["hasEnoughGas"], metadata["hasEnoughAllowance"]) == (
-        True,
-        True,
-        False,
-    )
+    assert (metadata["hasEnoughBalance"], metadata["hasEnoughGas"], metadata["hasEnoughAllowance"]) == (True, True, False)
     assert (metadata["balance"], metadata["allowance"]) == ("1000000000", "0")
     assert metadata["platformFee"] == {"percentage": "1", "address": FEE_ADDRESS}
     assert "safePaymentDeadline" not in metadata
@@ -88,19 +84,13 @@ def test_the_costs_are_broken_down(world: Bridged) -> None:
     assert costs["paymentGasFee"] == {**gas, "amountNative": "0.0002"}
     assert costs["totalGasFee"] == {**gas, "amountNative": "0.00026"}
     assert costs["bridgeFee"] == {
-        "required": True,
-        "currency": "USDC",
-        "amount": "0.0301",
-        "amountUsd": "0.0301",
-        "hasEnoughBalance": True,
+        "required": True, "currency": "USDC", "amount": "0.0301", "amountUsd": "0.0301", "hasEnoughBalance": True
     }
     assert costs["fundingStatus"] == dict.fromkeys(
         ("hasEnoughPaymentToken", "hasEnoughApprovalGas", "hasEnoughOverall"), True
     )
     assert costs["totals"] == {
-        "paymentAmount": "12.625",
-        "paymentCurrency": "USDC-arbitrum-one",
-        "sourceAmount": "12.6551",
+        "paymentAmount": "12.625", "paymentCurrency": "USDC-arbitrum-one", "sourceAmount": "12.6551"
     }
 
 
@@ -254,12 +244,12 @@ def test_a_link_of_several_payments_is_paid_on_its_own_network(world: Bridged) -
         world.pay(batch)
 
 
-@pytest.mark.parametrize(
-    "trouble", [RouterUnavailable("down"), RouterUnavailable("busy", 60), RouterRefused(1002, "no")]
-)
+@pytest.mark.parametrize("trouble", [RouterUnavailable("down"), RouterUnavailable("busy", 60), RouterRefused(1002, "no")])
 def test_a_router_in_trouble_is_a_clear_400_that_changes_nothing(world: Bridged, trouble: Exception) -> None:
     payment = world.load(world.link())
     world.router.trouble = trouble
     with pytest.raises(BadRequest, match="try again|cannot be paid"):
         world.pay(payment)
     assert world.load(payment) == payment
+
+

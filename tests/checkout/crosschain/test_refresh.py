@@ -64,9 +64,7 @@ def test_a_step_of_something_else_is_refused_before_anything_is_quoted(world: Br
     assert len(world.router.seen) == 1
 
 
-@pytest.mark.parametrize(
-    "rest", ["MOON:USDC:" + WALLET, "BASE:DAI:" + WALLET, "BASE:USDC:0x12", "BASE:USDC:" + WALLET + ":x"]
-)
+@pytest.mark.parametrize("rest", ["MOON:USDC:" + WALLET, "BASE:DAI:" + WALLET, "BASE:USDC:0x12", "BASE:USDC:" + WALLET + ":x"])
 def test_a_step_that_was_changed_is_a_bad_request(world: Bridged, rest: str) -> None:
     payment = world.link()
     step = world.pay(payment)["metadata"]["rawStep"]

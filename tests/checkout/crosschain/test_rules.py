@@ -34,10 +34,7 @@ tokens = sources.map(token_of)
 def test_an_amount_in_another_token_is_worth_as_much_and_less_than_a_unit_more(
     units: int, due: Token, source: Token
 ) -> None:
-    asked, got = (
-        Fraction(units, 10**due.decimals),
-        Fraction(on_source(BaseUnits(units), due, source), 10**source.decimals),
-    )
+    asked, got = Fraction(units, 10**due.decimals), Fraction(on_source(BaseUnits(units), due, source), 10**source.decimals)
     assert asked <= got < asked + Fraction(1, 10**source.decimals)
 
 
@@ -57,9 +54,7 @@ def test_every_pair_of_networks_is_bridged_and_no_pair_within_one(source: Source
         assert source_for(token_of(due), source) == token_of(source)
 
 
-@pytest.mark.parametrize(
-    "id", ["FAU-sepolia", "fUSDC-sepolia", "DAI-base", "ETH-base-base", "USDT-tron", "USDS-optimism"]
-)
+@pytest.mark.parametrize("id", ["FAU-sepolia", "fUSDC-sepolia", "DAI-base", "ETH-base-base", "USDT-tron", "USDS-optimism"])
 def test_nothing_else_is_bridged(id: str) -> None:
     token = token_with_id(id)
     assert token is not None

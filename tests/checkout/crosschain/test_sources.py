@@ -59,14 +59,10 @@ def test_balances_of_six_chains_are_shown_with_what_is_needed_there(world: Bridg
     for label in LABELS - {"ARBITRUM"}:
         assert set(body["paymentOptions"][label]) == {"USDC", "USDT"}
     assert body["paymentOptions"]["BASE"]["USDT"] == {
-        "balance": "1000000000",
-        "hasEnoughBalance": True,
-        "neededAmount": "12.625",
+        "balance": "1000000000", "hasEnoughBalance": True, "neededAmount": "12.625"
     }
     assert body["paymentOptions"]["BNB"]["USDC"] == {
-        "balance": "12.624999",
-        "hasEnoughBalance": False,
-        "neededAmount": "12.625",
+        "balance": "12.624999", "hasEnoughBalance": False, "neededAmount": "12.625"
     }
     assert body["unavailableChains"] == []
     assert world.router.seen == []
@@ -86,9 +82,7 @@ def test_each_node_is_asked_once_and_all_at_the_same_time(world: Bridged, monkey
 
 
 @pytest.mark.parametrize("down", [("bsc",), ("arbitrum-one",), ("base", "mainnet", "matic")])
-def test_a_node_that_does_not_answer_leaves_its_own_chain_out_and_says_so(
-    world: Bridged, down: tuple[str, ...]
-) -> None:
+def test_a_node_that_does_not_answer_leaves_its_own_chain_out_and_says_so(world: Bridged, down: tuple[str, ...]) -> None:
     for name in down:
         world.on(name).is_down = True
     body = options(world)
@@ -149,9 +143,7 @@ def test_the_same_question_is_not_quoted_twice(world: Bridged) -> None:
     only(world, "arbitrum-one", "base")
     request = store_request(world.services, currency="USDC-arbitrum-one")
     for _ in range(2):
-        paying.routes(
-            world.services, request.request_id, Owner(request.account_id, None, None), world.viewer(), WALLET, Part()
-        )
+        paying.routes(world.services, request.request_id, Owner(request.account_id, None, None), world.viewer(), WALLET, Part())
     assert len(world.router.seen) == 2
 
 

@@ -124,13 +124,7 @@ def sent(shop: Shop, node: Node, link: str, **facts: str) -> str:
     reference = running_reference(link)
     data = "0xc219a14d" + reference[2:].ljust(64, "0")
     tx_hash = f"0x{len(node.transactions) + 1:064x}"
-    fields = {
-        "hash": tx_hash,
-        "from": SAFE,
-        "to": address_of(ERC20_FEE_PROXY, "sepolia"),
-        "input": data,
-        "nonce": "0x5",
-    }
+    fields = {"hash": tx_hash, "from": SAFE, "to": address_of(ERC20_FEE_PROXY, "sepolia"), "input": data, "nonce": "0x5"}
     node.transactions[tx_hash] = {**fields, **facts}
     return tx_hash
 
@@ -151,16 +145,13 @@ def test_a_transaction_that_was_sent_is_announced_and_the_link_waits_for_it(shop
     reply = announce_sent(shop, token, tx_hash.upper().replace("0X", "0x"), payerAddress=SAFE)
     stored = intent_of(token)
     assert stored is not None
-    assert (reply.status, reply.json) == (
-        200,
-        {
-            "intentId": stored.intent_id,
-            "paymentReference": running_reference(token),
-            "txHash": tx_hash,
-            "isListening": True,
-            "payerAddress": SAFE,
-        },
-    )
+    assert (reply.status, reply.json) == (200, {
+        "intentId": stored.intent_id,
+        "paymentReference": running_reference(token),
+        "txHash": tx_hash,
+        "isListening": True,
+        "payerAddress": SAFE,
+    })
     assert announce_sent(shop, token, tx_hash).json == reply.json
     for rest in ("", "/pay"):
         reply = shop.get(f"/v2/secure-payments/{token}{rest}")
@@ -183,8 +174,7 @@ def test_a_transaction_that_does_not_pay_the_link_is_400_with_the_reason(shop: S
     for facts in ({"to": CONTRACT}, {"input": "0x095ea7b3"}, {"to": None}):
         reply = announce_sent(shop, token, sent(shop, node, token, **facts))  # type: ignore[arg-type]
         assert (reply.status, reply.message) == (
-            400,
-            "This transaction does not pay this link: announce the payment, not an approval",
+            400, "This transaction does not pay this link: announce the payment, not an approval",
         )
     assert intent_of(token) is None
 

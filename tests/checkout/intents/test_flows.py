@@ -130,7 +130,9 @@ def test_a_multicall_waits_as_a_whole_and_its_children_stay_payable_alone(world:
 def test_the_intent_of_a_multicall_is_settled_by_the_last_of_its_children(world: World) -> None:
     parent = a_multicall(world)
     record(world, parent)
-    for child, status in zip(reading.details(world.services, parent).children, ("pending", "settled"), strict=True):
+    for child, status in zip(
+        reading.details(world.services, parent).children, ("pending", "settled"), strict=True
+    ):
         assert child.request is not None
         world.services.store.write(_reference_of(child.request))
         world.chain.pay(child.request)

@@ -150,9 +150,7 @@ def test_a_public_one_lapses_so_also_where_no_service_answers_unless_one_has_tol
 
 def test_an_execution_that_is_seen_after_the_end_still_counts() -> None:
     late = END + timedelta(days=1)
-    assert (
-        decide(INTENT, look(execution=SUCCESS, is_completed=True, block_time=late), late).status is IntentStatus.SETTLED
-    )
+    assert decide(INTENT, look(execution=SUCCESS, is_completed=True, block_time=late), late).status is IntentStatus.SETTLED
 
 
 def test_without_a_known_nonce_nothing_is_taken_for_a_replacement() -> None:
@@ -180,11 +178,8 @@ def test_whatever_is_seen_in_whatever_order_it_ends_once_and_names_what_it_is_by
             assert intent == ended
             continue
         assert replace(intent, status=before.status, scanned_to=0, check_at=START) == replace(
-            before,
-            scanned_to=0,
-            check_at=START,
-            executed_block=intent.executed_block,
-            transaction_hash=intent.transaction_hash,
+            before, scanned_to=0, check_at=START,
+            executed_block=intent.executed_block, transaction_hash=intent.transaction_hash,
         )
         if intent.status in FINAL:
             ended = intent
@@ -204,9 +199,7 @@ def test_it_is_looked_at_ever_less_often_but_soon_after_its_end(now: object) -> 
 
 def test_the_wait_grows_with_its_age() -> None:
     day = replace(INTENT, ends_at=START + timedelta(days=1))
-    waits = [
-        postpone(day, START + timedelta(minutes=m)).check_at - START - timedelta(minutes=m) for m in (0, 8, 16, 60)
-    ]
+    waits = [postpone(day, START + timedelta(minutes=m)).check_at - START - timedelta(minutes=m) for m in (0, 8, 16, 60)]
     assert waits == [timedelta(seconds=10), timedelta(minutes=1), timedelta(minutes=2), timedelta(minutes=5)]
 
 
@@ -295,7 +288,5 @@ def test_what_is_unknown_is_given_up_after_ten_minutes_and_what_stays_unread_aft
 
 
 def test_an_intent_is_the_pages_only_where_that_is_said() -> None:
-    made = create_intent(
-        new_link(), ANNOUNCED, IntentStart(None, None, 100, timedelta(hours=1)), START, lambda n: b"\1" * n
-    )
+    made = create_intent(new_link(), ANNOUNCED, IntentStart(None, None, 100, timedelta(hours=1)), START, lambda n: b"\1" * n)
     assert not made.is_public

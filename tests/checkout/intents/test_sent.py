@@ -45,10 +45,7 @@ def test_a_link_waits_for_a_transaction_that_was_sent_until_its_payment_is_detec
         check_payable(world.load(payment), world.now)
     (status,) = body_of(refusal.value)["requestStatuses"]
     assert status == {
-        "requestId": payment.requests[0].request_id,
-        "hasBeenPaid": False,
-        "txHash": tx_hash,
-        "chainId": 11155111,
+        "requestId": payment.requests[0].request_id, "hasBeenPaid": False, "txHash": tx_hash, "chainId": 11155111,
     }
     let_pass(world, 60)
     assert track(world).status is IntentStatus.PENDING, "as long as the node has it"

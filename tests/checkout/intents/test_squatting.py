@@ -81,9 +81,7 @@ def test_a_hash_is_proved_by_the_links_own_transactions_with_one_of_the_safes_ne
         assert record(world, payment, announced(safe_tx_hash)).proof is proof
         assert record(world, payment, announced(safe_tx_hash, payer_address=HOSTILE)).proof is None
         assert record(world, other, announced(safe_tx_hash)).proof is None, "it pays another link"
-        assert world.load(payment).intent == replace(world.load(payment).intent, payer_address=SAFE), (
-            "it is shown first"
-        )
+        assert world.load(payment).intent == replace(world.load(payment).intent, payer_address=SAFE), "it is shown first"
 
 
 def test_the_allowance_of_the_safe_does_not_matter(world: World) -> None:

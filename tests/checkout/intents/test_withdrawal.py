@@ -63,10 +63,7 @@ def test_a_multicall_is_freed_as_a_whole(world: World, through: str) -> None:
     parent = multicalls.create(world.services, Owner(world.account_id, None, None), tokens, None).payment
     record(world, parent)
     withdraw(world, parent if through == "the multicall" else children[0])
-    assert (
-        len(reading.payable_children(world.services, world.load(parent), lambda whole: check_payable(whole, world.now)))
-        == 2
-    )
+    assert len(reading.payable_children(world.services, world.load(parent), lambda whole: check_payable(whole, world.now))) == 2
 
 
 def test_what_the_safe_executes_after_all_is_a_payment(world: World) -> None:

@@ -68,20 +68,9 @@ def amounts(transaction: dict[str, Any]) -> list[list[int]]:
 
 def test_tokens_and_the_coin_are_paid_by_one_transaction_after_their_approvals(shop: Shop) -> None:
     body = made(shop, fau(amount="2"), item(amount="3", payee=OTHER), native(), payer=WALLET, **FEE)
-    assert list(body) == [
-        "ERC20ApprovalTransactions",
-        "batchPaymentTransaction",
-        "transactions",
-        "requests",
-        "metadata",
-    ]
-    assert [each["to"] for each in body["ERC20ApprovalTransactions"]] == [
-        FAU,
-        "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
-    ]
-    granted = [
-        decode(["address", "uint256"], bytes.fromhex(each["data"][10:])) for each in body["ERC20ApprovalTransactions"]
-    ]
+    assert list(body) == ["ERC20ApprovalTransactions", "batchPaymentTransaction", "transactions", "requests", "metadata"]
+    assert [each["to"] for each in body["ERC20ApprovalTransactions"]] == [FAU, "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"]
+    granted = [decode(["address", "uint256"], bytes.fromhex(each["data"][10:])) for each in body["ERC20ApprovalTransactions"]]
     assert granted == [(CONTRACT.lower(), 202 * 10**16), (CONTRACT.lower(), 3_030_000)]
     payment = body["batchPaymentTransaction"]
     assert (payment["to"], payment["data"][:10], units_in(payment)) == (CONTRACT, "0x92cddb91", 505 * 10**15)

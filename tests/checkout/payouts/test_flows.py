@@ -101,9 +101,7 @@ def test_more_than_fits_into_one_transaction_is_refused_with_how_many_fit() -> N
     world.prices.set("USD", "USDC", "1")
     with pytest.raises(BadRequest, match="Only the first 85 of these 100 payments fit into one transaction"):
         payouts.pay_batch(world.services, OWNER, VIEWER, drafts(100, "USD", "USDC-mainnet"))
-    assert (
-        len(payouts.pay_batch(world.services, OWNER, VIEWER, drafts(85, "USD", "USDC-mainnet")).checkout.payments) == 1
-    )
+    assert len(payouts.pay_batch(world.services, OWNER, VIEWER, drafts(85, "USD", "USDC-mainnet")).checkout.payments) == 1
 
 
 def test_without_a_rate_nothing_is_written() -> None:

@@ -146,9 +146,7 @@ def test_a_limited_client_id_pays_out_to_its_own_payees_alone(new_shop: Shop) ->
     before = stored()
     refused_by_limit(send(new_shop, item(payee=OTHER)), f"payee {OTHER} is not in its allowedPayees")
     refused_by_limit(send(new_shop, native()), "currency ETH-sepolia-sepolia is not in its allowedCurrencies")
-    refused_by_limit(
-        send(new_shop, item(**FEE)), f"feeAddress {FEE_ADDRESS} is neither its own nor in its allowedPayees"
-    )
+    refused_by_limit(send(new_shop, item(**FEE)), f"feeAddress {FEE_ADDRESS} is neither its own nor in its allowedPayees")
     assert stored() == before
     assert send(new_shop).status == 201
     by_key = new_shop.api.request("POST", "/v2/payouts", item(payee=OTHER), new_shop.by_key)

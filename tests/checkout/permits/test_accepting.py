@@ -47,7 +47,9 @@ def test_a_client_id_that_wants_it_gets_a_payment_intent_and_no_transactions(per
     made = pay(permits)
     assert isinstance(made, Offer)
     answer = payment_intent_answer(made).model_dump()
-    assert set(answer) == {"paymentIntentId", "paymentIntent", "approvalPermitPayload", "approvalCalldata", "metadata"}
+    assert set(answer) == {
+        "paymentIntentId", "paymentIntent", "approvalPermitPayload", "approvalCalldata", "metadata"
+    }
     typed = json.loads(answer["paymentIntent"])
     quoted = made.intent.permit
     assert set(typed) == {"domain", "types", "values"} and typed["values"]["spender"] == EXECUTOR

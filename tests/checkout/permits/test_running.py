@@ -19,6 +19,8 @@ def permits() -> Permits:
     return Permits()
 
 
+
+
 def test_a_signed_payment_is_taken_bridged_and_settled(permits: Permits) -> None:
     intent = permits.begun()
     sent = permits.run_until_bridged(intent)

@@ -266,7 +266,9 @@ def test_another_public_client_id_changes_nothing_of_a_request(shop: Shop) -> No
     assert read(request_id).fee_address == FEE_ADDRESS
 
 
-def test_a_payment_that_is_recorded_meanwhile_is_not_overwritten(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_payment_that_is_recorded_meanwhile_is_not_overwritten(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     request_id = made(shop)
     write, conflicts = Store.write, list[str]()
 

@@ -42,12 +42,7 @@ def test_the_payer_bears_every_fee_whoever_is_asked_for(charging: Shop) -> None:
 
 def test_without_a_fee_there_is_a_plan_without_fees(shop: Shop) -> None:
     plan = shop.send("POST", PREVIEW, body()).json
-    assert (plan["grossAmountUsd"], plan["payerTotalAmountUsd"], plan["totalFeesUsd"], plan["fees"]) == (
-        "100",
-        "100",
-        "0",
-        [],
-    )
+    assert (plan["grossAmountUsd"], plan["payerTotalAmountUsd"], plan["totalFeesUsd"], plan["fees"]) == ("100", "100", "0", [])
 
 
 def test_what_is_no_dollar_has_no_plan_on_a_link(shop: Shop) -> None:

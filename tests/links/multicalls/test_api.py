@@ -140,10 +140,7 @@ def test_a_child_is_in_one_multicall(shop: Shop) -> None:
         ({"childTokens": ["a", 5]}, "childTokens.1 must be a string"),
         ({"childTokens": ["a", ""]}, "childTokens.1 must have at least 1 character"),
         ({"childTokens": ["a", "x" * 65]}, "childTokens.1 must have at most 64 characters"),
-        (
-            {"childTokens": ["a", "b"], "requestedExecutionKind": "x"},
-            "requestedExecutionKind must be one of 'evm_same_chain'",
-        ),
+        ({"childTokens": ["a", "b"], "requestedExecutionKind": "x"}, "requestedExecutionKind must be one of 'evm_same_chain'"),
         ({"childTokens": ["a", "b"], "reference": "x"}, "reference is not a field of this body"),
     ],
     ids=lambda value: str(value)[:50],
@@ -154,7 +151,9 @@ def test_a_body_of_another_form_is_refused(shop: Shop, body: dict[str, Any], hin
 
 
 @pytest.mark.usefixtures("nothing_written")
-def test_more_children_than_the_deployment_allows_are_told_by_how_many(shop: Shop, configured: Configured) -> None:
+def test_more_children_than_the_deployment_allows_are_told_by_how_many(
+    shop: Shop, configured: Configured
+) -> None:
     reply = combine(shop, [f"t{n}" for n in range(151)])
     assert failures(reply) == [("*", "too_many_children", "recreate_reduced")]
     assert reply.json["cap"] == {"type": "child_count", "maximum": 150, "actual": 151, "reduceBy": 1}
@@ -248,11 +247,7 @@ def test_a_session_reads_what_became_of_each_child(dashboard: tuple[Dashboard, s
     }
     complete(children[1])
     later = read(who, token).json
-    assert (later["status"], later["canExecute"], later["totals"]["blockedChildCount"]) == (
-        "partially_settled",
-        False,
-        1,
-    )
+    assert (later["status"], later["canExecute"], later["totals"]["blockedChildCount"]) == ("partially_settled", False, 1)
     blocked = later["children"][1]
     assert [blocked[name] for name in ("executable", "blockReason", "messageKey", "recoveryAction")] == [
         False,

@@ -81,9 +81,7 @@ REASONS: list[tuple[Reason, str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("reason", "action", "make"), REASONS, ids=[f"{index} {case[0]}" for index, case in enumerate(REASONS)]
-)
+@pytest.mark.parametrize(("reason", "action", "make"), REASONS, ids=[f"{index} {case[0]}" for index, case in enumerate(REASONS)])
 def test_each_reason_is_told_with_its_key_and_what_to_do(reason: Reason, action: str, make: Any) -> None:
     payment = make()
     token = payment.link.token if payment else "unknown"
@@ -104,9 +102,7 @@ def test_each_reason_is_told_with_its_key_and_what_to_do(reason: Reason, action:
     assert failure["context"]["position"] == 1
 
 
-@pytest.mark.parametrize(
-    "status", [IntentStatus.SETTLED, IntentStatus.FAILED, IntentStatus.REPLACED, IntentStatus.LAPSED]
-)
+@pytest.mark.parametrize("status", [IntentStatus.SETTLED, IntentStatus.FAILED, IntentStatus.REPLACED, IntentStatus.LAPSED])
 def test_an_intent_that_is_over_blocks_nothing(status: IntentStatus) -> None:
     payment = on_its_way(child(), status)
     assert block_reason(payment, parent_of(payment), False, START) is None

@@ -106,9 +106,7 @@ def test_a_multicall_claims_its_children_in_their_order_and_reads_back(world: Wo
     again = read(world, made)
     assert (again.payment, again.status, again.can_execute) == (made.payment, LinkStatus.PENDING, True)
     assert reasons(again) == [None, None, None]
-    paid = multicall_reading.payable_children(
-        world.services, again.payment, lambda whole: check_payable(whole, world.now)
-    )
+    paid = multicall_reading.payable_children(world.services, again.payment, lambda whole: check_payable(whole, world.now))
     assert [payment.link.token for payment in paid] == children
     assert {payment.link.parent_token for payment in paid} == {link.token}
 
@@ -314,9 +312,7 @@ def test_a_multicall_whose_children_are_all_paid_is_completed_even_after_its_tim
     for _ in range(2):
         assert read(world, made).status is LinkStatus.COMPLETED
         with pytest.raises(Conflict) as completed:
-            multicall_reading.payable_children(
-                world.services, made.payment, lambda whole: check_payable(whole, world.now)
-            )
+            multicall_reading.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))
         told = body_of(completed.value)["requestStatuses"]
         assert [(each["requestId"], each["hasBeenPaid"]) for each in told] == [
             (request.request_id, True) for request in made.requests

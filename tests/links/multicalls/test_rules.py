@@ -181,9 +181,7 @@ def test_a_multicall_holds_what_it_can_pay_now_or_after_a_multisig_transaction()
     parent = parent_of(first := child(), second := child())
 
     def holds(*children: SecurePayment, at: datetime = START) -> bool:
-        found = {
-            each.link.token: replace(each, link=replace(each.link, parent_token=parent.token)) for each in children
-        }
+        found = {each.link.token: replace(each, link=replace(each.link, parent_token=parent.token)) for each in children}
         return holds_children(parent, found, at)
 
     assert holds(first, second)
@@ -192,9 +190,7 @@ def test_a_multicall_holds_what_it_can_pay_now_or_after_a_multisig_transaction()
     assert not holds(first)
     assert not holds(first, second, at=START + WEEK)
     in_base = child(**BASE)
-    other = replace(
-        second, requests=tuple(replace(each, currency=in_base.requests[0].currency) for each in second.requests)
-    )
+    other = replace(second, requests=tuple(replace(each, currency=in_base.requests[0].currency) for each in second.requests))
     assert not holds(first, other), "they would have to be bridged"
 
 

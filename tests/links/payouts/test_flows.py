@@ -173,9 +173,7 @@ def test_payouts_are_merged_or_as_they_were_wherever_the_process_dies(before: bo
             for payment in made:
                 world.chain.pay(payment.requests[0])
             world.scan()
-            found = [
-                reading.load_by_request(world.services, r, world.account_id) for r in _partitions(world, "REQUEST")
-            ]
+            found = [reading.load_by_request(world.services, r, world.account_id) for r in _partitions(world, "REQUEST")]
             readable = [p for t in _partitions(world, "LINK") if (p := reading.load(world.services, t)) is not None]
             pending = [p for p in readable if p.link.status is not LinkStatus.INVALIDATED]
             owed = sorted(request.request_id for payment in pending for request in payment.requests)

@@ -370,10 +370,7 @@ class Expected:
         self._tell(is_entered=before is not status)
 
     def _tell(self, is_entered: bool) -> None:
-        reached = {
-            OrderStatus.RETRY_REQUIRED: OrderStatus.ONGOING_CHECKS,
-            OrderStatus.BOUNCED: OrderStatus.SENDING_FIAT,
-        }
+        reached = {OrderStatus.RETRY_REQUIRED: OrderStatus.ONGOING_CHECKS, OrderStatus.BOUNCED: OrderStatus.SENDING_FIAT}
         goal = reached.get(self.status, self.status)
         if self.paid:
             wanted = STEPS[: STEPS.index(goal) + 1] if goal in STEPS else STEPS[:1]
@@ -402,9 +399,7 @@ def test_2000_random_walks_of_30_steps_tell_every_event_once_and_none_is_missing
         for _ in range(30):
             match chance.choices(["news", "old", "pay", "undo"], [6, 3, 2, 1])[0]:
                 case "news":
-                    reports.append(
-                        OrderReport(reports[-1].sequence + chance.choice([1, 1, 5]), chance.choice(statuses))
-                    )
+                    reports.append(OrderReport(reports[-1].sequence + chance.choice([1, 1, 5]), chance.choice(statuses)))
                     following._keep(rules.after_report(following.order, reports[-1], NOW, PACE))
                     expected.report(reports[-1].status)
                 case "old":

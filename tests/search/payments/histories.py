@@ -12,30 +12,18 @@ from chalicelib.storage.store import Add, Store
 
 FIRST = datetime(2026, 3, 1, tzinfo=UTC)
 ACCOUNTS = ("acct", "other")
-WALLETS = (
-    "0x627306090abaB3A6e1400e9345bC60c78a8BEf57",
-    "0xf17f52151EbEF6C7334FAD080c5704D77216b732",
-    "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
-)
+WALLETS = ("0x627306090abaB3A6e1400e9345bC60c78a8BEf57", "0xf17f52151EbEF6C7334FAD080c5704D77216b732", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t")
 CLIENTS = (None, "cli_a", "cli_b")
 CURRENCIES = ("USDC-base", "fUSDC-sepolia", "USDT-base", "ETH-sepolia-sepolia", "USDCn-optimism")
 INVOICES = ("", "", "USD", "EUR")
 REFERENCES = (None, None, "INV-1", "=cmd|' /C calc'!A0", "Ünï#code")
-NETWORKS = {
-    "USDC-base": "base",
-    "fUSDC-sepolia": "sepolia",
-    "USDT-base": "base",
-    "ETH-sepolia-sepolia": "sepolia",
-    "USDCn-optimism": "optimism",
-}
+NETWORKS = {"USDC-base": "base", "fUSDC-sepolia": "sepolia", "USDT-base": "base", "ETH-sepolia-sepolia": "sepolia", "USDCn-optimism": "optimism"}
 
 
 def payment(random: Random, number: int, days: int = 9) -> Payment:
     """One of a few requests, wallets and transactions, on one of some days; often at midnight, and two at once."""
     currency, invoice = random.choice(CURRENCIES), random.choice(INVOICES)
-    at = FIRST + timedelta(
-        days=random.randrange(days), seconds=random.choice((0, 1, 43_200, 86_399, random.randrange(86_400)))
-    )
+    at = FIRST + timedelta(days=random.randrange(days), seconds=random.choice((0, 1, 43_200, 86_399, random.randrange(86_400))))
     request = random.randrange(40)
     return Payment(
         request_id=f"01{request:064x}",

@@ -135,9 +135,7 @@ def test_each_filter_finds_the_payment_and_another_value_does_not(new_shop: Shop
 
 def test_a_transaction_is_found_however_its_hash_is_written(new_shop: Shop) -> None:
     made = paid(new_shop)
-    on_tron = record_payment(
-        replace(made, network="tron", currency="USDT-tron", tx_hash="cd" * 32, version=0, is_counted=False)
-    )
+    on_tron = record_payment(replace(made, network="tron", currency="USDT-tron", tx_hash="cd" * 32, version=0, is_counted=False))
     digits = TX_HASH.removeprefix("0x")
     for wanted, names in {
         made: (TX_HASH, digits, digits.upper(), f"0x{digits.upper()}", f"0X{digits}"),
@@ -246,7 +244,7 @@ def lines(text: str) -> list[dict[str, str]]:
 
 
 def test_payments_are_exported_as_csv_part_by_part(new_shop: Shop) -> None:
-    hostile = '=HYPERLINK("http://evil"),\n"x"'
+    hostile = "=HYPERLINK(\"http://evil\"),\n\"x\""
     first = paid(new_shop, reference=hostile)
     second = paid(new_shop, reference="INV, 2")
     url, rows, head = "/v2/payments?limit=1", list[dict[str, str]](), ""
@@ -263,12 +261,7 @@ def test_payments_are_exported_as_csv_part_by_part(new_shop: Shop) -> None:
     assert set(by_id) == {first.payment_id, second.payment_id}
     assert by_id[first.payment_id]["reference"] == "'" + hostile
     row = by_id[second.payment_id]
-    assert (row["reference"], row["amount"], row["paymentCurrency"], row["invoiceAmount"]) == (
-        "INV, 2",
-        "12.5",
-        "fUSDC",
-        "12.5",
-    )
+    assert (row["reference"], row["amount"], row["paymentCurrency"], row["invoiceAmount"]) == ("INV, 2", "12.5", "fUSDC", "12.5")
     assert (row["feeAmount"], row["payer"], row["txHash"]) == ("0.125", WALLET, TX_HASH)
     assert (row["amountInUsd"], row["usdRate"]) == ("", ""), "no rate was kept with it"
 
@@ -281,12 +274,7 @@ def test_payments_are_exported_as_csv_part_by_part(new_shop: Shop) -> None:
         ({"invoice_currency": "EUR", "rate": ("EUR", "1.1"), "value": 1, "dollar_rate": ("USD", "1")}, "12.5", "1"),
         ({"invoice_currency": "EUR", "rate": ("EUR", "1.1"), "value": 1}, "", ""),
     ],
-    ids=[
-        "in its own token",
-        "of an invoice in dollars",
-        "of an invoice in euros",
-        "from before rates of dollars were kept",
-    ],
+    ids=["in its own token", "of an invoice in dollars", "of an invoice in euros", "from before rates of dollars were kept"],
 )
 def test_each_row_has_the_dollars_of_its_time(facts: dict[str, Any], dollars: str, of_one: str) -> None:
     rates = {
@@ -295,10 +283,7 @@ def test_each_row_has_the_dollars_of_its_time(facts: dict[str, Any], dollars: st
         if isinstance(value, tuple)
     }
     made = replace(
-        histories.payment(Random(1), 1),
-        currency="USDC-base",
-        invoice_currency="USDC-base",
-        amount=BaseUnits(12_500_000),
+        histories.payment(Random(1), 1), currency="USDC-base", invoice_currency="USDC-base", amount=BaseUnits(12_500_000)
     )
     (row,) = lines(table([replace(made, **{**facts, **rates})], with_head=True))
     assert (row["amount"], row["amountInUsd"], row["usdRate"].rstrip("0")) == ("12.5", dollars, of_one.rstrip("0"))
@@ -322,39 +307,14 @@ def test_a_fee_is_in_dollars_too_where_their_rate_was_kept(new_shop: Shop) -> No
 
 @pytest.mark.parametrize(
     ("accept", "is_table"),
-    [
-        ("text/csv", True),
-        ("Text/CSV; charset=utf-8", True),
-        ("text/csv;q=0", False),
-        ("text/csv;q=0.1, */*;q=0.5", False),
-    ],
+    [("text/csv", True), ("Text/CSV; charset=utf-8", True), ("text/csv;q=0", False), ("text/csv;q=0.1, */*;q=0.5", False)],
 )
-def test_a_table_is_the_answer_only_if_it_is_what_the_client_prefers(
-    new_shop: Shop, accept: str, is_table: bool
-) -> None:
+def test_a_table_is_the_answer_only_if_it_is_what_the_client_prefers(new_shop: Shop, accept: str, is_table: bool) -> None:
     reply = new_shop.api.get("/v2/payments?type=direct", {**new_shop.by_key, "accept": accept})
     assert (reply.status, reply.headers["content-type"].startswith("text/csv")) == (200, is_table)
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [
-        "=1+1",
-        "+1",
-        "-1",
-        "@SUM(A1)",
-        "\t=1",
-        "\r=1",
-        "\n=1",
-        "  =1",
-        "=cmd|' /C calc'!A0",
-        "\x00=1",
-        "\ufeff=1",
-        "\u200b+1",
-        "\u3000@a",
-        "\uff1d1",
-    ],
-)
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "=cmd|' /C calc'!A0", "\x00=1", "\ufeff=1", "\u200b+1", "\u3000@a", "\uff1d1"])
 def test_a_cell_that_a_spreadsheet_would_run_is_inert(cell: str) -> None:
     made = replace(histories.payment(Random(1), 1), reference=cell)
     (row,) = lines(table([made], with_head=True))
@@ -370,9 +330,7 @@ def test_100_000_rows_take_constant_memory() -> None:
 
         def newest(self, cls: type[Any], span: Any, limit: int, queries: int = 1) -> Any:
             size, self.left = min(limit, self.left), max(self.left - limit, 0)
-            made = tuple(
-                replace(ONE, event_key=f"e-{self.left}-{number}", reference="x" * 50) for number in range(size)
-            )
+            made = tuple(replace(ONE, event_key=f"e-{self.left}-{number}", reference="x" * 50) for number in range(size))
             return SimpleNamespace(records=made, end=made[-1].listed_at if self.left else None)
 
     def parts(services: Any) -> Iterator[str]:

@@ -80,9 +80,7 @@ def random_filters(random: Random) -> Filters:
     for name in ("first", "last"):
         if random.random() < 0.4:
             at = FIRST + timedelta(days=random.randrange(-1, 11))
-            odd = timedelta(
-                milliseconds=random.choice((1, 1_000, 43_200_000, 86_398_999, random.randrange(86_400_000)))
-            )
+            odd = timedelta(milliseconds=random.choice((1, 1_000, 43_200_000, 86_398_999, random.randrange(86_400_000))))
             whole = timedelta(0) if name == "first" else timedelta(days=1, milliseconds=-1)
             given[name] = at + random.choice((whole, whole, odd))
     return Filters(account_id=random.choice(ACCOUNTS), **given)
@@ -113,14 +111,9 @@ def test_a_search_finds_what_a_comprehension_over_all_payments_finds_in_its_orde
     random = Random(part)
     for _ in range(QUERIES // SLICES):
         filters = random_filters(random)
-        expected = sorted(
-            (each for each in stored if matches(filters, each)), key=lambda each: each.listed_at, reverse=True
-        )
+        expected = sorted((each for each in stored if matches(filters, each)), key=lambda each: each.listed_at, reverse=True)
         ids = [each.payment_id for each in expected]
-        offset, limit = (
-            random.choice((0, 0, random.randrange(60), random.randrange(len(ids) + 3))),
-            random.choice((1, 7, 20, 100)),
-        )
+        offset, limit = random.choice((0, 0, random.randrange(60), random.randrange(len(ids) + 3))), random.choice((1, 7, 20, 100))
         page = flows.page_at(services, filters, offset, limit)
         assert page.total == len(ids), filters
         assert [each.payment_id for each in page.payments] == ids[offset : offset + limit], filters
@@ -142,9 +135,7 @@ def test_a_list_is_read_to_its_end_by_cursor_from_an_empty_one(history: tuple[An
         if page.cursor is None:
             break
         cursor = page.cursor
-    expected = sorted(
-        (each for each in stored if matches(filters, each)), key=lambda each: each.listed_at, reverse=True
-    )
+    expected = sorted((each for each in stored if matches(filters, each)), key=lambda each: each.listed_at, reverse=True)
     assert seen == [each.payment_id for each in expected]
 
 
@@ -211,9 +202,7 @@ def test_one_filter_takes_two_queries_at_most_on_the_first_page_and_one_or_two_o
     assert services.store.calls["Query"] == 3, "the lists of what the wallet has paid and received, and the counts"
     services.store.calls.clear()
     flows.page_at(services, Filters(account_id="acct", tx_hash=transaction(one.tx_hash)), 0, 2)
-    assert services.store.calls["Query"] <= 5, (
-        "the lists of the payment's and of the payer's network, and their lengths"
-    )
+    assert services.store.calls["Query"] <= 5, "the lists of the payment's and of the payer's network, and their lengths"
 
 
 def test_the_payments_of_a_request_are_counted_by_the_request_in_one_query_for_a_page() -> None:
@@ -242,9 +231,7 @@ def test_the_payments_of_a_request_are_counted_by_the_request_in_one_query_for_a
 def test_a_payment_that_a_fork_removes_between_two_pages_moves_no_other() -> None:
     random, store = Random(3), MemoryStore()
     services: Any = SimpleNamespace(store=store)
-    stored = histories.record(
-        store, (replace(histories.payment(random, number), account_id="acct") for number in range(9))
-    )
+    stored = histories.record(store, (replace(histories.payment(random, number), account_id="acct") for number in range(9)))
     newest = sorted(stored, key=lambda each: each.listed_at, reverse=True)
     first = flows.page_at(services, Filters(account_id="acct"), 0, 3)
     histories.record(store, [replace(each, status=PaymentStatus.REVERSED) for each in newest[2:4]])

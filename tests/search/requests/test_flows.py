@@ -33,9 +33,7 @@ def shown(world: World, name: str, viewer: Viewer = OWNER) -> dict[str, Any]:
     return answer
 
 
-def invoice(
-    world: World, amount: str = "100", currency: str = "USD", token: str = "USDC-mainnet", **facts: Any
-) -> Request:
+def invoice(world: World, amount: str = "100", currency: str = "USD", token: str = "USDC-mainnet", **facts: Any) -> Request:
     """A request that is paid in another currency; the test has set a rate, so that mainnet is served."""
     return requests.create(world.services, world.owner, Draft(Item(amount, None, PAYEE, currency, token), **facts))
 
@@ -75,9 +73,7 @@ def paid(world: World, request: Request, amount: int, value: int, rate: Rate | N
     )
 
 
-def dollars_in(
-    token: str, numerator: int, denominator: int = 1, source: RateSource = RateSource.CHAINLINK
-) -> Callable[[World], Rate]:
+def dollars_in(token: str, numerator: int, denominator: int = 1, source: RateSource = RateSource.CHAINLINK) -> Callable[[World], Rate]:
     return lambda world: Rate("USD", token, BaseUnits(numerator), BaseUnits(denominator), source, world.now)
 
 
@@ -130,10 +126,7 @@ def test_what_the_merchant_said_of_it_is_shown_to_the_merchant(world: World) -> 
     answer = shown(world, request.request_id)
     assert answer["reference"] == "ORDER-7"
     assert answer["customerInfo"] == {"firstName": "John", "email": "john@shop.example", "address": {"country": "US"}}
-    assert (answer["recurrence"], answer["isRecurrenceStopped"]) == (
-        {"startDate": "2030-01-01", "frequency": "YEARLY"},
-        True,
-    )
+    assert (answer["recurrence"], answer["isRecurrenceStopped"]) == ({"startDate": "2030-01-01", "frequency": "YEARLY"}, True)
     assert (answer["originalRequestId"], answer["originalRequestPaymentReference"]) == ("01abc", "0xb3581f0b0f74cc61")
 
 
@@ -157,9 +150,7 @@ def test_a_payment_of_a_request_is_shown_with_its_hash_and_its_fee(world: World)
     assert (answer["hasBeenPaid"], answer["status"], answer["isListening"]) == (True, "paid", False)
     assert answer["txHash"] == payment["sourceTxHash"] == log["transactionHash"]
     assert (answer["paidAmount"], answer["receivedAmount"], answer["excessAmount"]) == ("12.5", "12.5", None)
-    assert answer["fees"] == [
-        {"type": "platform", "provider": "service-network", "amount": "0.125", "currency": "fUSDC"}
-    ]
+    assert answer["fees"] == [{"type": "platform", "provider": "service-network", "amount": "0.125", "currency": "fUSDC"}]
     assert answer["detectionSource"] == payment["detectionSource"] == "service-network"
     assert (payment["type"], payment["amount"], payment["paidAmount"]) == ("direct", "12.5", "12.5")
     assert (payment["currency"], payment["paymentCurrency"], payment["sourceNetwork"]) == ("fUSDC", "fUSDC", "sepolia")

@@ -57,9 +57,7 @@ def random_wanted(random: Random) -> Wanted:
     given: dict[str, Any] = {name: values[name] for name in chosen}
     for name in ("first", "last"):
         if random.random() < 0.4:
-            odd = timedelta(
-                milliseconds=random.choice((1, 1_000, 43_200_000, 86_398_999, random.randrange(86_400_000)))
-            )
+            odd = timedelta(milliseconds=random.choice((1, 1_000, 43_200_000, 86_398_999, random.randrange(86_400_000))))
             whole = timedelta(0) if name == "first" else timedelta(days=1, milliseconds=-1)
             given[name] = FIRST + timedelta(days=random.randrange(-1, 11)) + random.choice((whole, whole, odd))
     return Wanted(random.choice(ACCOUNTS), **given)
@@ -73,9 +71,7 @@ def history() -> tuple[Any, list[Request]]:
     stored = list[Request]()
     while len(stored) < REQUESTS:
         account_id, client_id = random.choice(ACCOUNTS), random.choice(CLIENTS)
-        at = FIRST + timedelta(
-            days=random.randrange(9), seconds=random.choice((0, 43_200, 86_399, random.randrange(86_400)))
-        )
+        at = FIRST + timedelta(days=random.randrange(9), seconds=random.choice((0, 43_200, 86_399, random.randrange(86_400))))
         made = [
             standalone(
                 services,
@@ -107,14 +103,9 @@ def test_a_list_has_what_a_comprehension_over_all_requests_has_in_its_order_and_
     random = Random(part)
     for _ in range(QUERIES // SLICES):
         wanted = random_wanted(random)
-        expected = sorted(
-            (each for each in stored if matches(wanted, each)), key=lambda each: each.listed_at, reverse=True
-        )
+        expected = sorted((each for each in stored if matches(wanted, each)), key=lambda each: each.listed_at, reverse=True)
         ids = [each.request_id for each in expected]
-        offset, limit = (
-            random.choice((0, 0, random.randrange(60), random.randrange(len(ids) + 3))),
-            random.choice((1, 7, 50, 100)),
-        )
+        offset, limit = random.choice((0, 0, random.randrange(60), random.randrange(len(ids) + 3))), random.choice((1, 7, 50, 100))
         page = listing.page(services, wanted, None, offset, limit).page
         assert page.total == len(ids), wanted
         assert [each.request_id for each in page.records] == ids[offset : offset + limit], wanted
@@ -127,13 +118,7 @@ def test_a_list_has_what_a_comprehension_over_all_requests_has_in_its_order_and_
 
 def test_a_page_takes_two_queries_and_one_by_cursor(history: tuple[Any, list[Request]]) -> None:
     services, stored = history
-    filters: list[dict[str, Any]] = [
-        {},
-        {"status": "paid"},
-        {"client_id": "cli_a"},
-        {"payee": wallet(WALLETS[0])},
-        {"reference": "INV-1"},
-    ]
+    filters: list[dict[str, Any]] = [{}, {"status": "paid"}, {"client_id": "cli_a"}, {"payee": wallet(WALLETS[0])}, {"reference": "INV-1"}]
     for each in filters:
         wanted = Wanted("acct", **each)
         services.store.calls.clear()
@@ -188,9 +173,7 @@ def test_wherever_a_process_dies_the_counts_have_what_the_list_has(world: World)
         except Crash:
             pass
         world.scan()
-        listed = Counter(
-            each.status for each in listing.page(world.services, Wanted("acct"), None, 0, 2_000).page.records
-        )
+        listed = Counter(each.status for each in listing.page(world.services, Wanted("acct"), None, 0, 2_000).page.records)
         for status in RequestStatus:
             found = listing.page(world.services, Wanted("acct", status=status), None, 0, 1).page
             assert found.total == listed[status], (fatal, status)

@@ -34,10 +34,7 @@ def test_a_request_is_read_by_its_id_and_by_its_reference(shop: Shop, by: str) -
             reply = read(shop, path, headers)
             assert reply.status == 200, reply.json
             assert_fits(READ_REQUEST, reply.json)
-            assert (reply.json["requestId"], reply.json["paymentReference"]) == (
-                made["requestId"],
-                made["paymentReference"],
-            )
+            assert (reply.json["requestId"], reply.json["paymentReference"]) == (made["requestId"], made["paymentReference"])
             assert (reply.json["status"], reply.json["reference"]) == ("created", "ORDER-1")
 
 
@@ -58,7 +55,9 @@ def test_customers_are_shown_to_secret_credentials_alone(shop: Shop) -> None:
 
 
 def test_a_client_id_reads_its_own_requests_and_those_made_without_one(shop: Shop, new_shop: Shop) -> None:
-    mine, without, theirs = (created(shop, headers) for headers in (shop.by_client, shop.by_key, new_shop.by_client))
+    mine, without, theirs = (
+        created(shop, headers) for headers in (shop.by_client, shop.by_key, new_shop.by_client)
+    )
     for made in (mine, without):
         for name in names_of(made):
             assert read(shop, name, shop.by_client).status == 200

@@ -80,10 +80,7 @@ def found(draw: Any) -> FoundRequest:
     invoice, token = draw(st.sampled_from(((None, "USDC-mainnet"), ("USD", "USDC-mainnet"), ("EUR", "ETH-mainnet"))))
     values, amount = draw(VALUES), draw(st.integers(1, 10**12))
     of = request(amount, sum(values), invoice, token)
-    by = [
-        rate(invoice, token, draw(st.integers(1, 10**9)), draw(st.sampled_from(SOURCES))) if invoice else None
-        for _ in values
-    ]
+    by = [rate(invoice, token, draw(st.integers(1, 10**9)), draw(st.sampled_from(SOURCES))) if invoice else None for _ in values]
     dollars = [draw(st.none() | st.builds(dollar_of, st.just(token), st.integers(1, 10**9))) for _ in values]
     known_by = zip(values, by, dollars, strict=True)
     payments = [payment(number, *each[:1], of, *each[1:]) for number, each in enumerate(known_by)]
@@ -106,9 +103,7 @@ def test_the_sums_of_a_status_are_those_of_its_payments(each: FoundRequest) -> N
     paid, excess, owed = (decimal(answer[name]) for name in ("paidAmount", "excessAmount", "requestAmount"))
     assert sum(decimal(item["amount"]) for item in answer["payments"]) == paid
     assert sum(decimal(item["receivedAmount"]) for item in answer["payments"]) == decimal(answer["receivedAmount"])
-    assert [item["timestamp"] for item in answer["payments"]] == sorted(
-        item["timestamp"] for item in answer["payments"]
-    )
+    assert [item["timestamp"] for item in answer["payments"]] == sorted(item["timestamp"] for item in answer["payments"])
     assert answer["hasBeenPaid"] == (paid >= owed) and excess == max(paid - owed, 0)
     breakdown = answer["conversionBreakdown"]
     assert (breakdown is not None) == (len(each.payments) > 1 or 0 < paid < owed)

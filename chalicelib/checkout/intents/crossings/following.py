@@ -34,7 +34,9 @@ class Concluded:
     events: tuple[Event, ...] = ()
 
 
-def checked(services: Services, payment: Bill | SecurePayment, intent: Intent, unavailable: set[str]) -> Intent:
+def checked(
+    services: Services, payment: Bill | SecurePayment, intent: Intent, unavailable: set[str]
+) -> Intent:
     """The intent after a check of both chains; see observing.py for the calls.
 
     Logs an error, of which an alarm is made, for one whose outcome is overdue.
@@ -53,7 +55,9 @@ def checked(services: Services, payment: Bill | SecurePayment, intent: Intent, u
     return after
 
 
-def _measured(services: Services, payment: Bill | SecurePayment, intent: Intent, seen: SourceSeen) -> SourceSeen:
+def _measured(
+    services: Services, payment: Bill | SecurePayment, intent: Intent, seen: SourceSeen
+) -> SourceSeen:
     """What was read, with whether a deposit for a link covers what is due, if it is read for the first time."""
     assert intent.crossing is not None, "it comes from another chain"
     request = request_of(payment.requests, seen.deposit) if seen.deposit is not None else None

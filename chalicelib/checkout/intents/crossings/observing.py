@@ -146,7 +146,9 @@ def read_source_chain(
     return intent, SourceSeen(outcome, chain.block_facts([newest])[newest].time, proof=intent.proof)
 
 
-def _directed(services: Services, payment: Bill | SecurePayment, intent: Intent, seen: SourceSeen) -> SourceSeen:
+def _directed(
+    services: Services, payment: Bill | SecurePayment, intent: Intent, seen: SourceSeen
+) -> SourceSeen:
     """What was read, with the chain that it leads to if that is another one than was thought. Raises ChainUnavailable
     if that is not read here. At most one read."""
     request = request_of(payment.requests, seen.deposit) if seen.deposit is not None else None
@@ -292,7 +294,9 @@ def _hinted(
     return next((each for each in fills_in(chain.network, logs) if each.key == crossing.fill_key), None)
 
 
-def _logs_of_fill(name: str, logs: Sequence[Mapping[str, Any]], fill: LoggedFill) -> Sequence[Mapping[str, Any]]:
+def _logs_of_fill(
+    name: str, logs: Sequence[Mapping[str, Any]], fill: LoggedFill
+) -> Sequence[Mapping[str, Any]]:
     """The logs of what a fill did: those after its event, up to the event of the next fill in the transaction.
 
     A log that the node repeats counts once. Raises InconsistentNode if the fill's event is not among the logs: then

@@ -9,15 +9,8 @@ from chalicelib.outbound.lifi import RouterStatus
 from tests.fakes.bridge import Bridge, Sent
 
 READS = (
-    "head",
-    "block_facts",
-    "sent_transaction",
-    "transaction_count",
-    "fills",
-    "logs_of_transactions",
-    "fill_status",
-    "returns",
-    "replayed",
+    "head", "block_facts", "sent_transaction", "transaction_count", "fills", "logs_of_transactions", "fill_status",
+    "returns", "replayed",
 )
 
 

@@ -202,16 +202,8 @@ def test_a_deposit_that_the_node_has_in_no_block_ends_when_the_chain_refuses_it(
 def test_what_the_router_says_ends_nothing(bridge: Bridge) -> None:
     payment = bridge.link()
     sent = deposited(bridge, payment)
-    for status in (
-        ("DONE", "COMPLETED"),
-        ("DONE", "PARTIAL"),
-        ("DONE", "REFUNDED"),
-        ("FAILED", None),
-        ("INVALID", None),
-    ):
-        bridge.world.router.statuses[sent.tx_hash] = RouterStatus(
-            *status, sent.tx_hash, "0x" + "77" * 32, 42161, "across"
-        )
+    for status in (("DONE", "COMPLETED"), ("DONE", "PARTIAL"), ("DONE", "REFUNDED"), ("FAILED", None), ("INVALID", None)):
+        bridge.world.router.statuses[sent.tx_hash] = RouterStatus(*status, sent.tx_hash, "0x" + "77" * 32, 42161, "across")
         bridge.track(3)
         assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE)
     bridge.fill(sent, payment.requests[0])

@@ -188,9 +188,7 @@ def test_a_payers_deadline_must_be_in_the_future_and_ends_nothing(bridge: Bridge
 
 
 def test_a_multicalls_transaction_is_recorded_for_the_child_that_it_pays(bridge: Bridge) -> None:
-    children = store_payouts(
-        bridge.world.services, bridge.world.account_id, 2, creator_wallet=SENDER, currency="USDC-arbitrum-one"
-    )
+    children = store_payouts(bridge.world.services, bridge.world.account_id, 2, creator_wallet=SENDER, currency="USDC-arbitrum-one")
     parent = multicalls.create(
         bridge.world.services, bridge.world.owner, [each.link.token for each in children], None
     ).payment

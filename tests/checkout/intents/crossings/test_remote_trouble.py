@@ -47,9 +47,7 @@ def waits_as_on_the_links_own_chain(patch: pytest.MonkeyPatch) -> None:
 
 def compares_no_block_of_a_receipt(patch: pytest.MonkeyPatch) -> None:
     seen = observing.source_seen
-    patch.setattr(
-        observing, "source_seen", lambda *given: seen(*given[:3], replace(given[3], block_hash=None), given[4])
-    )
+    patch.setattr(observing, "source_seen", lambda *given: seen(*given[:3], replace(given[3], block_hash=None), given[4]))
 
 
 def takes_silence_for_an_end(patch: pytest.MonkeyPatch) -> None:
@@ -81,9 +79,7 @@ def offers_the_link_while_the_bridge_refunds(patch: pytest.MonkeyPatch) -> None:
 
 
 def locks_for_proven_transactions_alone(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(
-        Intent, "is_locking", property(lambda each: each.status is IntentStatus.PENDING and each.proof is not None)
-    )
+    patch.setattr(Intent, "is_locking", property(lambda each: each.status is IntentStatus.PENDING and each.proof is not None))
 
 
 def believes_the_router(patch: pytest.MonkeyPatch) -> None:

@@ -102,12 +102,7 @@ def test_what_the_source_chain_says_decides_until_it_has_the_deposit(seen: Seen,
 
 def test_a_transaction_in_the_source_chain_tells_its_wallet_its_deposit_and_its_deadline() -> None:
     crossing = crossing_of(ON_ITS_WAY)
-    assert (ON_ITS_WAY.wallet, ON_ITS_WAY.nonce, ON_ITS_WAY.proof, ON_ITS_WAY.executed_block) == (
-        WALLET,
-        7,
-        Proof.SENT,
-        90,
-    )
+    assert (ON_ITS_WAY.wallet, ON_ITS_WAY.nonce, ON_ITS_WAY.proof, ON_ITS_WAY.executed_block) == (WALLET, 7, Proof.SENT, 90)
     assert (crossing.stage, crossing.deposit, crossing.deposit_id) == (Stage.BRIDGE, DEPOSIT, 5)
     assert ON_ITS_WAY.ends_at == DEPOSIT.fill_deadline
 
@@ -142,9 +137,7 @@ def test_what_no_node_has_ends_by_two_readings_and_by_the_chains_clock() -> None
     assert first.unseen_since == START + timedelta(minutes=1)
     over = START + LONGEST_QUOTE + REFUSED_AFTER + timedelta(minutes=1)
     assert decide(first, seen_source(Source.MISSING, START), over).status is IntentStatus.PENDING, "the chain's clock"
-    assert (
-        decide(first, seen_source(Source.MISSING, over), START + timedelta(minutes=20)).status is IntentStatus.PENDING
-    )
+    assert decide(first, seen_source(Source.MISSING, over), START + timedelta(minutes=20)).status is IntentStatus.PENDING
     assert decide(INTENT, seen_source(Source.MISSING, over), over).status is IntentStatus.PENDING, "one reading"
     assert decide(first, seen_source(Source.MISSING, over), over).status is IntentStatus.LAPSED
     assert decide(first, seen_source(Source.WAITING), over).unseen_since is None
@@ -154,10 +147,7 @@ def test_a_used_nonce_counts_after_some_time() -> None:
     known = decide(INTENT, seen_source(Source.WAITING, deposit=DEPOSIT, wallet=WALLET, nonce=7), START)
     once = decide(known, seen_source(Source.REPLACED), START + timedelta(minutes=1))
     assert once.status is IntentStatus.PENDING
-    assert (
-        decide(once, seen_source(Source.REPLACED), START + timedelta(minutes=1) + GONE_AFTER).status
-        is IntentStatus.REPLACED
-    )
+    assert decide(once, seen_source(Source.REPLACED), START + timedelta(minutes=1) + GONE_AFTER).status is IntentStatus.REPLACED
 
 
 def test_one_that_waits_for_a_block_beyond_its_deadline_is_refused_by_every_block() -> None:
@@ -210,9 +200,7 @@ class Truth:
 
     def do(self, step: str) -> None:
         if step in ("a minute", "20 minutes", "2 hours"):
-            self.now += {"a minute": timedelta(minutes=1), "20 minutes": timedelta(minutes=20)}.get(
-                step, timedelta(hours=2)
-            )
+            self.now += {"a minute": timedelta(minutes=1), "20 minutes": timedelta(minutes=20)}.get(step, timedelta(hours=2))
         elif step in ("deposited", "failed") and self.tx in ("waiting", "gone"):
             self.tx = step if self.now <= DEPOSIT.execution_deadline else "failed"
         elif step in ("gone", "used") and self.tx == "waiting":
@@ -247,12 +235,7 @@ class Truth:
     def _source(self, time: datetime) -> SourceSeen:
         if self.tx == "deposited":
             return replace(DEPOSITED, time=time)
-        outcome = {
-            "waiting": Source.WAITING,
-            "gone": Source.MISSING,
-            "used": Source.REPLACED,
-            "failed": Source.REVERTED,
-        }
+        outcome = {"waiting": Source.WAITING, "gone": Source.MISSING, "used": Source.REPLACED, "failed": Source.REVERTED}
         return SourceSeen(outcome[self.tx], time, deposit=None if self.tx in ("gone", "used") else DEPOSIT)
 
     def _arrival(self, time: datetime) -> ArrivalSeen | None:
@@ -273,24 +256,15 @@ class Truth:
         if self.tx == "deposited":
             filled = {"paid": IntentStatus.SETTLED, "bounced": IntentStatus.PARTIAL}
             return {filled[self.fill]} if self.fill else {IntentStatus.REFUNDED}
-        return (
-            {IntentStatus.FAILED, IntentStatus.LAPSED}
-            if self.tx == "failed"
-            else {IntentStatus.REPLACED, IntentStatus.LAPSED}
-        )
+        return {IntentStatus.FAILED, IntentStatus.LAPSED} if self.tx == "failed" else {IntentStatus.REPLACED, IntentStatus.LAPSED}
 
 
-EVENTS = ("a minute", "20 minutes", "2 hours", "deposited", "failed", "gone", "used", "paid", "bounced", "refunded")
+EVENTS = (
+    "a minute", "20 minutes", "2 hours", "deposited", "failed", "gone", "used", "paid", "bounced", "refunded"
+)
 readings = st.sampled_from(
-    [
-        "the truth",
-        "no answer",
-        "says it is missing",
-        "says it is missing, its nonce used",
-        "says it expired",
-        "does not have the fill",
-        "the destination is down",
-    ]
+    ["the truth", "no answer", "says it is missing", "says it is missing, its nonce used", "says it expired",
+     "does not have the fill", "the destination is down"]
 )
 
 

@@ -31,9 +31,7 @@ BODY = {"txHash": HASH, "chain": "BASE", "token": "USDC"}
 
 
 def read(**changes: Any) -> RecordIntent:
-    return RecordIntent.model_validate(
-        {name: value for name, value in {**BODY, **changes}.items() if value is not None}
-    )
+    return RecordIntent.model_validate({name: value for name, value in {**BODY, **changes}.items() if value is not None})
 
 
 @pytest.mark.parametrize("digits", [63, 65])
@@ -45,16 +43,8 @@ def test_a_hash_of_65_or_67_characters_is_refused(digits: int) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"txHash": 7},
-        {"chain": "base"},
-        {"token": 5},
-        {"token": None},
-        {"safeTxHash": HASH},
-        {"txHash": None},
-        {"safePaymentDeadline": "1"},
-        {"transactionIndices": []},
-        {"transactionIndices": "0"},
-        {"bridgeTool": 1},
+        {"txHash": 7}, {"chain": "base"}, {"token": 5}, {"token": None}, {"safeTxHash": HASH}, {"txHash": None},
+        {"safePaymentDeadline": "1"}, {"transactionIndices": []}, {"transactionIndices": "0"}, {"bridgeTool": 1},
     ],
 )
 def test_what_is_not_of_the_form_is_refused(changes: dict[str, Any]) -> None:
@@ -64,20 +54,16 @@ def test_what_is_not_of_the_form_is_refused(changes: dict[str, Any]) -> None:
 
 def test_a_hash_in_upper_case_is_lowered_and_fields_of_later_clients_are_accepted() -> None:
     body = read(
-        txHash="0x" + "AB" * 32,
-        bridgeTool="across",
-        executionKind="evm_cross_chain",
-        payerEoaAddress=SENDER,
-        sourceNetwork="base",
-        sourceToken="USDC",
-        sourceAmount="1.0",
-        routeKind="crosschain",
+        txHash="0x" + "AB" * 32, bridgeTool="across", executionKind="evm_cross_chain", payerEoaAddress=SENDER,
+        sourceNetwork="base", sourceToken="USDC", sourceAmount="1.0", routeKind="crosschain",
     )
     assert (body.draft().tx_hash, body.draft().bridge_tool) == (HASH, "across")
 
 
 def call(bridge: Bridge, token: str, body: RecordIntent) -> Any:
-    caller = SimpleNamespace(account_id=bridge.world.account_id, client_id=None, reads_any_link=False, mode=None)
+    caller = SimpleNamespace(
+        account_id=bridge.world.account_id, client_id=None, reads_any_link=False, mode=None
+    )
     return SimpleNamespace(services=bridge.world.services, path={"token": token}, caller=caller, body=body)
 
 
@@ -147,10 +133,7 @@ def test_after_a_partial_end_the_link_and_the_request_show_what_the_payer_has(br
         (shown,) = answer.model_dump()["crosschainIntents"]
         assert (shown["status"], shown["destinationTxHash"]) == ("partial", filled)
         assert shown["held"] == {
-            "amount": "12.625",
-            "currency": "USDC",
-            "network": "arbitrum-one",
-            "walletAddress": SENDER,
+            "amount": "12.625", "currency": "USDC", "network": "arbitrum-one", "walletAddress": SENDER
         }
 
 

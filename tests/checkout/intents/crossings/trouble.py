@@ -83,9 +83,7 @@ def _reverted(story: "Story", read: Callable[..., Any], given: tuple[Any, ...]) 
 def _returned_before(story: "Story", read: Callable[..., Any], given: tuple[Any, ...]) -> Any:
     """Tokens that the bridge returned for an earlier deposit of the payer."""
     chain = story.bridge.source
-    block = next(
-        each for each in reversed(chain.blocks) if each.time and each.time < story.started + timedelta(minutes=100)
-    )
+    block = next(each for each in reversed(chain.blocks) if each.time and each.time < story.started + timedelta(minutes=100))
     return (LoggedReturn(10**12, "0x" + "66" * 32, block.number, block.hash),)
 
 
@@ -129,12 +127,7 @@ class Story:
         for minute in (0, *plot.checks):
             self._advance_to(minute)
             self.bridge.destination.hides_logs = plot.hidden is not None and plot.hidden[0] <= minute < plot.hidden[1]
-            for name, at in (
-                ("forget", plot.forgotten),
-                ("revert", plot.reverted),
-                ("include", plot.included),
-                ("fill", plot.filled),
-            ):
+            for name, at in (("forget", plot.forgotten), ("revert", plot.reverted), ("include", plot.included), ("fill", plot.filled)):
                 if at is not None and minute >= at and name not in done:
                     done.add(name)
                     getattr(self, f"_{name}")()
@@ -212,11 +205,8 @@ class Story:
 
     def _install(self) -> None:
         owner: Any = {
-            "story": self,
-            "source": self.bridge.source,
-            "destination": self.bridge.destination,
-            "router": self.bridge.world.router,
-            "world": self.bridge.world,
+            "story": self, "source": self.bridge.source, "destination": self.bridge.destination,
+            "router": self.bridge.world.router, "world": self.bridge.world,
         }[self._step.owner]
         read = getattr(owner, self._step.method)
         setattr(owner, self._step.method, lambda *given: self._troubled(read, *given))
