@@ -22,6 +22,7 @@ from chalicelib.chain.logs import ProxyTransfer
 from chalicelib.chain.transfers import transfers_of
 from infra.local.chain import Chain
 from infra.local.escrow import local_escrow
+from tests.calldata.calls import unquoted
 from tests.onchain.schedules import sent
 
 MERCHANT, FEE_RECEIVER, STRANGER = (evm_address("0x" + byte * 20) for byte in ("e1", "e2", "e3"))
@@ -86,7 +87,7 @@ class Commerce:
 
     def sign(self, typed: dict[str, Any]) -> bytes:
         """Signs as a wallet does, with eth_account and not with our own code."""
-        message = {name: whole(value) for name, value in typed["values"].items()}
+        message = unquoted(typed["values"])
         return bytes(self.account.sign_typed_data(typed["domain"], typed["types"], message).signature)
 
     def reclaim(self, info: PaymentInfo, sender: str | None = None, at: int | None = None) -> str | None:
@@ -155,10 +156,3 @@ class Commerce:
 
 def emitters(contracts: EscrowContracts) -> tuple[str, str]:
     return contracts.escrow, contracts.pre_approval
-
-
-def whole(value: Any) -> Any:
-    """Decimal texts as numbers, also inside of structs."""
-    if isinstance(value, dict):
-        return {name: whole(each) for name, each in value.items()}
-    return int(value) if isinstance(value, str) and value.isdecimal() else value

@@ -259,8 +259,8 @@ def test_the_range_of_blocks_that_is_read_for_payments_has_the_events_of_the_esc
 # --- gas ---
 
 
-def test_the_gas_of_each_operation_is_near_that_of_the_original(commerce: Commerce) -> None:
-    """Recorded with the original: `authorize` takes 105,936 with a pre-approval and 140,755 with Permit2."""
+def test_the_gas_of_each_operation_is_near_what_was_recorded(commerce: Commerce) -> None:
+    """Those of `authorize`, with a pre-approval and with Permit2, were recorded with the original contracts."""
     used = dict[str, int]()
 
     def record(name: str, refused: str | None) -> None:
@@ -284,18 +284,18 @@ def test_the_gas_of_each_operation_is_near_that_of_the_original(commerce: Commer
     record("authorize by Permit2", commerce.authorize(info, by=commerce.sign_permit2(info)))
     info = commerce.info()
     record("authorize by ERC-3009", commerce.authorize(info, by=commerce.sign_erc3009(info)))
-    most = {
-        "preApprove": 90_000,
-        "authorize": 140_000,
-        "capture": 260_000,  # the first of an operator makes its store of tokens
-        "void": 90_000,
-        "refund": 130_000,
-        "charge": 170_000,
-        "authorize by Permit2": 180_000,
-        "authorize by ERC-3009": 180_000,
+    recorded = {
+        "preApprove": 57_577,
+        "authorize": 105_936,
+        "capture": 150_522,  # the first of an operator makes its store of tokens
+        "void": 54_338,
+        "refund": 85_320,
+        "charge": 121_809,
+        "authorize by Permit2": 140_755,
+        "authorize by ERC-3009": 130_986,
     }
-    assert {name: gas for name, gas in used.items() if gas > most[name]} == {}
-    assert used.keys() == most.keys()
+    assert {name: gas for name, gas in used.items() if not 0.9 < gas / recorded[name] < 1.1} == {}
+    assert used.keys() == recorded.keys()
 
 
 def test_each_operator_has_a_store_of_tokens_of_its_own(commerce: Commerce) -> None:

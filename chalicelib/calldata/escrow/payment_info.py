@@ -11,6 +11,7 @@ address as the payer.
 from dataclasses import astuple, replace
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
+from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import member_word
@@ -88,12 +89,12 @@ def encode_info(info: PaymentInfo) -> bytes:
 def decode_info(data: bytes) -> PaymentInfo:
     """The terms at the start of `data`, addresses in EIP-55. Raises ValueError unless they are encoded as above."""
     words = [data[start : start + WORD] for start in range(0, INFO_BYTES, WORD)]
-    values = (_value(kind, word) for (_, kind), word in zip(MEMBERS, words, strict=True))
-    info = PaymentInfo(*values)  # type: ignore[arg-type]
     try:
+        values = (_value(kind, word) for (_, kind), word in zip(MEMBERS, words, strict=True))
+        info = PaymentInfo(*values)  # type: ignore[arg-type]
         if encode_info(info) == data[:INFO_BYTES]:
             return info
-    except OverflowError:
+    except (BadRequest, OverflowError):
         pass
     raise ValueError("these are not the terms of a payment")
 
