@@ -150,7 +150,7 @@ class EntryState(StrEnum):
 
 @frozen
 class EscrowEntry(Record):
-    """One event of the escrow about a payment: an entry of its ledger.
+    """One event of the escrow about a payment: an entry of its ledger. Pre-approvals move no money and have none.
 
     The key is that of the event's LoggedTransfer. An event that a fork moves to another block is another entry, and the
     former one is voided. `payer` is the wallet that the event is about; `fee_bps` and `fee_receiver` are those of a
