@@ -184,6 +184,8 @@ def is_same(payment: CommercePayment, pending: PendingOperation, operation: Oper
     """Whether an operation that is asked for is the one that is pending."""
     if pending.kind is not operation.kind:
         return False
+    if operation.payer is not None and not same_address(operation.payer, pending.payer or ""):
+        return False
     is_amount = operation.kind is OperationKind.VOID or pending.amount == amount_of(payment, operation)
     if operation.kind in (OperationKind.CHARGE, OperationKind.CAPTURE):
         is_fee = (pending.fee_bps, pending.fee_receiver) == (operation.fee_bps, fee_receiver_of(payment, operation))
