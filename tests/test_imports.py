@@ -83,6 +83,7 @@ WORKERS = {
     "track_intents": ("checkout.intents", 96),
     "run_permits": ("checkout.permits", 140),
     "check_offramps": ("offramp", 77),
+    "run_commerce": ("escrow", 130),
 }
 """The room of each worker's jobs, and how many of our modules it may load beside those of `import app`, without the
 packages themselves, which hold one line each."""

@@ -17,7 +17,8 @@ class ClientSettings:
 
     With an orchestrator, only that orchestrator creates links for the client id. The payees and currencies limit what
     the client id creates without a secret credential; None is no limit. With `uses_payment_intents` payers sign a
-    payment from another chain instead of sending its transactions.
+    payment from another chain instead of sending its transactions. The last three are for commerce payments: who
+    operates them, how many seconds they can be authorized, and how many more they can be captured.
     """
 
     fee_percentage: str | None = None
@@ -27,6 +28,9 @@ class ClientSettings:
     allowed_payees: tuple[str, ...] | None = None
     allowed_currencies: tuple[str, ...] | None = None
     uses_payment_intents: bool = False
+    operator_wallet: str | None = None
+    pre_approval_seconds: int | None = None
+    authorization_seconds: int | None = None
 
     @property
     def fee(self) -> Fee:
@@ -120,5 +124,8 @@ class Caller:
             client.allowed_payees,
             client.allowed_currencies,
             client.uses_payment_intents,
+            client.operator_wallet_address,
+            client.default_pre_approval_expiry,
+            client.default_authorization_expiry,
         ) if client else ClientSettings()
         return Owner(self.account_id, self.client_id, self.origin, settings, self.orchestrator_id, self.mode)

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from chalicelib.base.records import Record
+from chalicelib.chain.escrow_logs import EscrowEventKind
 from chalicelib.links.records import Bill
 from chalicelib.recording import escrows, payments, refunds, rules, unmatched, valuing
 from chalicelib.recording.offramps import follow_payment
@@ -156,7 +157,11 @@ class _Deciding:
     def _remove_escrow(self, entry: LoggedTransfer) -> None:
         """Undoes an event of the escrow that is in the ledger."""
         payment, request, known = self.changes.bill.commerce, self._request(entry), self._ledger.get(entry.transfer_id)
-        if payment is None or request is None or known is None:
+        if payment is None or request is None or entry.escrow is None:
+            return
+        if entry.escrow.kind is EscrowEventKind.PRE_APPROVED:
+            known = escrows.entry_of(payment, entry, self._stored.references.get(entry.reference_topic))
+        if known is None:
             return
         posting = escrows.undo(payment, request, known, self._context)
         if posting is None:
@@ -170,7 +175,8 @@ class _Deciding:
         before = self.changes.bill
         self.changes.bill = replace(before, commerce=posting.payment)
         self.changes.put(posting.payment)
-        self._put_entry(entry.transfer_id, posting.entry)
+        if posting.entry.kind is not EscrowEventKind.PRE_APPROVED:  # of which anybody can make any number
+            self._put_entry(entry.transfer_id, posting.entry)
         if posting.request not in before.requests:
             self._put_request(posting.request)
         if posting.reference is not None:

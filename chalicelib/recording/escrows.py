@@ -72,9 +72,8 @@ def post(
     context: EventContext,
 ) -> Posting:
     """What an event of this payment changes. `known` is its entry, if a fork had removed it before."""
-    payer = payment.payer if reference is None or reference.payer is None else reference.payer
-    entry = _entry(payment, transfer, payer)
-    entry = replace(entry, version=known.version if known is not None else 0)
+    entry = entry_of(payment, transfer, reference)
+    entry, payer = replace(entry, version=known.version if known is not None else 0), entry.payer
     kept = None
     if entry.kind is not EscrowEventKind.PRE_APPROVED and payment.payment_hash is None:
         payment = replace(payment, payer=payer, payment_hash=transfer.reference_topic)
@@ -189,8 +188,9 @@ def _refunded(payment: CommercePayment, request: Request, entry: EscrowEntry, co
     return refunded_event(request, sent, entry.amount, context)
 
 
-def _entry(payment: CommercePayment, transfer: LoggedTransfer, payer: str | None) -> EscrowEntry:
-    event = transfer.escrow
+def entry_of(payment: CommercePayment, transfer: LoggedTransfer, reference: Reference | None) -> EscrowEntry:
+    """The entry of an event, before it is posted."""
+    event, payer = transfer.escrow, payment.payer if reference is None or reference.payer is None else reference.payer
     assert event is not None, "only events of the escrow are posted"
     has_fee = event.kind in _CAPTURES and event.fee_bps > 0
     return EscrowEntry(

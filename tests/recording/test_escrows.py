@@ -96,10 +96,36 @@ def test_an_authorization_is_no_payment_and_tells_nobody(world: World) -> None:
     found = load_commerce(world.services, payment)
     assert (found.pre_approved_by, found.payer, found.check_at) == ((BUYER,), BUYER, found.changed_at)
     assert (request_of(world, payment).status, payments_of(world, payment), told(world)) == (RequestStatus.CREATED, [], [])
-    assert entries(world, payment) == [
-        ("pre_approved", 0, EntryState.POSTED),
-        ("authorized", 100, EntryState.POSTED),
-    ]
+    assert entries(world, payment) == [("authorized", 100, EntryState.POSTED)]
+
+
+def test_a_fork_takes_back_a_pre_approval_or_moves_it(world: World) -> None:
+    payment, escrow = started(world, buyer=None)
+    ask_as(world.services, payment, BUYER)
+    escrow.log(Kind.PRE_APPROVED)
+    world.scan()
+    world.chain.fork(3, moved_by=1)
+    world.scan()
+    assert load_commerce(world.services, payment).pre_approved_by == (BUYER,)
+    world.chain.fork(6)
+    world.scan()
+    assert load_commerce(world.services, payment).pre_approved_by == ()
+
+
+def test_more_captures_than_fit_into_a_transaction_are_all_recorded(world: World) -> None:
+    payment, escrow = started(world)
+    escrow.log(Kind.AUTHORIZED, 100)
+    for _ in range(25):
+        escrow.log_too(Kind.CAPTURED, 2, 1000, FEES)
+    world.scan()
+    assert totals(world, payment) == {"authorized": 100, "captured": 50, "held": 50}
+    assert len(payments_of(world, payment)) == 25
+    world.chain.fork(3, moved_by=1)
+    world.scan()
+    assert totals(world, payment) == {"authorized": 100, "captured": 50, "held": 50}
+    world.chain.fork(6)
+    world.scan()
+    assert (totals(world, payment), payments_of(world, payment)) == ({}, [])
 
 
 def test_captures_are_payments_with_what_the_merchant_got_and_the_fee(world: World) -> None:

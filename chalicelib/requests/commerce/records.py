@@ -70,7 +70,7 @@ class CommercePayment(Record):
     The totals are sums of the escrow's events: `authorized`, `captured` (with `fees`, which are part of it), `voided`,
     `reclaimed` and `refunded`. `payer` is the buyer, or else the wallet that the escrow took the money from, and
     `payment_hash` the escrow's name of the payment with it; None while they are not known. `pre_approved_by` are the
-    wallets that allowed the escrow to take the money, the newest last.
+    wallets that allowed the escrow to take the money; the last one is tried next.
 
     `pending` is the operation that is executed now, `operations` the number of those that were ever reserved. `failure`
     is why the last one went back, None after one that did not. `is_end_told` means that the merchant was told by
@@ -150,7 +150,7 @@ class EntryState(StrEnum):
 
 @frozen
 class EscrowEntry(Record):
-    """One event of the escrow about a payment: an entry of its ledger.
+    """One event of the escrow about a payment: an entry of its ledger. Pre-approvals move no money and have none.
 
     The key is that of the event's LoggedTransfer. An event that a fork moves to another block is another entry, and the
     former one is voided. `payer` is the wallet that the event is about; `fee_bps` and `fee_receiver` are those of a

@@ -200,8 +200,15 @@ def begun(payment: CommercePayment, pending: PendingOperation, now: datetime) ->
 
 
 def gone_back(payment: CommercePayment, reason: str, now: datetime) -> CommercePayment:
-    """The payment after its pending operation reverted or was dropped: nothing has moved."""
-    return replace(payment, pending=None, failure=reason, changed_at=now, check_at=now)
+    """The payment after its pending operation reverted or was dropped: nothing has moved.
+
+    A wallet whose money could not be taken is the last to be tried again: a stranger can pre-approve without any.
+    """
+    payer = payment.pending.payer if payment.pending is not None else None
+    approved = payment.pre_approved_by
+    if payer in approved:
+        approved = (payer, *(each for each in approved if each != payer))
+    return replace(payment, pending=None, pre_approved_by=approved, failure=reason, changed_at=now, check_at=now)
 
 
 def _collecting(payment: CommercePayment, operation: Operation, now: datetime) -> Refusal | None:

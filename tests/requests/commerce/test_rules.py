@@ -277,6 +277,15 @@ def test_an_open_payment_is_authorized_for_a_wallet_that_is_named_and_a_buyers_f
     assert refused is not None and refused.field == "payer"
 
 
+def test_a_wallet_whose_money_could_not_be_taken_is_tried_after_the_others() -> None:
+    payment = new_payment(START, buyer=None, pre_approved_by=(BUYER, OTHER))
+    for payer, left in ((OTHER, (OTHER, BUYER)), (BUYER, (BUYER, OTHER))):
+        reserved = rules.reserve(payment, Operation(OperationKind.AUTHORIZE, payer=payment.pre_approved_by[-1]), START)
+        assert isinstance(reserved, PendingOperation) and reserved.payer == payer
+        payment = rules.gone_back(rules.begun(payment, reserved, START), "It reverted", START)
+        assert payment.pre_approved_by == left
+
+
 def test_an_authorization_of_another_wallet_is_another_operation() -> None:
     payment, wanted = new_payment(START, buyer=None), Operation(OperationKind.AUTHORIZE, payer=OTHER)
     reserved = rules.reserve(payment, wanted, START)
