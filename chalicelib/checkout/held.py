@@ -1,4 +1,4 @@
-"""Builds what pays a commerce payment: the approval and the pre-approval for the escrow, never a fee proxy's payment."""
+"""Builds what pays a commerce payment: approval and pre-approval for the escrow, never a fee proxy's payment."""
 
 from dataclasses import replace
 

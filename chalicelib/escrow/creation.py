@@ -144,6 +144,7 @@ def create_payment(
         salt=entropy(_SALT_BYTES).hex(),
         created_at=now,
         changed_at=now,
+        check_at=expiries.pre_approval,
     )
 
 
