@@ -22,7 +22,7 @@ OPERATIONS = (
             "one of `signatures`. Without `buyerAddress` any wallet may pay: on the payment page, or by `/pay` of the "
             "link with its `wallet`. The operator is the wallet of the client ID, else the service's own account."
         ),
-        modes=_CALLERS, scope="requests:write", status=201, errors=(400, 401, 403, 503),
+        modes=(Mode.ORCHESTRATOR, *_CALLERS), scope="requests:write", status=201, errors=(400, 401, 403, 503),
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/authorize", "authorize_commerce_payment",

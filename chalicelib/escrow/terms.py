@@ -30,7 +30,7 @@ class CommerceTerms(Output):
 class CommerceFacts(CommerceTerms):
     """The terms, and where the money is."""
 
-    status: CommerceState = Field(description="As GET /v2/commerce-payments/{requestId}/status")
+    status: CommerceState = Field(description="As GET /v2/commerce-payments/{request_id}/status")
     payer: str | None = Field(description="Who has paid or alone may pay; null for any wallet")
     isPreApproved: bool = Field(description="Whether a wallet has allowed the escrow to take the money")
     heldAmount: str = Field(description="What the escrow holds")

@@ -106,6 +106,11 @@ def a_request(owner: Tenant, way: Way) -> dict[str, Any]:
     return {"payee": None} if Mode.ORCHESTRATOR in way.serves else {}
 
 
+def a_commerce_payment(owner: Tenant, way: Way) -> dict[str, Any]:
+    """A platform's payment goes where the client id is bound to."""
+    return {"merchantAddress": owner.wallet.address} if Mode.ORCHESTRATOR in way.serves else {}
+
+
 def payout_tokens(owner: Tenant) -> list[str]:
     return [made.link.token for made in store_payouts(running(), owner.account_id, 2)]
 
@@ -294,7 +299,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ),
     ("GET", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
     ("PATCH", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
-    ("POST", "/v2/commerce-payments/authorize/calldata"): example(),
+    ("POST", "/v2/commerce-payments/authorize/calldata"): example(body=a_commerce_payment),
     ("POST", f"{COMMERCE}/authorize"): of_payment(lambda name: executing(name, OperationKind.AUTHORIZE, AMOUNT)),
     ("POST", f"{COMMERCE}/authorize/calldata"): of_payment(lambda name: commerce_payment(name).request_id),
     ("POST", f"{COMMERCE}/charge"): of_payment(lambda name: executing(name, OperationKind.CHARGE, AMOUNT)),
