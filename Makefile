@@ -15,7 +15,7 @@ help: ## show this list
 setup: ## install what is missing: .venv, the local cloud, the local chain (the others do so by themselves)
 	@$(PYTHON) infra/local/setup.py
 
-demo: setup ## pay on the local stack, then keep it running (KIND=single|batch|request|conversion|crosschain|payout|payout-batch|multicall|safe|tron, ONCE=1, PORT, FRESH=1)
+demo: setup ## pay on the local stack, then keep it running (KIND=single|batch|request|conversion|crosschain|commerce|payout|payout-batch|multicall|safe|tron, ONCE=1, PORT, FRESH=1)
 	@.venv/bin/python -m infra.local.demo
 
 local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empty); .local/stack.json describes it

@@ -19,6 +19,7 @@ from chalicelib.checkout.payouts import routes as paying_out
 from chalicelib.checkout.permits import routes as permits
 from chalicelib.checkout.requests import routes as paying
 from chalicelib.currencies import routes as currencies
+from chalicelib.escrow import routes as escrow
 from chalicelib.http import routes as service
 from chalicelib.http.routing import register_routes
 from chalicelib.links import routes as links
@@ -58,6 +59,7 @@ ROOMS = (
     permits,
     paying_out,
     recurring,
+    escrow,
     transfers,
     offramp,
     scanning,
@@ -177,6 +179,12 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
         jobs.check_offramps(services())
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
+    def run_commerce(event: Any) -> None:
+        from chalicelib.escrow import jobs
+
+        jobs.run_commerce(services())
+
+    @app.schedule(Rate(1, unit=Rate.MINUTES))
     def run_recurring(event: Any) -> None:
         from chalicelib.recurring import jobs
 
@@ -223,6 +231,7 @@ expire_links = app.handler_map["expire_links"]
 track_intents = app.handler_map["track_intents"]
 run_permits = app.handler_map["run_permits"]
 check_offramps = app.handler_map["check_offramps"]
+run_commerce = app.handler_map["run_commerce"]
 run_recurring = app.handler_map["run_recurring"]
 track_relayed = app.handler_map["track_relayed"]
 check_payers = app.handler_map["check_payers"]

@@ -57,7 +57,7 @@ def assemble(settings: Settings) -> Services:
         queue=Queue(),
         secrets=secrets,
         signing_keys=SigningKeys(settings.relayer_key, settings.relayer_key_secret),
-        chains=Chains(secrets),
+        chains=Chains(secrets, settings.escrow_contracts),
         safes=SafeService(settings.safe_service_urls),
         prices=Prices(settings.price_api_url, lambda: _headers_with_key(settings.price_api_key_header, secrets)),
         compliance=Compliance(settings.compliance_api_url, lambda: secrets.compliance_api_key),

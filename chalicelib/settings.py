@@ -135,6 +135,14 @@ def _by_currency(text: str) -> dict[str, str]:
     return {name: str(value) for name, value in values.items()}
 
 
+def _escrows(text: str) -> Mapping[str, Any]:
+    if (values := _json(text)) == {}:
+        return {}
+    from chalicelib.catalogue.escrows import read_escrows
+
+    return read_escrows(values)
+
+
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
@@ -202,13 +210,11 @@ class Settings:
     rate_limit_scale: int = _setting(_whole(1), 1)
     """Multiplies every rate limit; above 1 for local stacks and load tests only."""
     trusted_proxy_header: str = _setting(_header, "")
-    """The header from which a caller's address is taken; empty: the address of the connection. The proxy in front of
-    the service overwrites it, and the service can be reached through that proxy only."""
+    """The header with a caller's address, which the only proxy in front overwrites; empty: that of the connection."""
     session_origins: tuple[str, ...] = _setting(_texts(), ())
     """Origins of the dashboards that may send session cookies from a browser."""
     session_domain: str = _setting(_text, "")
-    """The Domain of the session cookie, such as example.com, which lets browsers send it to the API host too; empty
-    keeps it to the auth host."""
+    """The Domain of the session cookie, such as example.com, for the API host too; empty: for the auth host alone."""
     safe_service_urls: Mapping[str, str] = _setting(
         _by_network(_base_url, str),
         {
@@ -246,13 +252,11 @@ class Settings:
     price_max_age_seconds: int = _setting(_whole(1), 600)
     """How old a price of the HTTP source may be."""
     feed_max_age_seconds: int = _setting(_whole(1), 25 * 3600)
-    """How old an answer of a Chainlink feed may be, also for the contracts that convert by it. Feeds of stablecoins and
-    fiat are updated once a day while they do not move."""
+    """How old an answer of a Chainlink feed may be; those of stablecoins and fiat that do not move come once a day."""
     rate_tolerance_bps: int = _setting(_whole(0, 1000), 100)
     """How far the two sources may differ, in basis points of the lower rate."""
     payment_tolerance_bps: int = _setting(_whole(0, 1000), 100)
-    """How much less than the rest of a request counts as the rest where a payment is valued without a quote, in basis
-    points."""
+    """How much less than a request's rest counts as the rest of it without a quote, in basis points."""
     conversion_slippage_bps: int = _setting(_whole(0, 1000), 100)
     """By how much the rate may rise, in basis points, between /pay and a payment that a contract converts."""
     quote_seconds: int = _setting(_whole(10, 3600), 300)
@@ -283,6 +287,12 @@ class Settings:
     recurring_relayer_fees: Mapping[str, str] = _setting(_by_currency, {})
     """What a payer of recurring payouts pays to the service's own account with each payment, by currency id, in
     human-readable amounts: {"USDC-base": "0.05"}; nothing in other currencies. The payer signs it with the permit."""
+    escrow_contracts: Mapping[str, Any] = _setting(_escrows, {})
+    """The contracts of commerce payments by network, where they are not the catalogue's (catalogue/escrows.py)."""
+    commerce_pre_approval_seconds: int = _setting(_whole(60, 10**9), 24 * 3600)
+    commerce_authorization_seconds: int = _setting(_whole(60, 10**9), 7 * 24 * 3600)
+    commerce_refund_seconds: int = _setting(_whole(60, 10**9), 60 * 24 * 3600)
+    """How long a commerce payment can be authorized, then captured, then refunded, if nothing else is asked for."""
     page_client_id: str = _setting(_client_id, "cli_hosted_payment_page")
     """The client id that the hosted payment page sends; it is stored nowhere, and admits the page's origin alone."""
     page_frame_ancestors: tuple[str, ...] = _setting(

@@ -39,8 +39,6 @@ class Access:
     encrypts_for: tuple[str, ...] = ()
     decrypts_for: tuple[str, ...] = ()
     rpc_urls: bool = False
-    knows_signer: bool = False
-    """Whether it reads the address of the service's own account."""
     signs: bool = False
     """Whether it signs transactions of the service's own account: with the key in KMS, or that for test networks."""
 
@@ -58,11 +56,11 @@ ACCESS = {
             "keys": ("GetItem", "PutItem", "DeleteItem"),
         },
         lists=("payments", "webhooks"),
-        sends=("webhooks", "webhook-retries", "announcements"),
+        sends=("webhooks", "webhook-retries", "announcements", "relayed"),
         encrypts_for=("*",),
         decrypts_for=("answer#*", "person#*"),  # idempotency keys and personal data, but no webhook secrets
         rpc_urls=True,
-        knows_signer=True,
+        signs=True,  # executed commerce payments answer with their transaction
     ),
     "announce_events": Access(
         tables={"webhooks": ("BatchGetItem", "GetItem", "Query", "PutItem")},
@@ -144,6 +142,17 @@ ACCESS = {
         rpc_urls=True,
         signs=True,
     ),
+    "run_commerce": Access(
+        tables={
+            "payments": ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem"),
+            "ops": ("BatchGetItem", "GetItem"),
+            "webhooks": ("PutItem",),
+        },
+        due=("payments",),
+        sends=("announcements", "relayed"),
+        rpc_urls=True,
+        signs=True,
+    ),
     "run_recurring": Access(due=("payments",), sends=("recurring",)),
     "execute_recurring": Access(
         tables={
@@ -205,9 +214,8 @@ def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str,
             yield from _key(stage, action, owners)
     if access.rpc_urls:
         yield _secret(stage, "RpcUrls", "rpc-urls")
-    if access.knows_signer or access.signs:
-        yield from _signing_key(stage, ["kms:Sign", "kms:GetPublicKey"] if access.signs else ["kms:GetPublicKey"])
     if access.signs:
+        yield from _signing_key(stage)
         yield _secret(stage, "RelayerTestKey", "relayer-key")
 
 
@@ -217,9 +225,10 @@ def _secret(stage: str, sid: str, name: str) -> dict[str, Any]:
     return _allow(sid, ["secretsmanager:GetSecretValue"], secrets)
 
 
-def _signing_key(stage: str, actions: list[str]) -> Iterator[dict[str, Any]]:
+def _signing_key(stage: str) -> Iterator[dict[str, Any]]:
     """Permission to use the key that signs, by the tag of the stage's keys: the other one cannot sign, and this one
     cannot encrypt."""
+    actions = ["kms:Sign", "kms:GetPublicKey"]
     condition = {"StringEquals": {"aws:ResourceTag/owner": f"{APP}-{stage}"}}
     yield {**_allow("SigningKey", actions, ["arn:aws:kms:*:*:key/*"]), "Condition": condition}
     if stage == "local":

@@ -77,12 +77,13 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 
 WORKERS = {
     "deliver_webhook": ("webhooks", 51),
-    "scan_chain": ("scanning", 49),
-    "record_transfers": ("recording", 67),
-    "expire_links": ("links", 44),
-    "track_intents": ("checkout.intents", 98),
-    "run_permits": ("checkout.permits", 140),
-    "check_offramps": ("offramp", 75),
+    "scan_chain": ("scanning", 55),
+    "record_transfers": ("recording", 72),
+    "expire_links": ("links", 46),
+    "track_intents": ("checkout.intents", 103),
+    "run_permits": ("checkout.permits", 146),
+    "check_offramps": ("offramp", 77),
+    "run_commerce": ("escrow", 130),
 }
 """The room of each worker's jobs, and how many of our modules it may load beside those of `import app`, without the
 packages themselves, which hold one line each."""

@@ -16,7 +16,8 @@ class ClientSettings:
     """What a client id sets for its links: a fee, the record id of its payee destination, its orchestrator.
 
     With an orchestrator, only that orchestrator creates links for the client id. The payees and currencies limit what
-    the client id creates without a secret credential; None is no limit.
+    the client id creates without a secret credential; None is no limit. The last three are for commerce payments: who
+    operates them, how many seconds they can be authorized, and how many more they can be captured.
     """
 
     fee_percentage: str | None = None
@@ -25,6 +26,9 @@ class ClientSettings:
     orchestrator_id: str | None = None
     allowed_payees: tuple[str, ...] | None = None
     allowed_currencies: tuple[str, ...] | None = None
+    operator_wallet: str | None = None
+    pre_approval_seconds: int | None = None
+    authorization_seconds: int | None = None
 
     @property
     def fee(self) -> Fee:
@@ -121,6 +125,9 @@ class Caller:
             client.orchestrator_id,
             client.allowed_payees,
             client.allowed_currencies,
+            client.operator_wallet_address,
+            client.default_pre_approval_expiry,
+            client.default_authorization_expiry,
         ) if client else ClientSettings()
         return Owner(
             account_id=self.account_id,

@@ -12,16 +12,13 @@ from typing import Any
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import MAX_UINT256
-from chalicelib.base.signatures import SIGNATURE_BYTES, domain_separator
-from chalicelib.calldata.abi import WORD, address_word, call, read_uint, uint_word
+from chalicelib.base.signatures import SIGNATURE_BYTES
+from chalicelib.calldata.abi import WORD, address_word, call, uint_word
+from chalicelib.calldata.token_domains import TokenDomain, domain_of, domain_reads
 from chalicelib.calldata.transaction import Call, Transaction
 
 _PERMIT = bytes.fromhex("d505accf")
-_NAME, _VERSION = bytes.fromhex("06fdde03"), bytes.fromhex("54fd4d50")
-_DOMAIN_SEPARATOR, _NONCES = bytes.fromhex("3644e515"), bytes.fromhex("7ecebe00")
-_LONGEST_NAME = 64
-_DEFAULT_VERSION = "1"
-"""Of tokens whose contract has no `version`, as those made with OpenZeppelin's ERC20Permit."""
+_NONCES = bytes.fromhex("7ecebe00")
 
 
 @frozen
@@ -40,35 +37,27 @@ class TokenPermit:
 
 def reads(token: str, owner: str) -> tuple[Call, ...]:
     """The reads from which `permit_of` knows whether a token has permits."""
-    selectors = (_NAME, _VERSION, _DOMAIN_SEPARATOR)
-    return (*(Call(token, call(each)) for each in selectors), Call(token, call(_NONCES, address_word(owner))))
+    return (*domain_reads(token), Call(token, call(_NONCES, address_word(owner))))
 
 
 def permit_of(
     returned: tuple[bytes | None, ...], token: str, chain_id: int, owner: str, spender: str, deadline: int
 ) -> TokenPermit | None:
-    """The permit to sign, by what the token answered to `reads`; None if it has none that is signed in this way.
-
-    Its domain is the one that the token itself computes: with another one its signature would not be valid.
-    """
-    name, version, separator, nonce = returned
-    if name is None or separator is None or nonce is None or len(separator) != WORD or len(nonce) != WORD:
+    """The permit to sign, by what the token answered to `reads`; None if it has none that is signed in this way."""
+    *answers, nonce = returned
+    domain = domain_of(tuple(answers), token, chain_id)
+    if domain is None or nonce is None or len(nonce) != WORD:
         return None
-    name_text = _text(name)
-    version_text = _DEFAULT_VERSION if version is None else _text(version)
-    if name_text is None or version_text is None:
-        return None
-    permit = TokenPermit(
+    return TokenPermit(
         token=token,
-        name=name_text,
-        token_version=version_text,
+        name=domain.name,
+        token_version=domain.token_version,
         chain_id=chain_id,
         owner=owner,
         spender=spender,
         nonce=int.from_bytes(nonce, "big"),
         deadline=deadline,
     )
-    return permit if domain_separator(_domain(permit)) == separator else None
 
 
 def typed_data(permit: TokenPermit) -> dict[str, Any]:
@@ -81,7 +70,7 @@ def typed_data(permit: TokenPermit) -> dict[str, Any]:
         ("deadline", "uint256"),
     )
     return {
-        "domain": _domain(permit),
+        "domain": TokenDomain(permit.token, permit.name, permit.token_version, permit.chain_id).values,
         "types": {"Permit": [{"name": name, "type": kind} for name, kind in members]},
         "values": {
             "owner": permit.owner,
@@ -107,23 +96,3 @@ def permit(signed: TokenPermit, signature: bytes) -> Transaction:
         signature[WORD : 2 * WORD],
     )
     return Transaction(signed.token, call(_PERMIT, *words), 0)
-
-
-def _domain(permit: TokenPermit) -> dict[str, Any]:
-    return {
-        "name": permit.name,
-        "version": permit.token_version,
-        "chainId": permit.chain_id,
-        "verifyingContract": permit.token,
-    }
-
-
-def _text(returned: bytes) -> str | None:
-    """The text that a contract returned; None if it is none, or a long one."""
-    try:
-        start = read_uint(returned, 0)
-        length = read_uint(returned, start)
-        raw = returned[start + WORD : start + WORD + length]
-        return raw.decode() if length == len(raw) <= _LONGEST_NAME else None
-    except (ValueError, UnicodeDecodeError):
-        return None

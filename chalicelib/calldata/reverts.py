@@ -38,8 +38,31 @@ _CONTRACT_ERRORS = {
     "8baa579f": NOT_THE_OWNERS,
     "b0669cbc": NOT_THE_OWNERS,
     "4be6321b": NOT_THE_OWNERS,
+    "e1130dba": "only the operator of the payment, or its payer, may do this",
+    "1f2a2005": "the amount is zero",
+    "6c0442a2": "the amount is larger than the escrow can hold",
+    "092af19e": "the amount is above the maximum amount of the payment",
+    "c46cf60f": "the pre-approval of the payment has expired",
+    "88ef0760": "the expiries of the payment are not in order",
+    "bf47e3f7": "the largest fee of the payment is above all of it",
+    "0950d5d0": "the smallest fee of the payment is above its largest",
+    "0b345f0c": "the fee is outside of the bounds of the payment",
+    "b6802b7f": "the fee has no receiver",
+    "4caf6a34": "the receiver of the fee is not that of the payment",
+    "5313287d": "the collector of the tokens is not one for this operation",
+    "3c73c4a0": "the collector took another amount of tokens",
+    "ad7c145a": "the payment was authorized or charged before",
+    "36f2d211": "the authorization of the payment has expired",
+    "604b0947": "the escrow holds less of the payment",
+    "93bb7a12": "the escrow holds nothing of the payment",
+    "aa5674ad": "the authorization of the payment has not expired yet",
+    "94271bde": "the time to refund the payment is over",
+    "6295d604": "the refund is above what was captured and not refunded",
+    "a8334d15": "the payer has not pre-approved the payment",
+    "19af2135": "the payer pre-approved the payment before",
 }
-"""The errors of ERC20RecurringPaymentProxy in the order of its checks, of tokens by ERC-6093, and of Permit2."""
+"""The errors of ERC20RecurringPaymentProxy in the order of its checks, of tokens by ERC-6093, of Permit2, and of the
+commerce escrow and its collector of pre-approvals."""
 
 
 def revert_reason(data: bytes) -> str:

@@ -6,6 +6,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.catalogue.networks import network
 
 if TYPE_CHECKING:
+    from chalicelib.catalogue.escrows import Escrows
     from chalicelib.chain.evm import EvmChain
     from chalicelib.chain.protocol import Chain
     from chalicelib.chain.tron import TronChain
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
 class Chains:
     """The chains by the names of their networks. A chain is created on first use and kept for the container's life."""
 
-    def __init__(self, secrets: Any) -> None:
+    def __init__(self, secrets: Any, escrows: "Escrows | None" = None) -> None:
+        """`escrows` are the contracts of commerce payments that replace those of the catalogue."""
         self._secrets = secrets
+        self._escrows = escrows or {}
         self._chains: dict[str, Chain] = {}
 
     @property
@@ -46,6 +49,7 @@ class Chains:
             from chalicelib.chain.tron import TronChain
 
             return TronChain(name, url, self._secrets.tron_api_key)
+        from chalicelib.catalogue.escrows import escrow_contracts
         from chalicelib.chain.evm import EvmChain
 
-        return EvmChain(name, url)
+        return EvmChain(name, url, escrow_contracts(name, self._escrows))

@@ -8,11 +8,26 @@ from chalicelib.base.addresses import hex_address, same_address
 from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata import erc6492
 from chalicelib.calldata.conversions.rates import PathRate
+from chalicelib.calldata.escrow.payment_info import PaymentInfo
+from chalicelib.calldata.token_domains import TokenDomain
 from chalicelib.calldata.transaction import SentTransaction, Transaction
-from chalicelib.chain import blocks, bridges, ranges, receipts, relaying, safe_reads, sent, token_permits, wallets
+from chalicelib.catalogue.escrows import EscrowContracts
+from chalicelib.chain import (
+    blocks,
+    bridges,
+    escrow_reads,
+    ranges,
+    receipts,
+    relaying,
+    safe_reads,
+    sent,
+    token_permits,
+    wallets,
+)
 from chalicelib.chain.bridges import LoggedFill, LoggedReturn
 from chalicelib.chain.conversions import past_rates
 from chalicelib.chain.conversions import rates as conversion_rates
+from chalicelib.chain.escrow_reads import EscrowState
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.http_client import HttpClient
 from chalicelib.chain.jsonrpc import (
@@ -36,8 +51,9 @@ class EvmChain:
     """A `Chain` (protocol.py) that can also read Safes, the rates of conversions, and transactions that are in no block
     yet, and send those of the service's own account."""
 
-    def __init__(self, network: str, url: str) -> None:
+    def __init__(self, network: str, url: str, escrow: EscrowContracts | None = None) -> None:
         self.network = network
+        self.escrow = escrow
         self._node = JsonRpcClient(network, HttpClient(url, MAX_RESPONSE_BYTES))
         self._simulator = Simulator(self._node)
 
@@ -54,7 +70,7 @@ class EvmChain:
         return blocks.block_facts(self._node, numbers)
 
     def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
-        return ranges.read_range(self._node, blocks, after)
+        return ranges.read_range(self._node, blocks, after, self.escrow)
 
     def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
         return receipts.logs_of_transactions(self._node, tx_hashes)
@@ -117,6 +133,23 @@ class EvmChain:
     def read_permit_answers(self, token: str, owner: str) -> tuple[bytes | None, ...]:
         """What a token answers to the reads of a signed approval (calldata/erc2612.py)."""
         return token_permits.read_permit_answers(self._node, token, owner)
+
+    def read_escrow(self, payment_hashes: Sequence[str], block: int | None = None) -> tuple[EscrowState, ...]:
+        """What the escrow says of payments after a block, without one after the newest. One request.
+
+        Raises LookupError if the network has no escrow.
+        """
+        return escrow_reads.read_escrow(self._node, self._with_escrow(), payment_hashes, block)
+
+    def read_erc3009_domain(self, info: PaymentInfo) -> TokenDomain | None:
+        """The domain in which the payer signs an ERC-3009 transfer of the token for a payment; None if the token has no
+        such transfers. Raises LookupError if the network has no escrow."""
+        return escrow_reads.read_erc3009_domain(self._node, self._with_escrow(), info)
+
+    def _with_escrow(self) -> EscrowContracts:
+        if self.escrow is None:
+            raise LookupError(f"{self.network} has no escrow")
+        return self.escrow
 
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         return self._simulator.run(sent)

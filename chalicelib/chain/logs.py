@@ -12,6 +12,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from chalicelib.catalogue.networks import network as known_network
+from chalicelib.chain.escrow_logs import LoggedEscrow
 from chalicelib.chain.hex_values import hash_of, quantity
 
 ERC20_TRANSFER_TOPIC = "0x9f16cbcc523c67a60c450e5ffe4f3b7b6dbe772e7abcadb2686ce029a9a0a2b6"
@@ -52,7 +53,8 @@ class ProxyTransfer:
     `event_key`) identifies the transfer: it stays the same when a reorganization puts the transaction into another
     block, or when a node leaves out other logs of the transaction or gives them other indices. `paid_at` is the time of
     the block, None until it has been read. `conversion` is set if a conversion proxy paid it; the other amounts are
-    what was paid, in base units of the token, all the same.
+    what was paid, in base units of the token, all the same. `escrow` is set if it is no transfer but an event of the
+    commerce escrow: its topic is then the hash of the payment, and of the others only `amount` says something.
     """
 
     network: str
@@ -69,6 +71,7 @@ class ProxyTransfer:
     event_key: str = ""
     paid_at: datetime | None = None
     conversion: LoggedConversion | None = None
+    escrow: LoggedEscrow | None = None
 
 
 @frozen

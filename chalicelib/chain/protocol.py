@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from chalicelib.calldata.transaction import Transaction
+    from chalicelib.catalogue.escrows import EscrowContracts
     from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
     from chalicelib.chain.ranges import RangeReading
     from chalicelib.chain.receipts import PaidTransfer, PaymentSender
@@ -25,6 +26,10 @@ class Chain(Protocol):
     @property
     def network(self) -> str:
         """The network's name in the catalogue."""
+
+    @property
+    def escrow(self) -> EscrowContracts | None:
+        """The contracts of commerce payments whose events are read with the payments; None if the network has none."""
 
     # blocks and logs
 

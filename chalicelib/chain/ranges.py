@@ -7,7 +7,9 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.catalogue.contracts import payment_proxies
+from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.chain.blocks import facts_of, header_hash
+from chalicelib.chain.escrow_transfers import ESCROW_TOPICS, escrow_emitters
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.jsonrpc import (
     JsonRpcClient,
@@ -42,8 +44,11 @@ class Disconnected(Exception):
 
 
 @unavailable_if_malformed
-def read_range(node: JsonRpcClient, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
-    """The logs of payments in a range of blocks that follows the checkpoint `after`, of all proxies by one query.
+def read_range(
+    node: JsonRpcClient, blocks: BlockRange, after: Checkpoint | None, escrow: EscrowContracts | None = None
+) -> RangeReading:
+    """The logs of payments in a range of blocks that follows the checkpoint `after`: of all proxies, and of the
+    commerce escrow if the network has one, by one query.
 
     Reads the checkpoint's block, the last block, the logs, and the last block again. If the hashes of the last block
     agree, the node had the whole range and no fork happened meanwhile. Raises Disconnected if the checkpoint's block is
@@ -52,7 +57,11 @@ def read_range(node: JsonRpcClient, blocks: BlockRange, after: Checkpoint | None
     """
     checkpoint = after.number if after else blocks.last
     last = block_at(blocks.last)
-    logs_call = logs_of(blocks, payment_proxies(node.network), PAYMENT_TOPICS)
+    emitters: tuple[str, ...] = payment_proxies(node.network)
+    topics: tuple[str, ...] = PAYMENT_TOPICS
+    if escrow is not None:
+        emitters, topics = (*emitters, *escrow_emitters(escrow)), (*topics, *ESCROW_TOPICS)
+    logs_call = logs_of(blocks, emitters, topics)
     (known, last_before), (logs,), (last_after,) = with_headers(node, [block_at(checkpoint), last], [logs_call], [last])
     if not (known and last_before and last_after) or last_before["hash"] != last_after["hash"]:
         raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} settled")

@@ -1,4 +1,4 @@
-"""Finds the payments among the logs of a reading: those of the fee proxies and those of the conversion proxies."""
+"""Finds the payments among the logs of a reading: the transfers of the proxies, and the events of the escrow."""
 
 import hashlib
 from collections import Counter
@@ -7,27 +7,33 @@ from dataclasses import replace
 from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.chain.conversions.logs import CONVERSION_TOPIC, converted_transfers
+from chalicelib.chain.escrow_transfers import escrow_transfers
 from chalicelib.chain.logs import TRANSFER_TOPICS, InconsistentNode, ProxyTransfer, decode_transfer
 
 PAYMENT_TOPICS = (*TRANSFER_TOPICS, CONVERSION_TOPIC)
 """The events that say that something was paid."""
 
 
-def transfers_of(network: str, logs: Iterable[Mapping[str, Any]]) -> tuple[ProxyTransfer, ...]:
+def transfers_of(
+    network: str, logs: Iterable[Mapping[str, Any]], escrow: EscrowContracts | None = None
+) -> tuple[ProxyTransfer, ...]:
     """The transfers among the JSON-RPC logs of one reading, in the order of the chain, with their event keys.
 
-    The two events of a conversion are one transfer. Logs of other contracts and other events are skipped, and a log
-    that the node repeats counts once. Raises InconsistentNode if two logs contradict each other or one of the two
-    events of a conversion is missing, ChainUnavailable if a log does not have the documented form.
+    The two events of a conversion are one transfer; each event of the network's `escrow` is one. Logs of other
+    contracts and other events are skipped, and a log that the node repeats counts once. Raises InconsistentNode if two
+    logs contradict each other or one of the two events of a conversion is missing, ChainUnavailable if a log does not
+    have the documented form.
     """
     found = tuple(logs)
     try:
         decoded = {transfer for log in found if (transfer := decode_transfer(network, log)) is not None}
         converted = converted_transfers(network, found)
+        escrowed = set() if escrow is None else escrow_transfers(escrow, found)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise ChainUnavailable(f"The {network} node does not answer as it should") from error
-    return _identified(network, decoded | converted)
+    return _identified(network, decoded | converted | escrowed)
 
 
 def _identified(network: str, decoded: Iterable[ProxyTransfer]) -> tuple[ProxyTransfer, ...]:
@@ -44,7 +50,7 @@ def _identified(network: str, decoded: Iterable[ProxyTransfer]) -> tuple[ProxyTr
 
 
 def _digest(transfer: ProxyTransfer) -> str:
-    """16 hex digits of a hash of what the event says, and of the conversion if it is one."""
+    """16 hex digits of a hash of what the event says, and of the conversion or the escrow's event if it is one."""
     said: tuple[object, ...] = (
         transfer.token_address,
         transfer.payee,
@@ -55,6 +61,8 @@ def _digest(transfer: ProxyTransfer) -> str:
     )
     if (conversion := transfer.conversion) is not None:
         said += conversion.currency, conversion.amount, conversion.fee_amount, conversion.max_rate_age
+    if (event := transfer.escrow) is not None:
+        said += event.kind.value, event.payer, event.fee_bps, event.fee_receiver
     return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
 

@@ -48,6 +48,8 @@ class BroadcastResult:
 class TronChain:
     """A `Chain` (protocol.py) that can also broadcast transactions."""
 
+    escrow = None
+
     def __init__(self, network: str, url: str, api_key: str | None = None) -> None:
         self.network = network
         headers = {"TRON-PRO-API-KEY": api_key} if api_key else {}

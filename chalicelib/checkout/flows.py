@@ -15,7 +15,7 @@ from chalicelib.calldata.checkout import Checkout
 from chalicelib.calldata.safe import SafeTransaction
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain.wallets import WalletReading
-from chalicelib.checkout import building, conversions
+from chalicelib.checkout import building, conversions, held
 from chalicelib.checkout.building import PayOptions, Prepared, payments_of, read_and_build
 from chalicelib.checkout.crosschain import children
 from chalicelib.checkout.crosschain import flows as crosschain
@@ -23,6 +23,8 @@ from chalicelib.checkout.crosschain.rules import is_offered, is_own, payer_of, s
 from chalicelib.checkout.crosschain.sources import Sources, read_sources
 from chalicelib.checkout.crosschain.steps import Step, check_step
 from chalicelib.checkout.rules import Owed, Position, check_family, check_payer, direct, owed_of
+from chalicelib.escrow.paying import check_open
+from chalicelib.escrow.reading import status_now
 from chalicelib.links.errors import WrongWallet
 from chalicelib.links.flows import check_fee_addresses, require_payable, require_unlocked
 from chalicelib.links.multicalls import reading as multicalls
@@ -30,13 +32,15 @@ from chalicelib.links.multicalls.rules import MulticallDetails
 from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import Link, PaymentType, SecurePayment
 from chalicelib.links.rules import check_payable
+from chalicelib.requests.commerce.rules import CommerceStatus
 from chalicelib.services import Services
 
 
 @frozen
 class Description:
     """What a payer sees of a link. `multicall` is set for multicalls. With a wallet `positions` are set, and `sources`
-    for a link that can be paid from several chains, else `checkout` and `holdings`."""
+    for a link that can be paid from several chains, else `checkout` and `holdings`. `commerce` is where the money of a
+    commerce payment is."""
 
     payment: SecurePayment
     multicall: MulticallDetails | None = None
@@ -45,6 +49,7 @@ class Description:
     holdings: WalletReading | None = None
     sources: Sources | None = None
     branding: PageBranding | None = None
+    commerce: CommerceStatus | None = None
 
 
 @frozen
@@ -71,12 +76,16 @@ def describe(services: Services, token: str, viewer: Viewer, wallet: str | None)
     else:
         require_payable(services, payment)
     description = Description(payment, details, branding=branding.of_client(services, payment.link.client_id))
+    if payment.commerce is not None:
+        check_open(services, payment, payment.commerce)
+        description = replace(description, commerce=status_now(services, payment.commerce))
     if wallet is None or details is not None:
         return description
     owed = owed_of((payment,))
     check_family(owed[0].token.network, wallet, "wallet")
     positions = conversions.priced(services, owed, conversions.hold(services, owed))
-    if payment.link.payment_type is PaymentType.SINGLE and services.router.is_configured and is_offered(positions[0]):
+    is_single = payment.link.payment_type is PaymentType.SINGLE and payment.commerce is None
+    if is_single and services.router.is_configured and is_offered(positions[0]):
         return replace(description, positions=positions, sources=read_sources(services, wallet))
     chain, batched = services.chains.of(owed[0].token.network), is_batched(payment.link)
     holdings, checkout = read_and_build(chain, [each.due for each in positions], wallet, batched=batched)
@@ -104,6 +113,9 @@ def refresh_step(
 
 
 def _prepare(services: Services, payment: SecurePayment, options: PayOptions) -> PreparedLink:
+    if payment.commerce is not None:
+        require_payable(services, payment)
+        return PreparedLink(payment, (payment,), held.prepare(services, payment, options))
     parts = _payable_parts(services, payment, partial(require_payable, services))
     owed = owed_of(parts)
     _check_options(options, payment.link, parts, owed)
@@ -140,8 +152,8 @@ def signable_transactions(services: Services, token: str, viewer: Viewer, wallet
         raise BadRequest(f"This link is paid on {owed[0].token.network}: only transactions on tron are broadcast here")
     _check_options(PayOptions(wallet), payment.link, parts, owed)
     found: list[Transaction] = []
-    for held in conversions.valid_quotes(services, owed):
-        dues = [each.due for each in conversions.priced(services, owed, held)]
+    for quotes in conversions.valid_quotes(services, owed):
+        dues = [each.due for each in conversions.priced(services, owed, quotes)]
         checkout = payments_of(dues, 0, batched=is_batched(payment.link))
         resets = frozenset(token.address for token in checkout.debits)
         found += calldata.with_approvals(checkout, {}, resets).transactions

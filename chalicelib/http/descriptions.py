@@ -17,6 +17,7 @@ TAGS = {
     "links": ("Links", "Create payment links, payouts, and links over several payouts"),
     "checkout": ("Checkout", "What a payer is shown and signs, and transactions that are on their way"),
     "recurring": ("Recurring payouts", "Payouts in many payments that their payer signs once"),
+    "escrow": ("Commerce payments", "Payments into an escrow, from which they are captured or given back"),
     "transfers": ("Transfers", "Every transfer of a link or a request, and refunds"),
     "webhooks": ("Webhooks", "Receive events, and see what was delivered"),
     "currencies": ("Currencies", "The tokens that are supported"),

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from chalicelib.access.callers import Owner
 from chalicelib.accounts.branding import flows as branding
+from chalicelib.base.records import Record
 from chalicelib.catalogue.interop import parse_destination_id
 from chalicelib.links import permissions
 from chalicelib.links.creation import Draft, Terms, create_link
@@ -46,8 +47,9 @@ def terms_of(services: Services) -> Terms:
     return Terms(lifetime, requests.terms_of(services))
 
 
-def save(services: Services, payment: SecurePayment) -> None:
-    """Writes a new link with its requests and their index entries. Raises BadRequest if its network is not served.
+def save(services: Services, payment: SecurePayment, *others: Record) -> None:
+    """Writes a new link with its requests, their index entries and `others`. Raises BadRequest if its network is not
+    served.
 
     One transaction for up to 32 requests. For more, 97 records per transaction, with what the requests among them add
     to the daily counts, and with the Link record in the last one: reads do not find the link before that, and no caller
@@ -57,7 +59,7 @@ def save(services: Services, payment: SecurePayment) -> None:
     check_fee_addresses(services, (payment,))
     references = map(requests.reference_of, payment.requests)
     pointers = (RequestPointer(r.request_id, r.bill_id, r.position) for r in payment.requests)
-    records = [*payment.requests, *references, *pointers, payment.link]
+    records = [*payment.requests, *references, *pointers, *others, payment.link]
     size = LARGEST_TRANSACTION - LARGEST
     for start in range(0, len(records), size):
         services.store.write(*requests.counted(records[start : start + size]))

@@ -10,6 +10,7 @@ from chalicelib.base.lists import lists, place
 from chalicelib.base.money import Fee
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.links.crossings import Crossing
+from chalicelib.requests.commerce.records import CommercePayment
 from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.records import Request, RequestStatus
 
@@ -211,12 +212,14 @@ class Intent(Record):
 class Bill:
     """The requests that are recorded together: all those of a link, or one request without a link (`link` is None).
 
-    `order` is the off-ramp order of such a request, if it is paid out in fiat.
+    `order` is the off-ramp order of such a request, if it is paid out in fiat. `commerce` is set if the one request of
+    a link is paid through the commerce escrow.
     """
 
     requests: tuple[Request, ...]
     link: Link | None = None
     order: Order | None = None
+    commerce: CommercePayment | None = None
 
     def reference_of(self, request: Request) -> str | None:
         """The merchant's reference of a request: its own, else that of the link."""
@@ -229,11 +232,15 @@ class Bill:
 
 @frozen
 class SecurePayment:
-    """A link with its requests in order, and its intents: the one that is shown, with the others."""
+    """A link with its requests in order, and its intents: the one that is shown, with the others.
+
+    `commerce` is set if its request is paid through the commerce escrow.
+    """
 
     link: Link
     requests: tuple[Request, ...]
     intent: Intent | None = None
+    commerce: CommercePayment | None = None
 
     @property
     def is_paid(self) -> bool:

@@ -7,6 +7,7 @@ from datetime import datetime
 from chalicelib.base.records import Key, Record
 from chalicelib.links.records import Bill, Intent, Link, LinkStatus, SecurePayment
 from chalicelib.requests import store as request_store
+from chalicelib.requests.commerce.records import CommercePayment
 from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.records import Request, RequestPointer
 from chalicelib.storage.store import Store
@@ -32,12 +33,12 @@ def link_with_requests(store: Store, token: str) -> SecurePayment | None:
     """
     if len(token) > _LONGEST_TOKEN:
         return None
-    records = store.query_mixed((Link, Request, Intent), Link.KEY.partition(token=token))
+    records = store.query_mixed((Link, Request, Intent, CommercePayment), Link.KEY.partition(token=token))
     found = next((record for record in records if isinstance(record, Link)), None)
     if found is None or found.status is LinkStatus.ASSEMBLING:
         return None
     intent = next((record for record in records if isinstance(record, Intent)), None)
-    return SecurePayment(found, _requests_of(found, records), intent)
+    return SecurePayment(found, _requests_of(found, records), intent, _commerce(records))
 
 
 def current_link(store: Store, token: str) -> SecurePayment | None:
@@ -49,11 +50,11 @@ def current_link(store: Store, token: str) -> SecurePayment | None:
 
 
 def bill(store: Store, bill_id: str) -> Bill | None:
-    """The requests of a bill with their link or off-ramp order, if any; of a link that was merged, the batch's.
+    """The requests of a bill with their link, off-ramp order or commerce payment; of a merged link, the batch's.
 
     None while the link is not complete. One query, two for a merged link.
     """
-    records = store.query_mixed((Link, Request, Intent, Order), Link.KEY.partition(token=bill_id))
+    records = store.query_mixed((Link, Request, Intent, Order, CommercePayment), Link.KEY.partition(token=bill_id))
     link = next((record for record in records if isinstance(record, Link)), None)
     if link is None:
         alone = tuple(each for each in records if isinstance(each, Request) and each.link_token is None)
@@ -61,7 +62,9 @@ def bill(store: Store, bill_id: str) -> Bill | None:
         return Bill(alone, order=order) if alone else None
     if link.successor_token is not None:
         return bill(store, link.successor_token)
-    return None if link.status is LinkStatus.ASSEMBLING else Bill(_requests_of(link, records), link)
+    if link.status is LinkStatus.ASSEMBLING:
+        return None
+    return Bill(_requests_of(link, records), link, commerce=_commerce(records))
 
 
 def requests(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
@@ -134,6 +137,10 @@ def intent(store: Store, token: str) -> Intent | None:
 def tokens_of_due_intents(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
     """Tokens of links of which an intent is due for a check, at most `limit` per shard. One query per shard."""
     return (_token_of(key) for key in store.due(Intent, now, limit, first_shard))
+
+
+def _commerce(records: Iterable[Record]) -> CommercePayment | None:
+    return next((each for each in records if isinstance(each, CommercePayment)), None)
 
 
 def _requests_of(link: Link, records: Iterable[Record]) -> tuple[Request, ...]:

@@ -4,12 +4,15 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from chalicelib.base.records import Record
+from chalicelib.chain.escrow_logs import EscrowEventKind
 from chalicelib.links.records import Bill
-from chalicelib.recording import payments, refunds, rules, unmatched, valuing
+from chalicelib.recording import escrows, payments, refunds, rules, unmatched, valuing
 from chalicelib.recording.offramps import follow_payment
 from chalicelib.recording.payments import Decision
 from chalicelib.recording.rules import OPEN, UNDECIDED, RecordedId, Stored
 from chalicelib.recording.valuing import Accepted, Worth
+from chalicelib.requests.commerce.ledger import is_balanced
+from chalicelib.requests.commerce.records import EscrowEntry
 from chalicelib.requests.offramps.rules import Telling
 from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
 from chalicelib.requests.records import Request
@@ -29,6 +32,8 @@ class Changes:
     """How many transfers were recorded as payments or removed."""
     skipped: list[tuple[LoggedTransfer, str]] = field(default_factory=list)
     """Transfers that do not count, each with the reason."""
+    differing: list[tuple[LoggedTransfer, str]] = field(default_factory=list)
+    """Events of the escrow that do not agree with its other events, each with what is wrong."""
     unvalued: list[TransferId] = field(default_factory=list)
     """Transfers that have to be valued by a rate, without one."""
 
@@ -54,7 +59,7 @@ class _Deciding:
         self.changes = Changes(bill)
         self._part, self._stored, self._accepted, self._context = part, stored, accepted, context
         self._payments, self._unmatched = dict(stored.payments), dict(stored.unmatched)
-        self._refunds = dict(stored.refunds)
+        self._refunds, self._ledger = dict(stored.refunds), dict(stored.ledger)
         self._ids = rules.ids(bill, stored.entries.values())
         added = {(entry.tx_hash, entry.event_key): entry for entry in self._entries(part.added)}
         for entry in self._entries(part.removed):
@@ -82,12 +87,15 @@ class _Deciding:
 
     def _add(self, entry: LoggedTransfer) -> None:
         request = self._request(entry)
+        if entry.escrow is not None:
+            self._add_escrow(entry, request)
+            return
         if request is None:
             self._add_refund(entry)
             return
         if not rules.is_due(self._part, entry):
             return
-        reason = payments.mismatch(request, entry)
+        reason = rules.mismatch(self.changes.bill, request, entry)
         if reason is not None:
             self._add_unmatched(request, entry, reason)
             return
@@ -116,6 +124,71 @@ class _Deciding:
             return None
         worth = valuing.worth(request, entry, basis, self._accepted)
         return replace(worth, dollar_rate=self._stored.dollar_rates.get(entry.transfer_id))
+
+    def _add_escrow(self, entry: LoggedTransfer, request: Request | None) -> None:
+        """Adds an event of the escrow to the ledger of its payment; a capture is a payment of the request, too."""
+        payment, event = self.changes.bill.commerce, entry.escrow
+        if entry.state not in OPEN:
+            return
+        if payment is None or request is None or event is None:
+            self._ignore(entry, "no commerce payment")
+            return
+        reference = self._stored.references.get(entry.reference_topic)
+        reason = escrows.mismatch(payment, event, reference)
+        if reason is not None:
+            self._ignore(entry, reason)
+            return
+        known = self._ledger.get(entry.transfer_id)
+        posting = escrows.post(payment, request, entry, known, reference, self._context)
+        self._put_posting(posting, entry)
+        transfer = escrows.paid(posting.payment, entry)
+        if transfer is not None:
+            earlier = self._payments.get(self._ids[entry.transfer_id])
+            worth = Worth(event.amount, dollar_rate=self._stored.dollar_rates.get(entry.transfer_id))
+            worth = Worth.known(earlier) if earlier is not None else worth
+            bill = self.changes.bill
+            self._apply(payments.record(bill, posting.request, earlier, transfer, worth, self._context))
+        self._mark(entry, TransferState.ESCROW)
+
+    def _ignore(self, entry: LoggedTransfer, reason: str) -> None:
+        self.changes.differing.append((entry, reason))
+        self._mark(entry, TransferState.IGNORED)
+
+    def _remove_escrow(self, entry: LoggedTransfer) -> None:
+        """Undoes an event of the escrow that is in the ledger."""
+        payment, request, known = self.changes.bill.commerce, self._request(entry), self._ledger.get(entry.transfer_id)
+        if payment is None or request is None or entry.escrow is None:
+            return
+        if entry.escrow.kind is EscrowEventKind.PRE_APPROVED:
+            known = escrows.entry_of(payment, entry, self._stored.references.get(entry.reference_topic))
+        if known is None:
+            return
+        posting = escrows.undo(payment, request, known, self._context)
+        if posting is None:
+            return
+        transfer = escrows.paid(payment, entry)
+        self._put_posting(posting, entry)
+        if transfer is not None:
+            self._unpay(transfer, posting.request)
+
+    def _put_posting(self, posting: escrows.Posting, entry: LoggedTransfer) -> None:
+        before = self.changes.bill
+        self.changes.bill = replace(before, commerce=posting.payment)
+        self.changes.put(posting.payment)
+        if posting.entry.kind is not EscrowEventKind.PRE_APPROVED:  # of which anybody can make any number
+            self._put_entry(entry.transfer_id, posting.entry)
+        if posting.request not in before.requests:
+            self._put_request(posting.request)
+        if posting.reference is not None:
+            self.changes.put(posting.reference)
+        self.changes.events += posting.events
+        self.changes.recorded += 1
+        if not is_balanced(posting.payment):
+            self.changes.differing.append((entry, "an event is missing"))
+
+    def _put_entry(self, transfer_id: TransferId, entry: EscrowEntry) -> None:
+        self._ledger[transfer_id] = entry
+        self.changes.put(entry)
 
     def _add_refund(self, entry: LoggedTransfer) -> None:
         """Adds a transfer that has no request's reference: it sends a refund, or has no effect."""
@@ -161,19 +234,31 @@ class _Deciding:
         request = self._request(entry)
         if request is None:
             return
-        if entry.state is TransferState.SUMMED:
+        if entry.state is TransferState.ESCROW:
+            self._remove_escrow(entry)
+        elif entry.state is TransferState.SUMMED:
             self._apply(payments.subtract(self.changes.bill, request, entry, self._context))
         elif entry.state is TransferState.PAYMENT:
-            known = self._payments.get(self._ids[entry.transfer_id])
-            if known is not None and known.block_hash == entry.block_hash:
-                listed = self._stored.listed[request.request_id]
-                others = [self._payments.get(RecordedId.of(each), each) for each in listed]
-                self._apply(payments.reverse(self.changes.bill, request, known, others, self._context))
+            self._reverse(entry, request)
         elif entry.state is TransferState.UNMATCHED:
             transfer = self._unmatched.get(self._ids[entry.transfer_id])
             if transfer is not None and transfer.block_hash == entry.block_hash:
                 self._put_unmatched(replace(transfer, status=PaymentStatus.REVERSED))
         self._mark(entry, TransferState.REVERSED)
+
+    def _reverse(self, entry: LoggedTransfer, request: Request) -> None:
+        known = self._payments.get(self._ids[entry.transfer_id])
+        if known is not None and known.block_hash == entry.block_hash:
+            listed = self._stored.listed[request.request_id]
+            others = [self._payments.get(RecordedId.of(each), each) for each in listed]
+            self._apply(payments.reverse(self.changes.bill, request, known, others, self._context))
+
+    def _unpay(self, transfer: LoggedTransfer, request: Request) -> None:
+        """Undoes the payment of a capture, or what it was summed up with if there were too many."""
+        if self._ids[transfer.transfer_id] in self._payments:
+            self._reverse(transfer, request)
+        else:
+            self._apply(payments.subtract(self.changes.bill, request, transfer, self._context))
 
     def _move(self, entry: LoggedTransfer, successor: LoggedTransfer) -> None:
         """Gives the transfer its new block, in the state that it has."""
@@ -187,6 +272,11 @@ class _Deciding:
             return
         if (known := self._payments.get(recorded_id)) is not None:
             self._put_payment(payments.moved_to(successor, known))
+        if (posted := self._ledger.get(entry.transfer_id)) is not None:
+            voided, moved = escrows.move(posted, successor)
+            earlier = self._ledger.get(successor.transfer_id)
+            self._put_entry(entry.transfer_id, voided)
+            self._put_entry(successor.transfer_id, replace(moved, version=earlier.version if earlier else 0))
         if (transfer := self._unmatched.get(recorded_id)) is not None:
             self._put_unmatched(payments.moved_to(successor, transfer))
         self._mark(replace(successor, value=entry.value), entry.state)
@@ -256,7 +346,8 @@ def _is_later(known: Payment, entry: LoggedTransfer) -> bool:
 def _same_content(removed: LoggedTransfer, added: LoggedTransfer) -> bool:
     def content(entry: LoggedTransfer) -> tuple[object, ...]:
         return (
-            entry.reference_topic, entry.token_address, entry.payee, entry.amount, entry.fee_amount, entry.fee_address
+            entry.reference_topic, entry.token_address, entry.payee, entry.amount, entry.fee_amount, entry.fee_address,
+            entry.escrow,
         )
 
     return content(removed) == content(added)

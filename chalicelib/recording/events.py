@@ -84,9 +84,12 @@ def refunded_event(request: Request, refund: Refund, amount: BaseUnits, context:
 def _fees(bill: Bill, request: Request, payment: Payment) -> list[dict[str, str]]:
     """The fee paid to the request's fee address, and the fee of the off-ramp provider on the whole of a paid request.
 
-    A fee to another address, which any payer can name, is left out.
+    A fee to another address, which any payer can name, is left out; who receives that of a capture from the escrow is
+    named by its operator.
     """
     token, fee_address, fees = currency_of(request), bill.fee_address_of(request), []
+    if bill.commerce is not None:
+        fee_address = payment.fee_address
     if payment.fee_amount and fee_address is not None and hex_address(payment.fee_address) == hex_address(fee_address):
         fees.append(("platform", format_amount(payment.fee_amount, token.decimals)))
     if bill.order is not None and request.status is RequestStatus.PAID and Decimal(bill.order.fee):

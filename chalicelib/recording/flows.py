@@ -19,6 +19,8 @@ from chalicelib.recording.deciding import Changes, decide
 from chalicelib.recording.rules import Stored
 from chalicelib.recording.valuing import Accepted
 from chalicelib.requests import counts
+from chalicelib.requests import store as request_store
+from chalicelib.requests.commerce.records import CommercePayment
 from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.payments.records import Payment
@@ -40,7 +42,7 @@ _GRACE = timedelta(seconds=30)
 _SWEPT_PER_SHARD = 100_000
 """Only keys are read. So many that a bill with a flood of old work hides no other bill of its shard."""
 
-T = TypeVar("T", Link, Request, Order)
+T = TypeVar("T", Link, Request, Order, CommercePayment)
 
 
 class _RecordedByOther(Exception):
@@ -145,6 +147,9 @@ def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before:
     for transfer, reason in changes.skipped:
         facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
         services.log.warning("transfer does not count", extra={**facts, "bill": part.bill_id})
+    for event, reason in changes.differing:
+        facts = {"reason": reason, "network": event.network, "tx_hash": event.tx_hash}
+        services.log.error("escrow differs", extra={**facts, "bill": part.bill_id})
     webhooks.queue_announcements(services, changes.events)
     return _after(changes, bool(written)), changes.recorded
 
@@ -202,7 +207,18 @@ def _read(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[Bi
             paid |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, earlier)}
             unmatched |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, strays)}
     refunds = payment_store.refunds(services.store, rules.refund_keys(bill, entries.values()))
-    return bill, Stored(entries, paid, unmatched, listed, refunds)
+    stored = Stored(entries, paid, unmatched, listed, refunds)
+    return bill, stored if bill.commerce is None else _with_ledger(services, stored, bill.commerce)
+
+
+def _with_ledger(services: Services, stored: Stored, payment: CommercePayment) -> Stored:
+    """What is stored for a part, with the entries of its events of the escrow, and what found those whose hash is not
+    the payment's. One read of each, if there are any."""
+    events = [each for each in stored.entries.values() if each.escrow is not None]
+    topics = {each.reference_topic for each in events if each.reference_topic != payment.payment_hash}
+    ledger = store.ledger(services.store, payment.request_id, events) if events else {}
+    found = request_store.references(services.store, topics) if topics else []
+    return replace(stored, ledger=ledger, references={each.topic: each for each in found})
 
 
 def _with_request(bill: Bill, request: Request) -> Bill:
@@ -228,6 +244,9 @@ def _after(changes: Changes, link_is_written: bool) -> Bill:
         link=_written(bill.link) if bill.link is not None and link_is_written else bill.link,
         requests=tuple(_written(each) if each.key in changes.records else each for each in bill.requests),
         order=_written(bill.order) if bill.order is not None and bill.order.key in changes.records else bill.order,
+        commerce=_written(bill.commerce)
+        if bill.commerce is not None and bill.commerce.key in changes.records
+        else bill.commerce,
     )
 
 

@@ -59,6 +59,11 @@ def mismatch(request: Request, transfer: LoggedTransfer) -> str | None:
     return None if transfer.payee == request.payee_in_logs else "wrong_payee"
 
 
+def expecting(request: Request, amount: BaseUnits) -> Request:
+    """The request with another amount that is owed, in the units of its amount, and its status by that."""
+    return request if amount == request.amount else _with_amount(replace(request, amount=amount), request.paid)
+
+
 def must_write_link(bill: Bill) -> bool:
     """Whether every payment also writes the link, so that its transaction conflicts with the link's others.
 

@@ -1,10 +1,13 @@
-"""Reconciliation: recomputes the totals of a bill's requests from their payments, and compares them."""
+"""Reconciliation: compares the totals of requests with their payments, those of commerce payments with the escrow."""
 
+from chalicelib.base.addresses import same_address
 from chalicelib.links import store as link_store
 from chalicelib.links.records import Bill
 from chalicelib.recording.rules import differing_totals
+from chalicelib.requests.commerce.ledger import is_state_of
 from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.records import Request
+from chalicelib.scanning import store as scan_store
 from chalicelib.services import Services
 
 _READINGS = 3
@@ -31,6 +34,34 @@ def reconcile(services: Services, bill_id: str) -> list[Request]:
     for request in differing:
         services.log.error("totals differ", extra={"bill": bill_id, "request_id": request.request_id})
     return differing
+
+
+def reconcile_escrow(services: Services, bill_id: str) -> bool | None:
+    """Whether the totals of a link's commerce payment are what the escrow itself says; a difference is an error in the
+    log. None if that cannot be told: it was never paid, its network has no escrow now, or it changes meanwhile.
+
+    Compares the state of the block up to which the network is read, if everything that was read is recorded. Changes
+    nothing. Five reads at most, one of them of the node. Raises ChainUnavailable.
+    """
+    before = link_store.bill(services.store, bill_id)
+    payment = before.commerce if before is not None else None
+    if payment is None or payment.payment_hash is None:
+        return None
+    cursor = scan_store.cursor(services.store, payment.network)
+    chain = services.chains.evm(payment.network)
+    is_there = chain.escrow is not None and same_address(chain.escrow.escrow, payment.escrow)
+    if cursor is None or not is_there or scan_store.has_work(services.store, [bill_id]):
+        return None
+    (state,) = chain.read_escrow([payment.payment_hash], cursor.scanned_to)
+    after = link_store.bill(services.store, bill_id)
+    if after is None or after.commerce != payment:
+        return None
+    if is_state_of(payment, state.collected, state.capturable, state.refundable):
+        return True
+    facts = {"held": payment.held, "capturable": state.capturable}
+    facts |= {"to_refund": payment.refundable, "refundable": state.refundable}
+    services.log.error("escrow differs", extra={"bill": bill_id, "network": payment.network, **facts})
+    return False
 
 
 def _paid(bill: Bill) -> list[Request]:

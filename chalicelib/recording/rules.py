@@ -8,10 +8,11 @@ from chalicelib.base.frozen import frozen
 from chalicelib.catalogue.tokens import dollar
 from chalicelib.links.records import Bill
 from chalicelib.rates.records import Rate
-from chalicelib.recording import payments, refunds, unmatched, valuing
+from chalicelib.recording import escrows, payments, refunds, unmatched, valuing
 from chalicelib.recording.valuing import Accepted, Basis
+from chalicelib.requests.commerce.records import EscrowEntry
 from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
-from chalicelib.requests.records import Request
+from chalicelib.requests.records import Reference, Request
 from chalicelib.requests.references import reference_topic
 from chalicelib.requests.rules import invoice_of
 from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
@@ -40,7 +41,8 @@ class Stored:
 
     `listed` are all listed payments of the requests from which the part removes transfers; they are needed for what
     follows from a removal, and are not read otherwise. `refunds` are by topic and currency. `bases` are what transfers
-    are valued by (`without_basis`), `dollar_rates` what one US dollar was in their token (`without_dollars`).
+    are valued by (`without_basis`), `dollar_rates` what one US dollar was in their token (`without_dollars`). `ledger`
+    are the entries of the escrow's events, `references` by topic what found those of wallets that are not the payer.
     """
 
     entries: Mapping[TransferId, LoggedTransfer]
@@ -50,6 +52,8 @@ class Stored:
     refunds: Mapping[tuple[str, str], Refund] = field(default_factory=dict)
     bases: Mapping[TransferId, Basis] = field(default_factory=dict)
     dollar_rates: Mapping[TransferId, Rate] = field(default_factory=dict)
+    ledger: Mapping[TransferId, EscrowEntry] = field(default_factory=dict)
+    references: Mapping[str, Reference] = field(default_factory=dict)
 
 
 def requests_by_topic(requests: Iterable[Request]) -> dict[str, Request]:
@@ -59,18 +63,29 @@ def requests_by_topic(requests: Iterable[Request]) -> dict[str, Request]:
 
 def ids(bill: Bill, entries: Iterable[LoggedTransfer]) -> dict[TransferId, RecordedId]:
     """The id of what each transfer became, or will become; without those whose request is not of the bill."""
-    requests = requests_by_topic(bill.requests)
-    return {
-        entry.transfer_id: RecordedId(requests[entry.reference_topic].request_id, entry.tx_hash, entry.event_key)
-        for entry in entries
-        if entry.reference_topic in requests
-    }
+    requests = {topic: each.request_id for topic, each in requests_by_topic(bill.requests).items()}
+    found = dict[TransferId, RecordedId]()
+    for entry in entries:
+        of_escrow = bill.commerce.request_id if bill.commerce is not None and entry.escrow is not None else None
+        request_id = of_escrow or requests.get(entry.reference_topic)
+        if request_id is not None:
+            found[entry.transfer_id] = RecordedId(request_id, entry.tx_hash, entry.event_key)
+    return found
+
+
+def mismatch(bill: Bill, request: Request, transfer: LoggedTransfer) -> str | None:
+    """Why a transfer with the reference of a request of the bill does not count for it; None if it counts.
+
+    What the escrow is to hold is not paid to the payee directly, whatever the merchant does with it.
+    """
+    return "wrong_payee" if bill.commerce is not None else payments.mismatch(request, transfer)
 
 
 def refund_keys(bill: Bill, entries: Iterable[LoggedTransfer]) -> set[tuple[str, str]]:
     """Topic and currency of the refunds that transfers may send: those without the reference of a request."""
     requests = requests_by_topic(bill.requests)
-    keys = {refunds.refund_key(entry) for entry in entries if entry.reference_topic not in requests}
+    transfers = (each for each in entries if each.escrow is None)
+    keys = {refunds.refund_key(entry) for entry in transfers if entry.reference_topic not in requests}
     return {key for key in keys if key is not None}
 
 
@@ -128,7 +143,12 @@ def new_payments(
         if has_value(stored.payments.get(recorded), entry):
             continue
         request = by_request[recorded.request_id]
-        if (entry.tx_hash, entry.event_key) not in moved and payments.mismatch(request, entry) is None:
+        if (entry.tx_hash, entry.event_key) in moved:
+            continue
+        if entry.escrow is not None:
+            paid = escrows.paid(bill.commerce, entry) if bill.commerce is not None else None
+            found += [(paid, request)] if paid is not None else []
+        elif mismatch(bill, request, entry) is None:
             found.append((entry, request))
     return found
 

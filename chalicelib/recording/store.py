@@ -1,10 +1,12 @@
-"""Reads of what was recorded before of logged transfers: their payments and unmatched transfers."""
+"""Reads of what was recorded before of logged transfers: payments, unmatched transfers, entries of the escrow."""
 
 from collections.abc import Iterable
 
 from chalicelib.base.records import Key, Record
 from chalicelib.recording.rules import RecordedId
+from chalicelib.requests.commerce.records import EscrowEntry
 from chalicelib.requests.payments.records import Payment, UnmatchedTransfer
+from chalicelib.scanning.records import LoggedTransfer, TransferId
 from chalicelib.storage.store import Store
 
 
@@ -23,3 +25,13 @@ def recorded(
         {RecordedId.of(each): each for each in found if isinstance(each, Payment)},
         {RecordedId.of(each): each for each in found if isinstance(each, UnmatchedTransfer)},
     )
+
+
+def ledger(store: Store, request_id: str, events: Iterable[LoggedTransfer]) -> dict[TransferId, EscrowEntry]:
+    """The entries of these events of the escrow that exist, in batches of 100."""
+    keys = {
+        EscrowEntry.key_of(request_id, each.block_number, each.block_hash, each.tx_hash, each.event_key): EscrowEntry
+        for each in events
+    }
+    found = store.get_many(keys).values()
+    return {TransferId(each.block_number, each.block_hash, each.tx_hash, each.event_key): each for each in found}

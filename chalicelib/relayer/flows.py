@@ -136,6 +136,18 @@ def accepted(services: Services, key: str) -> tuple[Outcome, Transaction] | None
     return outcome_of(call), Transaction(found[0].to, found[0].data, found[0].value)
 
 
+def sent_hash(services: Services, key: str) -> str | None:
+    """The hash of the transaction of a call: in a block, or as it was signed last; None if it is not signed. Two reads.
+
+    Another one takes its place if it is signed again with a higher fee.
+    """
+    call = store.call(services.store, key)
+    if call is None or call.tx_hash is not None:
+        return call.tx_hash if call is not None else None
+    found = store.transactions_from(services.store, call.network, call.sender, call.nonce, 1)
+    return found[0].hashes[-1] if found and found[0].call_key == key and found[0].hashes else None
+
+
 def outcome_of(call: RelayedCall) -> Outcome:
     return Outcome(call.status, call.tx_hash, call.block_number, call.reason)
 

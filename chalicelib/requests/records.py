@@ -25,6 +25,9 @@ class Reference(Record):
     """Index entry from a log's topic, keccak256 of a payment reference, to the request of that reference.
 
     `is_refund` means that the reference is that of a refund of the request, and the topic that of Refunds.
+
+    `payer` is set if the topic is the escrow's hash of the request's commerce payment with that wallet as payer. If any
+    wallet may pay, each one that asks has such an entry, which vanishes after `expires_at` unless it has paid by then.
     """
 
     KEY = KeyPattern(PAYMENTS, "REFERENCE#{topic}", "REFERENCE")
@@ -33,7 +36,13 @@ class Reference(Record):
     bill_id: str = field(metadata={"attribute": "link_token"})
     position: int
     is_refund: bool = False
+    payer: str | None = None
+    expires_at: datetime | None = None
     version: int = 0
+
+    @property
+    def vanishes_at(self) -> datetime | None:
+        return self.expires_at
 
 
 @frozen

@@ -50,10 +50,11 @@ class Details:
         )
 
     def _payers(self, entries: Sequence[LoggedTransfer]) -> "dict[TransferId, PaymentSender | None]":
-        """Only for tokens of the catalogue, because no others are payments."""
+        """Only for tokens of the catalogue, because no others are payments. The escrow names its payers itself."""
         from chalicelib.catalogue.tokens import token_of_log
 
-        wanted = [each for each in entries if token_of_log(each.network, each.token_address) is not None]
+        transfers = (each for each in entries if each.escrow is None)
+        wanted = [each for each in transfers if token_of_log(each.network, each.token_address) is not None]
         hashes = list(dict.fromkeys(each.tx_hash for each in wanted))
         most = RECEIPTS_PER_REQUEST[self._network.family]
         found: dict[TransferId, PaymentSender | None] = {}

@@ -37,7 +37,7 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     removed = transfer_log.removed_by_fork(logged, hashes, added)
     gone = transfer_log.vanished(removed, added)
     receipts = chain.logs_of_transactions(sorted({entry.tx_hash for entry in gone}))
-    transfer_log.check_vanished(cursor.network, gone, transfers_of(cursor.network, receipts), last)
+    transfer_log.check_vanished(cursor.network, gone, transfers_of(cursor.network, receipts, chain.escrow), last)
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in added])
     new = tuple(entry for entry in added if entry.transfer_id not in stored)
     details_of_new = details.of(new)

@@ -36,7 +36,7 @@ def matched(services: Services, chain: "Chain", reading: RangeReading) -> list[L
 
     Raises InconsistentNode if the node gives logs of other blocks than its canonical ones.
     """
-    transfers = transfer_log.counting(transfers_of(chain.network, reading.logs))
+    transfers = transfer_log.counting(transfers_of(chain.network, reading.logs, chain.escrow))
     found = request_store.references(services.store, {transfer.reference_topic for transfer in transfers})
     bills = {reference.topic: reference.bill_id for reference in found}
     matched = [transfer for transfer in transfers if transfer.reference_topic in bills]

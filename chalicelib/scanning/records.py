@@ -7,6 +7,7 @@ from enum import StrEnum
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
+from chalicelib.chain.escrow_logs import LoggedEscrow
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 
 WAITING = "~"
@@ -85,6 +86,8 @@ class TransferState(StrEnum):
     """It counts, but there is no rate to value it by yet: work of its own waits for that."""
     REFUND = "refund"
     """It has the reference of a refund and reached the payer: it is part of the Refund's sum."""
+    ESCROW = "escrow"
+    """It is an event of the commerce escrow, and is in the ledger of its payment."""
     REVERSED = "reversed"
     """A fork removed it, and everything that followed from it was undone."""
 
@@ -136,6 +139,8 @@ class LoggedTransfer(Record):
     value: BaseUnits | None = None
     bridged_from: str | None = None
     """The network from which a bridge brought it; `payer` is then a wallet there."""
+    escrow: LoggedEscrow | None = None
+    """Set if it is an event of the commerce escrow, which says neither token nor payee."""
     version: int = 0
 
     @property

@@ -23,8 +23,9 @@ T = TypeVar("T")
 
 
 def counting(transfers: Iterable[ProxyTransfer]) -> list[ProxyTransfer]:
-    """The transfers with an amount. One of zero costs its sender only gas, so it must have no effect."""
-    return [transfer for transfer in transfers if transfer.amount]
+    """The transfers with an amount, and the events of the escrow. A transfer of zero costs its sender only gas, so it
+    must have no effect."""
+    return [transfer for transfer in transfers if transfer.amount or transfer.escrow is not None]
 
 
 def entries(
@@ -52,6 +53,7 @@ def entries(
             paid_at=_time(transfer),
             detected_at=now,
             conversion=transfer.conversion,
+            escrow=transfer.escrow,
         )
         for transfer in sorted(transfers, key=lambda each: (each.block_number, each.log_index))
     ]

@@ -167,8 +167,9 @@ class ClientPaymentPayload(_ConfirmedPayload):
 
 class FailedPayload(_AmountPayload):
     """A confirmed payment that a chain reorganization removed, so that `totalAmountPaid` is what is still paid; a
-    recurring payout that is paused, because its payment failed three times; fiat that did not reach a bank account; or
-    a payment from another chain that did not arrive, whose `amount` is then not part of `totalAmountPaid`.
+    recurring payout that is paused, because its payment failed three times; fiat that did not reach a bank account; a
+    payment from another chain that did not arrive, whose `amount` is then not part of `totalAmountPaid`; or a commerce
+    payment of which nothing will be captured.
     """
 
     event: Literal["payment.failed"] = Field(description="The kind of the event")
@@ -180,14 +181,15 @@ class FailedPayload(_AmountPayload):
     )
     failureReason: str = Field(
         description="chain_reorganization; why the payment of a recurring payout failed; or a code of the off-ramp "
-        "provider, or its status: also cancelled, refunded; or what became of a payment from another chain, in words"
+        "provider, or its status: also cancelled, refunded; or what became of a payment from another chain, in words; "
+        "of a commerce payment voided, reclaimed or expired"
     )
     offrampId: str = Field("", description="As in payment.processing; only if it is about fiat, as the next one")
     rawPayload: dict[str, Any] = Field(default_factory=dict, description="As in payment.processing")
 
 
 class RefundedPayload(PaymentEventPayload):
-    """A transfer that returned an amount which was not owed."""
+    """A transfer that returned an amount which was not owed, or a refund of a commerce payment."""
 
     event: Literal["payment.refunded"] = Field(description="The kind of the event")
     refundedTo: str = Field(description="The address that received it")
@@ -264,8 +266,8 @@ EVENTS = {
     "payment.partial": _PARTIAL,
     "payment.partial.checkout": _PARTIAL,
     "payment.partial.client_id": EventKind(_PARTIAL.summary, ClientPaymentPayload),
-    "payment.failed": EventKind("A payment was reversed, a recurring payout is paused, or no fiat sent", FailedPayload),
-    "payment.refunded": EventKind("A refund that was offered is confirmed", RefundedPayload),
+    "payment.failed": EventKind("A payment was reversed, or will not be made", FailedPayload),
+    "payment.refunded": EventKind("A refund is confirmed", RefundedPayload),
     "payment.processing": EventKind("A paid request is a step nearer to the bank account", ProcessingPayload),
     "request.recurring": EventKind("A new request of a series was created", RecurringPayload),
     "payment_detail.updated": EventKind("The check of a bank account has an outcome", PaymentDetailPayload),

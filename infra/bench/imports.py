@@ -29,6 +29,7 @@ _WORKERS = {
     "run_permits": "chalicelib.checkout.permits.jobs",
     "check_payers": "chalicelib.payers.jobs",
     "check_offramps": "chalicelib.offramp.jobs",
+    "run_commerce": "chalicelib.escrow.jobs",
 }
 """What the Lambda functions beside the API import with their first message."""
 _WORKER = "import app; app.services().store.client; import {}"

@@ -36,6 +36,8 @@ _PERMIT2 = MODULES / "@1inch/solidity-utils/dist/src/permit2.json"
 _VIEM_CONSTANTS = MODULES / "viem/_cjs/constants/contracts.js"
 _MINTED_TO_DEPLOYER = (10**24).to_bytes(32).hex()
 TEST_ERC20 = "TestERC20"
+DOLLAR_DOUBLE = "SignedTransferToken"
+_SIGNED_TRANSFERS = ("USDC-base", "fUSDC-sepolia")  # the tokens of the networks with the escrow that have ERC-3009
 _DECIMALS_CODE = "60006012905090"  # the body of its function decimals: return 18
 CONVERSION_PATH = "ChainlinkConversionPath"
 _ETHER_HASH = native_hash("mainnet")
@@ -68,13 +70,16 @@ def _evm_artefacts(network: str) -> tuple[Artefact, ...]:
         for contract in (ERC20_CONVERSION_PROXY, NATIVE_CONVERSION_PROXY, NATIVE_CONVERSION_RATES)
     )
     tokens = {token.address: token for token in find_tokens(network=network) if token.type == "ERC20"}
+    signed = tuple(address for address, token in tokens.items() if token.id in _SIGNED_TRANSFERS)
+    plain = {address: token for address, token in tokens.items() if address not in signed}
     return (
         Artefact(ERC20_FEE_PROXY, creation_code(ERC20_FEE_PROXY), (erc20,)),
         Artefact(NATIVE_FEE_PROXY, creation_code(NATIVE_FEE_PROXY), (native,)),
-        Artefact(BATCH, creation_code(BATCH) + _words(erc20, native, *conversion, DEPLOYER), (batch,)),
+        Artefact(BATCH, creation_code(BATCH) + words(erc20, native, *conversion, DEPLOYER), (batch,)),
         Artefact(MULTICALL3, _multicall3(), (address_of(MULTICALL3, network),)),
         Artefact(PERMIT2, _permit2(), (address_of(PERMIT2, network),)),
-        *_token_artefacts(tokens),
+        *_token_artefacts(plain),
+        *([Artefact(DOLLAR_DOUBLE, compiled(DOLLAR_DOUBLE), signed)] if signed else ()),
         *(_conversion_artefacts(network, erc20, native) if converts else ()),
         *(_recurring_artefacts(network, erc20) if network in recurring_networks() else ()),
     )
@@ -82,7 +87,7 @@ def _evm_artefacts(network: str) -> tuple[Artefact, ...]:
 
 def _recurring_artefacts(network: str, erc20: str) -> tuple[Artefact, ...]:
     """Returns the proxy of recurring payments, which has no relayer before `Chain.set_relayer`."""
-    creation = compiled(RECURRING_PROXY) + _words(DEPLOYER, DEPLOYER, erc20)
+    creation = compiled(RECURRING_PROXY) + words(DEPLOYER, DEPLOYER, erc20)
     return (Artefact(RECURRING_PROXY, creation, (address_of(RECURRING_PROXY, network),)),)
 
 
@@ -104,17 +109,17 @@ def _conversion_artefacts(network: str, erc20: str, native: str) -> tuple[Artefa
     coins = {erc20_rates: _ETHER_HASH, native_rates: native_hash(network)}
     return (
         *(
-            Artefact(CONVERSION_PATH, creation_code(CONVERSION_PATH) + _words(coin, DEPLOYER), (rates,))
+            Artefact(CONVERSION_PATH, creation_code(CONVERSION_PATH) + words(coin, DEPLOYER), (rates,))
             for rates, coin in coins.items()
         ),
         Artefact(
             ERC20_CONVERSION_PROXY,
-            creation_code(ERC20_CONVERSION_PROXY) + _words(erc20, erc20_rates, DEPLOYER),
+            creation_code(ERC20_CONVERSION_PROXY) + words(erc20, erc20_rates, DEPLOYER),
             (erc20_proxy,),
         ),
         Artefact(
             NATIVE_CONVERSION_PROXY,
-            creation_code(NATIVE_CONVERSION_PROXY) + _words(native, native_rates, native_hash(network), DEPLOYER),
+            creation_code(NATIVE_CONVERSION_PROXY) + words(native, native_rates, native_hash(network), DEPLOYER),
             (native_proxy,),
         ),
     )
@@ -126,7 +131,7 @@ def _tron_artefacts() -> tuple[Artefact, ...]:
     tokens = {tron_to_evm(token.address): token for token in find_tokens(network="tron")}
     return (
         Artefact(ERC20_FEE_PROXY, creation_code(ERC20_FEE_PROXY), (proxy,)),
-        Artefact(TRON_BATCH, creation_code(_TRON_BATCH_SUBSTITUTE) + _words(proxy, ZERO_ADDRESS, DEPLOYER), (batch,)),
+        Artefact(TRON_BATCH, creation_code(_TRON_BATCH_SUBSTITUTE) + words(proxy, ZERO_ADDRESS, DEPLOYER), (batch,)),
         *_token_artefacts(tokens),
     )
 
@@ -165,7 +170,7 @@ def anvil() -> str:
     return str(binary)
 
 
-def _words(*addresses: str) -> str:
+def words(*addresses: str) -> str:
     """Returns addresses as constructor arguments, hex without 0x."""
     return "".join(address[2:].lower().rjust(64, "0") for address in addresses)
 
@@ -178,8 +183,13 @@ def _permit2() -> str:
     """Returns code that creates Permit2: the package has its runtime, which computes its domain for any chain id."""
     if not _PERMIT2.exists():
         raise StackProblem(f"the npm package has no {_PERMIT2.name}: run `make setup`")
-    runtime = json.loads(_PERMIT2.read_text())["bytecode"].removeprefix("0x")
-    return f"0x61{len(runtime) // 2:04x}80600a3d393df3{runtime}"  # returns what comes after these ten bytes
+    return returning(json.loads(_PERMIT2.read_text())["bytecode"])
+
+
+def returning(runtime: str) -> str:
+    """Returns code that creates a contract with this runtime code, hex with 0x."""
+    digits = runtime.removeprefix("0x")
+    return f"0x61{len(digits) // 2:04x}80600a3d393df3{digits}"  # returns what comes after these ten bytes
 
 
 def _only_match(file: Path, pattern: str) -> str:

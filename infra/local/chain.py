@@ -18,6 +18,7 @@ from chalicelib.catalogue.contracts import BATCH, RECURRING_PROXY, address_of
 from chalicelib.catalogue.networks import network as network_named
 from chalicelib.catalogue.tokens import find_tokens
 from infra.local.bytecode import DEPLOYER, Artefact, anvil, artefacts
+from infra.local.escrow import escrow_artefacts
 from infra.local.process import LOCAL, Child, StackProblem, free_port, is_free
 
 STATE_SECONDS = 2
@@ -84,7 +85,7 @@ class Chain:
         running = cls(network, child, port, state, scratch)
         with child.starting():
             child.wait_until(running._is_ready)
-            running._etch(artefacts(network))
+            running._etch((*artefacts(network), *escrow_artefacts(network)))
         return running
 
     # --- reading ---

@@ -24,8 +24,9 @@ _VERSIONS = Path(__file__).with_name("package.json")
 def compiled(contract: str, kept: Path = LOCAL / "contracts") -> str:
     """The creation code of a contract as 0x hex, without constructor arguments. Raises StackProblem if it cannot be
     compiled."""
-    source, result = SOURCES / f"{contract}.sol", kept / f"{contract}.json"
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in (source, _SCRIPT, _VERSIONS))).hexdigest()
+    result = kept / f"{contract}.json"
+    inputs = (*sorted(SOURCES.rglob("*.sol")), _SCRIPT, _VERSIONS)  # a source may import any of the others
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in inputs)).hexdigest()
     try:
         found = json.loads(result.read_text())
     except (OSError, ValueError):

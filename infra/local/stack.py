@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from infra import APP
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
+from infra.local.escrow import LOCAL_ESCROWS
 from infra.local.explorer import Explorer
 from infra.local.market import Market
 from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_free
@@ -221,6 +222,7 @@ def _environment(
         "SCAN_INTERVAL_SECONDS": "1",
         "RELAYER_KEYS": json.dumps(dict.fromkeys(EVM_NETWORKS, "kms")),
         "RELAYER_STUCK_SECONDS": "10",
+        "ESCROW_CONTRACTS": json.dumps(LOCAL_ESCROWS),
         "CONFIRMATIONS": json.dumps(_CONFIRMATIONS),
         "SAFE_SERVICE_URLS": json.dumps(safe_services),
         "WEBHOOK_ALLOW_LOOPBACK": "true",

@@ -16,6 +16,9 @@ from chalicelib.calldata.conversions.proxy import (
     pay_native_converted,
 )
 from chalicelib.calldata.erc20 import approve, transfer_from
+from chalicelib.calldata.escrow import calls as escrow
+from chalicelib.calldata.escrow.calls import CaptureFee, Collection
+from chalicelib.calldata.escrow.payment_info import PaymentInfo
 from chalicelib.calldata.explanations.calls import explain
 from chalicelib.calldata.explanations.decode import SELECTOR, Kind, read
 from chalicelib.calldata.explanations.parts import ExpectedEvent, Explanation
@@ -24,6 +27,7 @@ from chalicelib.calldata.recurring import SchedulePermit, trigger
 from chalicelib.calldata.safe import bundle, unpack_transactions
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.contracts import address_of
+from chalicelib.catalogue.escrows import EscrowContracts, escrow_contracts
 
 USDC, DAI = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "0x50c5725949A6F0c72E6C4a641F24049A917DB0Cb"
 UNLISTED = "0x00000000000000000000000000000000000A11cE"
@@ -77,6 +81,33 @@ PERMIT = SchedulePermit(
 )
 SIGNATURE = bytes(range(1, 65)) + b"\x1b"
 
+OPERATOR = "0x0F4F2Ac550A1b4e2280d04c21cEa7EBD822934b5"
+INFO = PaymentInfo(
+    operator=OPERATOR,
+    payer=WALLET,
+    receiver=PAYEE,
+    token=USDC,
+    max_amount=1_000_000,
+    pre_approval_expiry=1_800_000_000,
+    authorization_expiry=1_800_086_400,
+    refund_expiry=1_800_864_000,
+    min_fee_bps=0,
+    max_fee_bps=250,
+    fee_receiver=COLLECTOR,
+    salt=2**255 + 1,
+)
+FEE = CaptureFee(250, COLLECTOR)
+
+
+def escrow_of(network: str) -> EscrowContracts:
+    found = escrow_contracts(network, {})
+    assert found is not None
+    return found
+
+
+ESCROW = escrow_of("base")
+PRE_APPROVED, SIGNED = Collection(ESCROW.pre_approval), Collection(ESCROW.erc3009, SIGNATURE)
+
 
 def payment(fee: int = 125_000) -> Transaction:
     return pay_erc20(
@@ -123,6 +154,15 @@ EVERY_KIND = {
     "pay native converted": ("mainnet", pay_native_converted("mainnet", replace(CONVERTED, conversion=TO_ETH))),
     "batch with conversions": ("mainnet", pay_batch("mainnet", CONVERTED_ITEMS, COLLECTOR)),
     "recurring payment": ("base", recurring_payment()),
+    "approve a collector": ("base", escrow.pre_approve(INFO, ESCROW)[0]),
+    "pre-approve": ("base", escrow.pre_approve(INFO, ESCROW)[1]),
+    "authorize": ("base", escrow.authorize(INFO, ESCROW, 1_000_000, PRE_APPROVED)),
+    "authorize by a signature": ("base", escrow.authorize(INFO, ESCROW, 700_000, SIGNED)),
+    "charge": ("base", escrow.charge(INFO, ESCROW, 700_000, SIGNED, FEE)),
+    "capture": ("base", escrow.capture(INFO, ESCROW, 600_000, FEE)),
+    "void": ("base", escrow.void(INFO, ESCROW)),
+    "reclaim": ("base", escrow.reclaim(INFO, ESCROW)),
+    "refund": ("base", escrow.refund(INFO, ESCROW, 100_000)),
     "bundle": ("base", bundled(approve(USDC, PROXY, 12_625_000), payment(), native_payment())),
 }
 every_kind = pytest.mark.parametrize(("network", "transaction"), EVERY_KIND.values(), ids=list(EVERY_KIND))
@@ -151,3 +191,10 @@ def with_structs(parameters: Sequence[tuple[str, Kind]]) -> list[tuple[str, Kind
         is_struct = "." in members[0][0]
         found.append((struct, tuple(kind for _, kind in members) if is_struct else members[0][1]))
     return found
+
+
+def unquoted(value: Any) -> Any:
+    """The values of typed data as eth_account takes them: numbers instead of decimal text, also inside of structs."""
+    if isinstance(value, dict):
+        return {name: unquoted(each) for name, each in value.items()}
+    return int(value) if isinstance(value, str) and value.isdecimal() else value

@@ -25,6 +25,13 @@ BUILT = {
     "0x9af8a581": ("network", "requests"),
     "0x92cddb91": ("network", "requests"),
     "0x8d80ff0a": ("innerIds",),
+    "0xc6184c2f": ("network", "args"),
+    "0x41d66202": ("network", "args"),
+    "0x9e65819f": ("network", "args"),
+    "0x644cd79a": ("network", "args"),
+    "0xfa1cad17": ("network", "args"),
+    "0xe1a2a66d": ("network", "args"),
+    "0xd458db5a": ("network", "args"),
 }
 
 
@@ -88,7 +95,7 @@ def _is_covered(vector: Vector) -> bool:
     if vector.kind in ("paymentReferences", "nativeHashes"):
         return True
     if vector.kind == "typed":
-        return vector.entry.get("primaryType") in ("SafeTx", "SchedulePermit")
+        return vector.entry.get("primaryType") in ("SafeTx", "SchedulePermit", "PermitTransferFrom")
     inputs = vector.entry.get("inputs", {}) if vector.kind == "calldata" else {}
     needed = BUILT.get(str(vector.entry.get("data"))[:10])
     if needed is None or any(key not in inputs for key in needed):

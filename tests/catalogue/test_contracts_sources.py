@@ -28,6 +28,8 @@ BRIDGED = ("mainnet", "arbitrum-one", "optimism", "base", "matic", "bsc")
 # No published package has these deployments: typed from the artifacts of Request Network's repository
 # (packages/smart-contracts/src/lib/artifacts) and, of the diamond, from lifinance/contracts (deployments/*.json). Tron's were created in blocks 79216121 and 83104290, those of
 # ERC20RecurringPaymentProxy 0.1.0 in 22845710, 354140859, 32422496, 73564289, 52840120 and 8689800.
+# AuthCaptureEscrow 1.0 was created in 29931650 and 9795220; its collectors are those of base/commerce-payments
+# (script/Deploy.s.sol), which names none for sepolia.
 REVIEWED = {
     "ERC20FeeProxy": {"tron": "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd"},
     "ERC20BatchPayments": {"tron": "TRZbXXuLd3HW5utzVysA3rpLgU7sVBrd1D"},
@@ -39,7 +41,17 @@ REVIEWED = {
         "bsc": "0xbb0f20890E9e405f9D4c2e707590525ccAA3De16",
         "sepolia": "0xb6C7448458d8616B00eb8f93883d0081Fa2aDec9",
     },
-    "LiFiReceiverAcrossV4": dict.fromkeys(("arbitrum-one", "base", "bsc"), "0x33b255b5db44A78c34381f89f1a454bc0Ef49871"),
+    "AuthCaptureEscrow": {
+        "base": "0xBdEA0D1bcC5966192B070Fdf62aB4EF5b4420cff",
+        "sepolia": "0xF81E3F293c92CaCfc0d723d2D8183e39Cc3AEdC7",
+    },
+    "PreApprovalPaymentCollector": {"base": "0x1b77ABd71FCD21fbe2398AE821Aa27D1E6B94bC6"},
+    "ERC3009PaymentCollector": {"base": "0x0E3dF9510de65469C4518D7843919c0b8C7A7757"},
+    "Permit2PaymentCollector": {"base": "0x992476B9Ee81d52a5BdA0622C333938D0Af0aB26"},
+    "OperatorRefundCollector": {"base": "0x934907bffd0901b6A21e398B9C53A4A38F02fa5d"},
+    "LiFiReceiverAcrossV4": dict.fromkeys(
+        ("arbitrum-one", "base", "bsc"), "0x33b255b5db44A78c34381f89f1a454bc0Ef49871"
+    ),
     "LiFiDiamond": dict.fromkeys(BRIDGED, "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"),
 }
 

@@ -8,7 +8,9 @@ import pytest
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.catalogue.contracts import payment_proxies
+from chalicelib.catalogue.escrows import escrow_contracts
 from chalicelib.chain.conversions.logs import CONVERSION_TOPIC
+from chalicelib.chain.escrow_transfers import ESCROW_TOPICS
 from chalicelib.chain.http_client import HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
 from chalicelib.chain.jsonrpc import JsonRpcClient, RpcError
 from chalicelib.chain.logs import (
@@ -20,6 +22,7 @@ from chalicelib.chain.logs import (
 )
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeTooLarge, read_range
 from chalicelib.chain.safe_reads import safe_event
+from chalicelib.chain.transfers import PAYMENT_TOPICS
 
 HASH, OTHER_HASH = "0x" + "ab" * 32, "0x" + "cd" * 32
 SPAN, ONE_BLOCK = BlockRange(5, 9), BlockRange(9, 9)
@@ -146,6 +149,18 @@ def test_the_payments_of_all_proxies_and_of_conversions_are_read_by_one_query(ne
     assert criteria["address"] == [hex_address(each) for each in payment_proxies(network)]
     assert len(criteria["address"]) == proxies
     assert criteria["topics"] == [[ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, CONVERSION_TOPIC]]
+    assert len(http.sent) == 1
+
+
+def test_the_events_of_the_escrow_are_read_by_the_same_query() -> None:
+    http, escrow = RecordingNode(), escrow_contracts("base", {})
+    assert escrow is not None
+    read_range(JsonRpcClient("base", http), SPAN, None, escrow)  # type: ignore[arg-type]
+    (criteria,) = http.criteria
+    emitters = (*payment_proxies("base"), escrow.escrow, escrow.pre_approval)
+    assert criteria["address"] == [hex_address(each) for each in emitters]
+    assert criteria["topics"] == [[*PAYMENT_TOPICS, *ESCROW_TOPICS]]
+    assert len(set(criteria["topics"][0])) == 10
     assert len(http.sent) == 1
 
 

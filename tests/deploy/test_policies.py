@@ -69,13 +69,14 @@ def test_each_key_is_used_by_those_alone_whose_work_it_is(stage: str) -> None:
     assert uses == {
         ("api_handler", "kms:Encrypt"),
         ("api_handler", "kms:Decrypt", "answer#*", "person#*"),  # its own answers, and the data keys of persons
-        ("api_handler", "kms:GetPublicKey"),  # the address that payers let take their tokens
+        ("api_handler", "kms:Sign", "kms:GetPublicKey"),  # executed commerce payments answer with their transaction
         ("check_payers", "kms:Decrypt", "person#*"),
         ("deliver_webhook", "kms:Decrypt"),
         ("retry_webhook", "kms:Decrypt"),
         ("execute_recurring", "kms:Sign", "kms:GetPublicKey"),
         ("follow_relayed", "kms:Sign", "kms:GetPublicKey"),
         ("run_permits", "kms:Sign", "kms:GetPublicKey"),
+        ("run_commerce", "kms:Sign", "kms:GetPublicKey"),
     }
 
 

@@ -59,7 +59,7 @@ from tests.fakes.recurring import store_recurring
 from tests.fakes.world import PAYEE, START, World, draft
 
 API, WEBHOOKS, LINKS = DOCS["api"], DOCS["webhooks"], DOCS["links"]
-OTHER_VARIABLES = {"PYDANTIC_DISABLE_PLUGINS", "API_KEY", "CLIENT_ID", "ORCHESTRATOR_KEY"}
+OTHER_VARIABLES = {"PYDANTIC_DISABLE_PLUGINS", "ESCROW_RUNTIME", "API_KEY", "CLIENT_ID", "ORCHESTRATOR_KEY"}
 """A variable that another package reads, and words of the keys of records."""
 WAYS = {
     "anyone": [{}],

@@ -19,10 +19,12 @@ from chalicelib.catalogue.contracts import (
     NATIVE_FEE_PROXY,
     address_of,
 )
+from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.catalogue.networks import network_of_chain
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.bridges import LoggedFill, LoggedReturn, fills_in, sent_tokens
 from chalicelib.chain.conversions.logs import CONVERSION_TOPIC
+from chalicelib.chain.escrow_reads import EscrowState
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.chain.readings import AccountReading, Receipt, StepResult
@@ -59,6 +61,8 @@ class FakeChain:
 
     def __init__(self, network: str = "sepolia", seed: int = 0) -> None:
         self.network = network
+        self.escrow: EscrowContracts | None = None
+        self.escrow_states: dict[str, EscrowState] = {}
         self._seed = seed
         self.blocks: list[Block] = []
         self.native_balance, self.gas_price, self.batch_fee_bps = 10**21, 10**9, 0
@@ -193,6 +197,12 @@ class FakeChain:
             raise refused("too many blocks")
         logs = [log for block in self.blocks[blocks.first : blocks.last + 1] for log in block.logs]
         return RangeReading(() if self.hides_logs else tuple(logs), self._facts(blocks.last))
+
+    def read_escrow(self, payment_hashes: Sequence[str], block: int | None = None) -> tuple[EscrowState, ...]:
+        """As a test has set them; payments that nobody has paid otherwise."""
+        self._read()
+        unpaid = EscrowState(False, BaseUnits(0), BaseUnits(0), False)
+        return tuple(self.escrow_states.get(each, unpaid) for each in payment_hashes)
 
     def block_facts(self, numbers: Sequence[int]) -> dict[int, BlockFacts]:
         """Returns the hashes and times of blocks."""

@@ -69,6 +69,13 @@ _PAYING = {
     **_FEE,
     **_CURRENCY,
 }
+_COLLECTING = {
+    "with erc3009 and permit2|with a signature": "two fields of which null counts as left out",
+    "payer is": "who pays",
+    "amount must be from 1": "the largest amount of the payment",
+    "feeBps must be|feeReceiver (must be|is missing)": "the terms of the payment",
+    **_ADDRESS,
+}
 _RECURRING = {
     "cannot be paid by recurring payouts|makes no recurring payments|is not deployed": "the networks of the currencies",
     "must be .*, as paymentCurrency": "two fields that name one currency",
@@ -130,6 +137,22 @@ REFUSALS: dict[str, dict[str, str]] = {
         "names .* more than once": "JSON Schema counts an array's entries and does not compare these",
         "fit into one transaction": "the gas of the payments",
     },
+    "create_commerce_payment": {
+        "There is no escrow|cannot be held": "the networks of the currencies",
+        "(amount|maxAmount) is larger|maxAmount must not": "sums, and 2^120",
+        "Expiry must|minFeeBps must": "the time, and the order of two numbers",
+        "is the merchant": "two fields that name one address",
+        **_ADDRESS,
+        **_CURRENCY,
+    },
+    "authorize_commerce_payment": _COLLECTING,
+    "authorize_commerce_calldata": _COLLECTING,
+    "charge_commerce_payment": _COLLECTING,
+    "charge_commerce_calldata": _COLLECTING,
+    "capture_commerce_payment": {"captureAmount must be from 1": "what is held", **_COLLECTING},
+    "capture_commerce_calldata": {"captureAmount must be from 1": "what is held", **_COLLECTING},
+    "refund_commerce_payment": {"refundAmount must be from 1": "what was captured"},
+    "refund_commerce_calldata": {"refundAmount must be from 1": "what was captured"},
     "update_request": {"has no recurrence": "what was created"},
     "create_secure_payment": {
         "needs destinationId, or payee": "whether the client id is bound to a destination",

@@ -39,6 +39,9 @@ const CONTRACTS = {
   ChainlinkConversionPath: ARTIFACTS.chainlinkConversionPath,
 };
 
+const PAYMENT_INFO = "(address operator, address payer, address receiver, address token, uint120 maxAmount, "
+  + "uint48 preApprovalExpiry, uint48 authorizationExpiry, uint48 refundExpiry, uint16 minFeeBps, uint16 maxFeeBps, "
+  + "address feeReceiver, uint256 salt) paymentInfo";
 const BRIDGE_DATA = "(bytes32 transactionId, string bridge, string integrator, address referrer, "
   + "address sendingAssetId, address receiver, uint256 minAmount, uint256 destinationChainId, bool hasSourceSwaps, "
   + "bool hasDestinationCall)";
@@ -166,6 +169,46 @@ console.log(JSON.stringify({
       ...["InvalidNonce", "InvalidSigner", "InvalidSignature", "InvalidContractSignature", "InvalidSignatureLength"]
         .map((name) => `error ${name}()`),
     ]),
+    // The interface of github.com/base/commerce-payments, version 1.0, which no package has.
+    AuthCaptureEscrow: described([
+      ...["authorize(" + PAYMENT_INFO + ", uint256 amount, address tokenCollector, bytes collectorData)",
+        "charge(" + PAYMENT_INFO + ", uint256 amount, address tokenCollector, bytes collectorData, uint16 feeBps, "
+          + "address feeReceiver)",
+        "capture(" + PAYMENT_INFO + ", uint256 amount, uint16 feeBps, address feeReceiver)",
+        "void(" + PAYMENT_INFO + ")",
+        "reclaim(" + PAYMENT_INFO + ")",
+        "refund(" + PAYMENT_INFO + ", uint256 amount, address tokenCollector, bytes collectorData)",
+        "paymentState(bytes32 paymentInfoHash) view returns (bool, uint120, uint120)",
+      ].map((signature) => `function ${signature}`),
+      "event PaymentCharged(bytes32 indexed paymentInfoHash, " + PAYMENT_INFO + ", uint256 amount, "
+        + "address tokenCollector, uint16 feeBps, address feeReceiver)",
+      "event PaymentAuthorized(bytes32 indexed paymentInfoHash, " + PAYMENT_INFO + ", uint256 amount, "
+        + "address tokenCollector)",
+      "event PaymentCaptured(bytes32 indexed paymentInfoHash, uint256 amount, uint16 feeBps, address feeReceiver)",
+      "event PaymentVoided(bytes32 indexed paymentInfoHash, uint256 amount)",
+      "event PaymentReclaimed(bytes32 indexed paymentInfoHash, uint256 amount)",
+      "event PaymentRefunded(bytes32 indexed paymentInfoHash, uint256 amount, address tokenCollector)",
+      ...["InvalidSender(address sender, address expected)", "ZeroAmount()", "AmountOverflow(uint256 amount, uint256 limit)",
+        "ExceedsMaxAmount(uint256 amount, uint256 maxAmount)", "AfterPreApprovalExpiry(uint48 timestamp, uint48 expiry)",
+        "InvalidExpiries(uint48 preApproval, uint48 authorization, uint48 refund)", "FeeBpsOverflow(uint16 feeBps)",
+        "InvalidFeeBpsRange(uint16 minFeeBps, uint16 maxFeeBps)",
+        "FeeBpsOutOfRange(uint16 feeBps, uint16 minFeeBps, uint16 maxFeeBps)", "ZeroFeeReceiver()",
+        "InvalidFeeReceiver(address attempted, address expected)", "InvalidCollectorForOperation()",
+        "TokenCollectionFailed()", "PaymentAlreadyCollected(bytes32 paymentInfoHash)",
+        "AfterAuthorizationExpiry(uint48 timestamp, uint48 expiry)",
+        "InsufficientAuthorization(bytes32 paymentInfoHash, uint256 authorizedAmount, uint256 requestedAmount)",
+        "ZeroAuthorization(bytes32 paymentInfoHash)", "BeforeAuthorizationExpiry(uint48 timestamp, uint48 expiry)",
+        "AfterRefundExpiry(uint48 timestamp, uint48 expiry)", "RefundExceedsCapture(uint256 refund, uint256 captured)",
+      ].map((signature) => `error ${signature}`),
+    ]),
+    PreApprovalPaymentCollector: described([
+      "function preApprove(" + PAYMENT_INFO + ")",
+      "function isPreApproved(bytes32 paymentInfoHash) view returns (bool)",
+      "event PaymentPreApproved(bytes32 indexed paymentInfoHash)",
+      "error PaymentNotPreApproved(bytes32 paymentInfoHash)",
+      "error PaymentAlreadyPreApproved(bytes32 paymentInfoHash)",
+    ]),
+    ERC3009: described(["function authorizationState(address authorizer, bytes32 nonce) view returns (bool)"]),
     // ERC-2612, with the version that some tokens tell.
     ERC2612: described([
       "function permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s)",

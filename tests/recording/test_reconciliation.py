@@ -7,10 +7,13 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.base.money import BaseUnits
+from chalicelib.chain.escrow_logs import EscrowEventKind
+from chalicelib.chain.escrow_reads import EscrowState
 from chalicelib.recording import payments
-from chalicelib.recording.reconciliation import reconcile
+from chalicelib.recording.reconciliation import reconcile, reconcile_escrow
 from chalicelib.requests.records import Request
 from chalicelib.scanning import flows as scanning
+from tests.fakes.commerce import BUYER, FakeEscrow, hash_with, store_commerce
 from tests.fakes.world import World
 
 
@@ -60,3 +63,34 @@ def test_the_recorder_compares_a_link_six_hours_after_it_was_paid(world: World) 
         asked[hours] = [each.body for each in world.queue.messages if "reconcile" in each.body]
         world.drain()
     assert asked == {5: [], 7: [json.dumps({"link": request.bill_id, "reconcile": True})]}
+
+
+def test_the_books_of_a_commerce_payment_are_compared_with_the_escrow(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged = list[str]()
+    monkeypatch.setattr(world.services.log, "error", lambda message, **_: logged.append(message))
+    payment = store_commerce(world)
+    escrow = FakeEscrow(world.chain, payment)
+    escrow.log(EscrowEventKind.AUTHORIZED, 100)
+    escrow.log(EscrowEventKind.CAPTURED, 60)
+    escrow.log(EscrowEventKind.REFUNDED, 10)
+    world.scan()
+    world.chain.escrow_states[hash_with(payment, BUYER)] = EscrowState(True, BaseUnits(40), BaseUnits(50), True)
+    assert reconcile_escrow(world.services, payment.bill_id) is True
+    world.chain.escrow_states[hash_with(payment, BUYER)] = EscrowState(True, BaseUnits(39), BaseUnits(51), True)
+    assert reconcile_escrow(world.services, payment.bill_id) is False
+    assert logged == ["escrow differs"]
+
+
+def test_what_is_not_recorded_yet_or_was_never_paid_is_not_compared(world: World) -> None:
+    payment = store_commerce(world)
+    FakeEscrow(world.chain, payment).log(EscrowEventKind.AUTHORIZED, 100)
+    world.scan()
+    world.chain.mine(2)
+    FakeEscrow(world.chain, payment).log(EscrowEventKind.CAPTURED, 60)
+    world.chain.mine(2)
+    scanning.scan(world.services, "sepolia")
+    assert reconcile_escrow(world.services, payment.bill_id) is None
+    assert reconcile_escrow(world.services, store_commerce(world, buyer=None).bill_id) is None
+    assert reconcile_escrow(world.services, world.create_link().link.token) is None

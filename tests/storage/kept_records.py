@@ -33,6 +33,7 @@ from chalicelib.calldata.permit2 import End as PermitEnd
 from chalicelib.calldata.permit2 import PaymentPermit
 from chalicelib.calldata.recurring import SchedulePermit
 from chalicelib.calldata.transaction import Transaction
+from chalicelib.chain.escrow_logs import EscrowEventKind, LoggedEscrow
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 from chalicelib.checkout.permits.records import End, PaymentIntent
 from chalicelib.checkout.permits.records import Stage as PermitStage
@@ -52,6 +53,14 @@ from chalicelib.relayer.records import (
     Sender,
     Senders,
     Taking,
+)
+from chalicelib.requests.commerce.records import (
+    Collector,
+    CommercePayment,
+    EntryState,
+    EscrowEntry,
+    OperationKind,
+    PendingOperation,
 )
 from chalicelib.requests.offramps.records import Order, OrderStatus
 from chalicelib.requests.payments.records import (
@@ -350,6 +359,61 @@ RELAYED = RelayedTransaction(
     "base", WALLET, 12, CALL.call_key, WALLET, "0xac7a9e00", BaseUnits(0), 180_000, BaseUnits(2 * 10**9), BaseUnits(10**8), NOW
 )
 TAKING = Taking(WALLET, WALLET, WALLET, BaseUnits(10**34))
+OPERATION = PendingOperation(
+    number=2,
+    kind=OperationKind.CAPTURE,
+    amount=BaseUnits(60),
+    submitted_at=NOW,
+    fee_bps=250,
+    fee_receiver=WALLET,
+    payer=WALLET,
+    collector=Collector.PERMIT2,
+    signature="0xab",
+    reason="sold out",
+    step="captured",
+    call_keys=("commerce-2",),
+    transaction_hash="0x" + HASH,
+)
+COMMERCE = CommercePayment(
+    bill_id=TOKEN,
+    request_id=REQUEST_ID,
+    account_id=ACCOUNT,
+    client_id=None,
+    merchant_id="shop",
+    network="base",
+    currency="USDC-base",
+    escrow=WALLET,
+    operator=WALLET,
+    is_service_operator=True,
+    receiver=WALLET,
+    buyer=None,
+    amount=BaseUnits(100),
+    max_amount=BaseUnits(2**120 - 1),
+    pre_approval_expiry=NOW + HOUR,
+    authorization_expiry=NOW + 2 * HOUR,
+    refund_expiry=NOW + 3 * HOUR,
+    min_fee_bps=0,
+    max_fee_bps=10_000,
+    fee_receiver=None,
+    salt=HASH,
+    created_at=NOW,
+    changed_at=NOW,
+)
+ESCROWED = EscrowEntry(
+    request_id=REQUEST_ID,
+    block_number=8_000_123,
+    block_hash="0x" + HASH,
+    tx_hash="0x" + HASH,
+    event_key="ab-0",
+    log_index=3,
+    kind=EscrowEventKind.CAPTURED,
+    amount=BaseUnits(60),
+    at=NOW,
+    fee_bps=250,
+    fee_receiver=WALLET,
+    payer=WALLET,
+    operation=OPERATION,
+)
 OFFRAMP = Order(
     request_id=REQUEST_ID,
     account_id=ACCOUNT,
@@ -708,6 +772,35 @@ RECORDS: dict[str, Record] = {
         CIRCUIT, state=CircuitState.OPEN, failed_probes=3, due_at=NOW + HOUR, client_id=None, version=9
     ),
     "circuit, draining": replace(CIRCUIT, failed_deliveries=(), failing_since=None, closed_at=NOW, due_at=NOW, version=10),
+    "reference of a payer": Reference(HASH, TOKEN, 0, payer=WALLET, expires_at=NOW),
+    "commerce payment": COMMERCE,
+    "commerce payment, captured": replace(
+        COMMERCE,
+        buyer=WALLET,
+        fee_receiver=WALLET,
+        payer=WALLET,
+        payment_hash="0x" + HASH,
+        pre_approved_by=(WALLET,),
+        authorized=BaseUnits(100),
+        captured=BaseUnits(60),
+        fees=BaseUnits(1),
+        voided=BaseUnits(30),
+        reclaimed=BaseUnits(10),
+        refunded=BaseUnits(5),
+        pending=OPERATION,
+        operations=2,
+        failure="It reverted",
+        is_end_told=True,
+        check_at=NOW,
+        version=7,
+    ),
+    "entry of the escrow": ESCROWED,
+    "logged transfer, of the escrow": replace(
+        LOGGED,
+        escrow=LoggedEscrow(EscrowEventKind.CHARGED, "0x" + HASH, BaseUnits(2**120 - 1), WALLET, 250, WALLET),
+        state=TransferState.ESCROW,
+    ),
+    "entry of the escrow, voided": replace(ESCROWED, operation=None, state=EntryState.VOIDED, version=2),
     "reference of a refund": Reference(HASH, TOKEN, 3, is_refund=True),
     "link, whose expiry is checked again": replace(LINK, expiry_check_at=NOW + HOUR, version=2),
     "intent, of an account": replace(INTENT, account_id=ACCOUNT),

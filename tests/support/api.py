@@ -31,9 +31,9 @@ def create_cloud(rpc_urls: dict[str, str]) -> None:
     kms = boto3.client("kms")
     key = kms.create_key()["KeyMetadata"]["KeyId"]
     kms.create_alias(AliasName=f"alias/{PREFIX}-secrets", TargetKeyId=key)
-    boto3.client("secretsmanager").create_secret(
-        Name=f"{PREFIX}-rpc-urls", SecretString=json.dumps(rpc_urls)
-    )
+    secrets = {"rpc-urls": json.dumps(rpc_urls), "relayer-key": "11" * 32}
+    for name, text in secrets.items():
+        boto3.client("secretsmanager").create_secret(Name=f"{PREFIX}-{name}", SecretString=text)
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,7 @@ from chalicelib.payees.records import Action
 from chalicelib.payers.records import Payer
 from chalicelib.relayer import flows as relayer
 from chalicelib.requests import store as request_store
+from chalicelib.requests.commerce.records import OperationKind
 from chalicelib.requests.records import RequestStatus
 from chalicelib.scanning.records import Cursor
 from chalicelib.webhooks.deliveries.records import Delivery
@@ -45,6 +46,7 @@ from tests.fakes.tron import signed_call
 from tests.fakes.wallets import tron_wallet
 from tests.fakes.world import WALLET
 from tests.support.client import Api, Reply
+from tests.support.commerce import AMOUNT, CAPTURED, commerce_payment, executing, expired, with_events
 from tests.support.running import running
 from tests.support.stored_links import counted
 from tests.support.stored_transfers import store_payment, store_payment_of
@@ -103,6 +105,11 @@ def a_link(owner: Tenant, way: Way) -> dict[str, Any]:
 def a_request(owner: Tenant, way: Way) -> dict[str, Any]:
     """A platform's request goes where the client id is bound to."""
     return {"payee": None} if Mode.ORCHESTRATOR in way.serves else {}
+
+
+def a_commerce_payment(owner: Tenant, way: Way) -> dict[str, Any]:
+    """A platform's payment goes where the client id is bound to."""
+    return {"merchantAddress": owner.wallet.address} if Mode.ORCHESTRATOR in way.serves else {}
 
 
 def payout_tokens(owner: Tenant) -> list[str]:
@@ -249,6 +256,14 @@ def signed_intent(owner: Tenant, way: Way) -> dict[str, Any]:
     return {"signedPaymentIntent": signed, "signedApprovalPermit": {**signed, "nonce": "1"}}
 
 
+COMMERCE = "/v2/commerce-payments/{request_id}"
+
+
+def of_payment(make: Callable[[str], str]) -> Example:
+    """An example about a commerce payment; `make` stores one of an account, and returns its request id."""
+    return example({"request_id": lambda owner, way: make(owner.account_id)})
+
+
 EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/health"): example(),
     ("GET", "/v2/status"): example(before=scanned),
@@ -286,6 +301,29 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ),
     ("GET", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
     ("PATCH", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
+    ("POST", "/v2/commerce-payments/authorize/calldata"): example(body=a_commerce_payment),
+    ("POST", f"{COMMERCE}/authorize"): of_payment(lambda name: executing(name, OperationKind.AUTHORIZE, AMOUNT)),
+    ("POST", f"{COMMERCE}/authorize/calldata"): of_payment(lambda name: commerce_payment(name).request_id),
+    ("POST", f"{COMMERCE}/charge"): of_payment(lambda name: executing(name, OperationKind.CHARGE, AMOUNT)),
+    ("POST", f"{COMMERCE}/charge/calldata"): of_payment(lambda name: commerce_payment(name).request_id),
+    ("POST", f"{COMMERCE}/capture"): of_payment(
+        lambda name: executing(name, OperationKind.CAPTURE, 60_000_000, authorized=AMOUNT)
+    ),
+    ("POST", f"{COMMERCE}/capture/calldata"): of_payment(
+        lambda name: commerce_payment(name, authorized=AMOUNT).request_id
+    ),
+    ("POST", f"{COMMERCE}/void"): of_payment(
+        lambda name: executing(name, OperationKind.VOID, AMOUNT, authorized=AMOUNT)
+    ),
+    ("POST", f"{COMMERCE}/void/calldata"): of_payment(
+        lambda name: commerce_payment(name, authorized=AMOUNT).request_id
+    ),
+    ("POST", f"{COMMERCE}/refund"): of_payment(
+        lambda name: executing(name, OperationKind.REFUND, 10_000_000, **CAPTURED)
+    ),
+    ("POST", f"{COMMERCE}/refund/calldata"): of_payment(lambda name: commerce_payment(name, **CAPTURED).request_id),
+    ("POST", f"{COMMERCE}/reclaim/calldata"): of_payment(expired),
+    ("GET", f"{COMMERCE}/status"): of_payment(with_events),
     ("GET", "/v2/request"): example(before=paid_request),
     ("POST", "/v2/request/payment-intents/{intent_id}"): example(
         {"intent_id": lambda owner, way: owner.offered.intent_id}, body=signed_intent

@@ -120,7 +120,7 @@ class Node:
     def _read(self, data: bytes) -> bytes:
         held = {_ETH_BALANCE: self.native, _BALANCE_OF: self.balance, _ALLOWANCE: self.allowance}
         held[_BATCH_FEE] = self.batch_fee
-        return encode(["uint256"], [held[data[:4].hex()]])
+        return encode(["uint256"], [held.get(data[:4].hex(), 0)])
 
 
 def _handler(node: Node) -> type[BaseHTTPRequestHandler]:

@@ -1,5 +1,7 @@
 """The services of the app under test, assembled from the environment; tests replace or restart them."""
 
+import json
+import os
 from dataclasses import replace
 
 from app import build
@@ -9,16 +11,22 @@ from tests.fakes.router import FakeRouter
 from tests.fakes.world import PlainSigningKeys
 
 _held: list[Services] = []
+_PARTS = ("escrow", "preApproval", "erc3009", "permit2", "operatorRefund")
+ESCROW = {
+    "ESCROW_CONTRACTS": json.dumps(
+        {"sepolia": {name: f"0x{number:02x}" + "e5" * 19 for number, name in enumerate(_PARTS, 0xA1)}}
+    )
+}
+"""The contracts of commerce payments on sepolia."""
 
 
 def running() -> Services:
     """Returns the services of the app in this process; assembles them if there are none. Their router and the keys of
     the service's own account are in memory."""
     if not _held:
-        services = assemble(Settings.read())
-        settings = replace(services.settings, relayer_keys={"sepolia": "secret", "mainnet": "secret"})
-        made = replace(services, settings=settings, router=FakeRouter(services.clock), signing_keys=PlainSigningKeys())
-        _held.append(made)
+        networks = json.dumps({"sepolia": "secret", "mainnet": "secret"})
+        services = assemble(Settings.read(os.environ | {"RELAYER_KEYS": networks, **ESCROW}))
+        _held.append(replace(services, router=FakeRouter(services.clock), signing_keys=PlainSigningKeys()))
     return _held[0]
 
 

@@ -51,10 +51,16 @@ class _Settings(Input):
     )
     feeAddress: Wallet | None = Field(default_factory=unsent, description="Needed with feePercentage")
     operatorWalletAddress: Wallet | None = Field(
-        default_factory=unsent, description="The wallet whose destination this client id may be bound to without a key"
+        default_factory=unsent,
+        description="The operator of its commerce payments, and the wallet whose destination this client id may be "
+        "bound to without a key",
     )
-    defaultPreApprovalExpiry: Seconds | None = Field(default_factory=unsent, description="In seconds")
-    defaultAuthorizationExpiry: Seconds | None = Field(default_factory=unsent, description="In seconds")
+    defaultPreApprovalExpiry: Seconds | None = Field(
+        default_factory=unsent, description="How many seconds its commerce payments can be authorized"
+    )
+    defaultAuthorizationExpiry: Seconds | None = Field(
+        default_factory=unsent, description="How many seconds after that they can be captured"
+    )
     orchestratorId: ShortText | None = Field(
         default_factory=unsent, description="Which orchestrator may link it; null withdraws that and ends its link"
     )

@@ -1,7 +1,6 @@
 """Explains deposits into the bridge: what leaves, what it pays on the other chain, who gets the tokens if it fails."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS, same_address
@@ -9,7 +8,7 @@ from chalicelib.calldata.across import DEPOSIT, DEPOSIT_PARAMETERS, QUOTE_SECOND
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.explanations.decode import SELECTOR
 from chalicelib.calldata.explanations.parts import DecodedCall, Explanation, explanation_of
-from chalicelib.calldata.explanations.wording import Wording
+from chalicelib.calldata.explanations.wording import Wording, time_text
 from chalicelib.calldata.lifi import START, SWAP_AND_START, decode_receiver_message, deposit_of
 from chalicelib.catalogue.contracts import ACROSS_HANDLER, LIFI_RECEIVER, address_of
 from chalicelib.catalogue.networks import Network, network_of_chain
@@ -35,8 +34,8 @@ def deposit(call: DecodedCall, explain: Explain) -> Explanation:
         "outputAmount": words.human(made.output_amount, words.token_at(made.output_token)),
         "destinationChainId": there.name,
         "exclusiveRelayer": "anybody" if made.exclusive_relayer == ZERO_ADDRESS else None,
-        "quoteTimestamp": _time(made.quote_timestamp),
-        "fillDeadline": _time(made.fill_deadline),
+        "quoteTimestamp": time_text(made.quote_timestamp),
+        "fillDeadline": time_text(made.fill_deadline),
     }
     return _explained(call, made, made.input_amount, human, explain)
 
@@ -65,8 +64,8 @@ def _explained(
         f"Deposit {amount(made.input_amount)} into the bridge{fees} for "
         f"{words.token_amount(made.output_amount, made.output_token)} on {there.name}, with {_number_of(calls)} there; "
         f"what the calls leave, all of it if one fails, goes to {fallback} on {there.name}; if nobody brings it by "
-        f"{_time(made.fill_deadline)}, {amount(made.input_amount)} go back to {made.depositor}; accepted until "
-        f"{_time(made.quote_timestamp + QUOTE_SECONDS)}"
+        f"{time_text(made.fill_deadline)}, {amount(made.input_amount)} go back to {made.depositor}; accepted until "
+        f"{time_text(made.quote_timestamp + QUOTE_SECONDS)}"
     )
     return explanation_of(call, summary, human, calls=calls)
 
@@ -106,7 +105,3 @@ def _number_of(calls: tuple[Explanation, ...]) -> str:
     unknown = sum(each.function is None for each in calls)
     number = f"{len(calls)} call{'' if len(calls) == 1 else 's'}"
     return f"{number} ({unknown} of them unknown: do not sign unless you know them)" if unknown else number
-
-
-def _time(seconds: int) -> str:
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import partial
 
 from chalicelib.calldata.across import DEPOSIT
+from chalicelib.calldata.escrow.calls import AUTHORIZE, CAPTURE, CHARGE, PRE_APPROVE, RECLAIM, REFUND, VOID
+from chalicelib.calldata.explanations import escrow as held
 from chalicelib.calldata.explanations.bridges import deposit, diamond_deposit
 from chalicelib.calldata.explanations.conversions import single_converted_payment
 from chalicelib.calldata.explanations.decode import SELECTOR, read
@@ -37,17 +39,21 @@ from chalicelib.calldata.explanations.wording import Wording
 from chalicelib.calldata.lifi import START, SWAP_AND_START
 from chalicelib.calldata.safe import unpack_transactions
 from chalicelib.calldata.transaction import Transaction
+from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.catalogue.networks import network as network_named
 
 HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 
 
-def explain(network: str, transactions: Sequence[Transaction]) -> tuple[Explanation, ...]:
+def explain(
+    network: str, transactions: Sequence[Transaction], escrow: EscrowContracts | None = None
+) -> tuple[Explanation, ...]:
     """Returns one explanation for each transaction, whatever its bytes are.
 
-    Raises LookupError for a network that is not in the catalogue.
+    `escrow` are the contracts of commerce payments, if they may not be those of the catalogue. Raises LookupError for a
+    network that is not in the catalogue.
     """
-    words = wording_of(network)
+    words = wording_of(network, escrow)
     return tuple(_explain_call(words, each.to, each.data, each.value) for each in transactions)
 
 
@@ -62,12 +68,12 @@ def explain_data(data: str, network: str | None = None, to: str | None = None, v
     return replace(explanation, summary=f"{explanation.summary}; the address of the contract was not checked")
 
 
-def wording_of(network: str | None) -> Wording:
+def wording_of(network: str | None, escrow: EscrowContracts | None = None) -> Wording:
     """The texts of a network; with None those that hold on every one. Raises LookupError for an unknown network."""
     chain = None if network is None else network_named(network)
     if network is not None and chain is None:
         raise LookupError(f"{network} is no network of ours")
-    return Wording(chain)
+    return Wording(chain, escrow)
 
 
 def _explain_call(words: Wording, to: str | None, data: str, value: int, bundled: bool = False) -> Explanation:
@@ -146,6 +152,13 @@ _EXPLAINERS: dict[bytes, Callable[[DecodedCall], Explanation]] = {
     BATCH_GROUPS: batch_groups,
     BATCH_TRON: batch_tron,
     TRIGGER_PAYMENT: recurring_payment,
+    PRE_APPROVE: held.pre_approval,
+    AUTHORIZE: held.authorization,
+    CHARGE: held.charge,
+    CAPTURE: held.capture,
+    VOID: held.void,
+    RECLAIM: held.reclaim,
+    REFUND: held.refund,
     DEPOSIT: lambda call: deposit(call, partial(_explain_call, bundled=True)),
     START: lambda call: diamond_deposit(call, partial(_explain_call, bundled=True)),
     SWAP_AND_START: lambda call: diamond_deposit(call, partial(_explain_call, bundled=True)),

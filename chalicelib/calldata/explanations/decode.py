@@ -4,7 +4,6 @@ Canonical means that each dynamic value begins where the part before it ends, pa
 Different bytes never decode to the same call, so the decoded call is exactly the one that is signed.
 """
 
-
 from typing import Any
 
 from chalicelib.base.frozen import frozen
@@ -26,7 +25,17 @@ Kind = str | Array | tuple["Kind", ...]
 The members of a struct without one stand in its place.
 """
 
-NUMBERS = {"uint256": 256, "bytes32": 256, "uint128": 128, "uint32": 32, "uint8": 8, "bool": 1}
+NUMBERS = {
+    "uint256": 256,
+    "bytes32": 256,
+    "uint128": 128,
+    "uint120": 120,
+    "uint48": 48,
+    "uint32": 32,
+    "uint16": 16,
+    "uint8": 8,
+    "bool": 1,
+}
 """The bits of each type of number; a bool is one of one bit, and bytes32 are read as one."""
 
 

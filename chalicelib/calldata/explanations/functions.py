@@ -1,8 +1,9 @@
 """The contract functions whose calls are explained, by selector, with the names that their contracts use."""
 
-
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.across import DEPOSIT, DEPOSIT_PARAMETERS
+from chalicelib.calldata.escrow.calls import AUTHORIZE, CAPTURE, CHARGE, PRE_APPROVE, RECLAIM, REFUND, VOID
+from chalicelib.calldata.escrow.payment_info import MEMBERS as PAYMENT_INFO
 from chalicelib.calldata.explanations.decode import Array, Kind
 from chalicelib.calldata.lifi import START, START_PARAMETERS, SWAP_AND_START, SWAP_AND_START_PARAMETERS
 from chalicelib.calldata.recurring import PERMIT_MEMBERS
@@ -18,6 +19,7 @@ from chalicelib.catalogue.contracts import (
     RECURRING_PROXY,
     TRON_BATCH,
 )
+from chalicelib.catalogue.escrows import AUTH_CAPTURE_ESCROW, PRE_APPROVAL_COLLECTOR
 
 APPROVE = bytes.fromhex("095ea7b3")
 TRANSFER = bytes.fromhex("a9059cbb")
@@ -42,6 +44,10 @@ _CONVERTED: tuple[tuple[str, Kind], ...] = (
     ("_feeAddress", "address"),
 )
 _DETAILS = Array(("address", "uint256", Array("address"), "bytes", "uint256", "uint256", "uint256"))
+_INFO: tuple[tuple[str, Kind], ...] = tuple((f"paymentInfo.{name}", kind) for name, kind in PAYMENT_INFO)
+_AMOUNT: tuple[tuple[str, Kind], ...] = (*_INFO, ("amount", "uint256"))
+_COLLECTED: tuple[tuple[str, Kind], ...] = (*_AMOUNT, ("tokenCollector", "address"), ("collectorData", "bytes"))
+_FEE: tuple[tuple[str, Kind], ...] = (("feeBps", "uint16"), ("feeReceiver", "address"))
 
 
 @frozen
@@ -121,6 +127,13 @@ FUNCTIONS = {
             ("paymentReference", "bytes"),
         ),
     ),
+    PRE_APPROVE: Function(PRE_APPROVAL_COLLECTOR, "preApprove", _INFO),
+    AUTHORIZE: Function(AUTH_CAPTURE_ESCROW, "authorize", _COLLECTED),
+    CHARGE: Function(AUTH_CAPTURE_ESCROW, "charge", (*_COLLECTED, *_FEE)),
+    CAPTURE: Function(AUTH_CAPTURE_ESCROW, "capture", (*_AMOUNT, *_FEE)),
+    VOID: Function(AUTH_CAPTURE_ESCROW, "void", _INFO),
+    RECLAIM: Function(AUTH_CAPTURE_ESCROW, "reclaim", _INFO),
+    REFUND: Function(AUTH_CAPTURE_ESCROW, "refund", _COLLECTED),
     DEPOSIT: Function(ACROSS_SPOKE_POOL, "depositV3", DEPOSIT_PARAMETERS),
     START: Function(LIFI_DIAMOND, "startBridgeTokensViaAcrossV4", START_PARAMETERS),
     SWAP_AND_START: Function(LIFI_DIAMOND, "swapAndStartBridgeTokensViaAcrossV4", SWAP_AND_START_PARAMETERS),

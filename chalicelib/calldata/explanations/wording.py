@@ -1,6 +1,7 @@
 """The texts for addresses, amounts and contracts in explanations, from the catalogue."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from chalicelib.base.addresses import address_of_family, evm_address, same_address, tron_address_of
 from chalicelib.base.errors import BadRequest
@@ -19,6 +20,14 @@ from chalicelib.catalogue.contracts import (
     address_of,
 )
 from chalicelib.catalogue.conversions import currency_with_hash, on_chain_decimals
+from chalicelib.catalogue.escrows import (
+    AUTH_CAPTURE_ESCROW,
+    ERC3009_COLLECTOR,
+    PERMIT2_COLLECTOR,
+    PRE_APPROVAL_COLLECTOR,
+    REFUND_COLLECTOR,
+    EscrowContracts,
+)
 from chalicelib.catalogue.networks import Network
 from chalicelib.catalogue.tokens import Token, token_at, token_with_id
 
@@ -33,17 +42,27 @@ _CONTRACTS = (
     MULTI_SEND,
     ACROSS_SPOKE_POOL,
     LIFI_DIAMOND,
+    AUTH_CAPTURE_ESCROW,
+    PRE_APPROVAL_COLLECTOR,
+    ERC3009_COLLECTOR,
+    PERMIT2_COLLECTOR,
+    REFUND_COLLECTOR,
 )
 
 
 class Wording:
-    """The texts for one network. Without a network, addresses are hex, and no token or contract is known."""
+    """The texts for one network. Without a network, addresses are hex, and no token or contract is known.
 
-    def __init__(self, network: Network | None) -> None:
+    `escrow` are the contracts of commerce payments, if they are not those of the catalogue.
+    """
+
+    def __init__(self, network: Network | None, escrow: EscrowContracts | None = None) -> None:
         self.network = network
         coin = token_with_id(network.native_currency_id) if network and network.native_currency_id else None
         self.coin = coin
         self._deployed = {name: address for name in _CONTRACTS if (address := self._address_of(name))}
+        if escrow is not None:
+            self._deployed |= escrow.names
 
     def address(self, raw: bytes) -> str:
         """The 20 bytes of an address as text: EIP-55, or base58 on Tron."""
@@ -120,6 +139,14 @@ class Wording:
             return address_of(contract, self.network.name) if self.network else None
         except LookupError:
             return None
+
+
+def time_text(seconds: int) -> str:
+    """A Unix time in words. Raises ValueError after the year 9999."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, OSError, ValueError):
+        raise ValueError("a time is after the year 9999") from None
 
 
 def joined(parts: Iterable[str]) -> str:

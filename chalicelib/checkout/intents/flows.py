@@ -42,6 +42,8 @@ def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -
     """
     for _ in range(_ATTEMPTS):
         stored = load_visible(services, token, viewer)
+        if stored.commerce is not None:
+            raise BadRequest("A commerce payment waits for no announced transaction: its status follows the escrow")
         payment, parts = with_children(services, stored)
         known = announcements.pending_for(payment, draft)
         if known is not None and known.link_token != token:

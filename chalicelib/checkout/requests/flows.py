@@ -2,12 +2,12 @@
 
 from chalicelib.access.callers import Owner
 from chalicelib.base.addresses import same_address
-from chalicelib.base.errors import Conflict, Locked
+from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token, dollar, token_with_id
-from chalicelib.checkout import conversions
+from chalicelib.checkout import conversions, held
 from chalicelib.checkout.building import PayOptions, Prepared
 from chalicelib.checkout.crosschain import flows as crosschain
 from chalicelib.checkout.crosschain.choices import Choice, choices
@@ -79,7 +79,10 @@ def prepare(
 
     Where the credential has payments from another chain signed, it is an offer to sign one, and no transactions.
     """
-    due = _due(services, name, owner, viewer, options, part, account)
+    loaded = load_request(services, name, viewer)
+    if loaded[1] is not None and loaded[1].commerce is not None:
+        return _held(services, loaded[1], options, part)
+    due = _due(services, loaded, owner, options, part, account)
     request, source = due.owed.request, source_for(due.position.due.token, options.source)
     if source is not None and owner.uses_payment_intents:
         payer = payer_of(options.wallet, None)
@@ -94,11 +97,14 @@ def prepare(
 def direct_route(
     services: Services, name: str, owner: Owner, viewer: Viewer, wallet: str, part: Part
 ) -> DirectRoute | None:
-    """How `wallet` can pay a request; None if it is paid, expired or locked, or if its bank account is not chosen.
-    Raises as `prepare`."""
+    """How `wallet` can pay a request; None if it is paid, expired or locked, if its bank account is not chosen,
+    or if it is paid through the escrow. Raises as `prepare`."""
+    loaded = load_request(services, name, viewer)
+    if loaded[1] is not None and loaded[1].commerce is not None:
+        return None
     try:
         options = PayOptions(wallet)
-        made = _prepared(services, _due(services, name, owner, viewer, options, part, None), options)
+        made = _prepared(services, _due(services, loaded, owner, options, part, None), options)
     except (Conflict, Locked, LinkClosed, LinkAwaitingChain):
         return None
     (position,), holdings = made.prepared.positions, made.prepared.holdings
@@ -126,6 +132,15 @@ def routes(
     return direct, choices(services, direct.prepared.positions[0], wallet) if direct is not None else ()
 
 
+def _held(services: Services, link: SecurePayment, options: PayOptions, part: Part) -> PreparedRequest:
+    """What pays a request that is a commerce payment: all of it, by the escrow."""
+    if part.amount is not None or part.fee.is_charged:
+        raise BadRequest("A commerce payment is authorized as a whole, and its fee is taken from what is captured")
+    require_payable(services, link)
+    made = held.prepare(services, link, options)
+    return PreparedRequest(made.positions[0].owed, made, is_capped=False)
+
+
 @frozen
 class _Due:
     """What is paid of a request now. `is_capped`: less is left of it than was asked to be paid."""
@@ -141,15 +156,14 @@ def _prepared(services: Services, due: _Due, options: PayOptions) -> PreparedReq
 
 def _due(
     services: Services,
-    name: str,
+    loaded: tuple[Request, SecurePayment | None],
     owner: Owner,
-    viewer: Viewer,
     options: PayOptions,
     part: Part,
     account: ChosenAccount | None,
 ) -> _Due:
     """`account` is None if nothing is to be paid yet: then no bank account is chosen."""
-    request, payment = load_request(services, name, viewer)
+    request, payment = loaded
     check_not_executed(request)
     if payment is not None:
         require_payable(services, payment)

@@ -17,6 +17,7 @@ from chalicelib.checkout.crosschain.rules import on_source
 from chalicelib.checkout.crosschain.sources import Sources, tokens_of
 from chalicelib.checkout.flows import Description
 from chalicelib.checkout.rules import Position
+from chalicelib.escrow.terms import CommerceFacts, commerce_facts
 from chalicelib.http.fields import Address
 from chalicelib.http.schemas import Input, Output, rule, unsent
 from chalicelib.links.fees.rules import plan_of
@@ -110,6 +111,7 @@ class SecurePaymentAnswer(LinkAnswer):
     destination: DestinationAnswer
     paidAmount: str
     remainingAmount: str
+    commerce: CommerceFacts | None = Field(None, description="Of a commerce payment: who may take how much until when")
 
 
 class BatchPaymentAnswer(LinkAnswer):
@@ -143,6 +145,8 @@ def secure_payment_answer(
     if crossings := crosschain_answers(payment):
         facts["crosschainIntents"] = crossings
     if payment.link.payment_type is PaymentType.SINGLE:
+        if payment.commerce is not None and description.commerce is not None:
+            facts["commerce"] = commerce_facts(payment.commerce, description.commerce)
         return SecurePaymentAnswer(paymentType="single", **_request_facts(payment.requests[0]), **facts)
     each = [_request_facts(request) for request in payment.requests]
     return BatchPaymentAnswer(

@@ -22,6 +22,7 @@ from chalicelib.checkout.schemas.transactions import (
     SimulationAnswer,
     TransactionAnswer,
 )
+from chalicelib.escrow.terms import CommerceTerms
 from chalicelib.http.fields import WHOLE, EvmAddress, Percentage, Recipient, form
 from chalicelib.http.schemas import Input, Output, rule
 
@@ -193,6 +194,9 @@ class PayMetadata(StepsMetadata, RouteMetadata):
     platformFee: FeeAnswer | None = Field(None, description="The link's fee")
     balance: str | None = None
     allowance: str | None = None
+    commerce: CommerceTerms | None = Field(
+        None, description="Of a commerce payment: the money is held, until when, and who may take how much"
+    )
     conversion: ConversionAnswer | None = Field(None, description="Absent if the amount is in the token that is paid")
 
 

@@ -18,6 +18,7 @@ from chalicelib.checkout.schemas.pay import (
     PayMetadata,
 )
 from chalicelib.checkout.schemas.routes_taken import bundle_facts, destination_call, raw_step
+from chalicelib.escrow.terms import commerce_terms
 from chalicelib.links.multicalls.rules import ExecutionKind
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.requests.records import Request
@@ -53,6 +54,8 @@ def single_answer(made: PreparedLink, value_form: ValueForm) -> PayAnswer:
     """The response to `/pay` of a link of one payment."""
     prepared = made.prepared
     facts = single_facts(prepared)
+    if made.payment.commerce is not None:
+        facts["commerce"] = commerce_terms(made.payment.commerce)
     if prepared.routes:
         facts["rawStep"] = raw_step(prepared, made.payment.link.token)
     return PayAnswer(

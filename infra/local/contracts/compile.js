@@ -1,7 +1,7 @@
 // Compiles a contract of this folder: node compile.js Name. Writes {"creation": "0x...", "abi": [...]}.
 //
 // The same bytes for the same source everywhere: the compiler is pinned, and no hash of metadata is appended.
-const { readFileSync } = require("fs");
+const { existsSync, readFileSync } = require("fs");
 const { join } = require("path");
 const solc = require("solc");
 
@@ -19,9 +19,13 @@ const input = {
     outputSelection: { [source]: { [name]: ["abi", "evm.bytecode.object"] } },
   },
 };
-const output = JSON.parse(
-  solc.compile(JSON.stringify(input), { import: (path) => ({ contents: readFileSync(join(MODULES, path), "utf8") }) })
-);
+// A file of this folder, else one of a package.
+function imported(path) {
+  const own = join(__dirname, path);
+  return { contents: readFileSync(existsSync(own) ? own : join(MODULES, path), "utf8") };
+}
+
+const output = JSON.parse(solc.compile(JSON.stringify(input), { import: imported }));
 const errors = (output.errors ?? []).filter(({ severity }) => severity === "error");
 if (errors.length) {
   console.error(errors.map(({ formattedMessage }) => formattedMessage).join("\n"));

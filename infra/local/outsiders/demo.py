@@ -105,6 +105,10 @@ class Shop:
     def new(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         return self.call("POST", path, 201, self._all, body)
 
+    def done(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Sends POST for what changes nothing but the state of a record."""
+        return self.call("POST", path, 200, self._all, body)
+
     def change(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         return self.call("PATCH", path, 200, self._all, body)
 

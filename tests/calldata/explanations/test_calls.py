@@ -13,6 +13,9 @@ from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.batch import BatchItem, native_hash, pay_batch, pay_tron_batch
 from chalicelib.calldata.conversions.proxy import ConvertedPayment, pay_erc20_converted, pay_native_converted
 from chalicelib.calldata.erc20 import approve, transfer_from
+from chalicelib.calldata.escrow import calls as escrow
+from chalicelib.calldata.escrow.calls import CaptureFee, Collection
+from chalicelib.calldata.escrow.payment_info import MEMBERS, PaymentInfo
 from chalicelib.calldata.explanations.calls import explain, explain_data
 from chalicelib.calldata.explanations.functions import FUNCTIONS
 from chalicelib.calldata.explanations.parts import ExpectedEvent, Explanation
@@ -25,6 +28,7 @@ from tests.calldata.calls import (
     BATCH,
     COLLECTOR,
     DAI,
+    ESCROW,
     EVERY_KIND,
     ITEMS,
     NATIVE_PROXY,
@@ -72,6 +76,8 @@ def built_again(network: str, explanation: Explanation, transaction: Transaction
         permit = replace(permit, strict_order=bool(permit.strict_order))
         signature, reference = (bytes.fromhex(values[name][2:]) for name in ("signature", "paymentReference"))
         return trigger(permit, network, signature, int(values["index"]), reference).data
+    if explanation.function in ESCROW_CALLS:
+        return escrow_built_again(explanation).data
     if explanation.function == "multiSend":
         return bundle(network, unbundled(transaction.data)).data
     if not explanation.calls:
@@ -94,6 +100,34 @@ def built_again(network: str, explanation: Explanation, transaction: Transaction
     if network == "tron":
         return pay_tron_batch(network, items, collector).data
     return pay_batch(network, items, collector).data
+
+
+ESCROW_CALLS = ("preApprove", "authorize", "charge", "capture", "void", "reclaim", "refund")
+
+
+def escrow_built_again(explanation: Explanation) -> Transaction:
+    values = {each.name: each.value for each in explanation.arguments}
+    members = (
+        values[f"paymentInfo.{name}"] if kind == "address" else int(values[f"paymentInfo.{name}"])
+        for name, kind in MEMBERS
+    )
+    info, fee = PaymentInfo(*members), CaptureFee(int(values.get("feeBps", 0)), values.get("feeReceiver", ""))  # type: ignore[arg-type]
+    taken_by = Collection(values.get("tokenCollector", ""), bytes.fromhex(values.get("collectorData", "0x")[2:]))
+    amount = int(values.get("amount", 0))
+    match explanation.function:
+        case "preApprove":
+            return escrow.pre_approve(info, ESCROW)[1]
+        case "authorize":
+            return escrow.authorize(info, ESCROW, amount, taken_by)
+        case "charge":
+            return escrow.charge(info, ESCROW, amount, taken_by, fee)
+        case "capture":
+            return escrow.capture(info, ESCROW, amount, fee)
+        case "void":
+            return escrow.void(info, ESCROW)
+        case "reclaim":
+            return escrow.reclaim(info, ESCROW)
+    return escrow.refund(info, ESCROW, amount)
 
 
 # --- what is built is explained ---

@@ -1,0 +1,105 @@
+"""Executes the operations of commerce payments: reserves one, submits its calls, and follows it to its end.
+
+    reserve ── written ── relayer ── the escrow's event, read by the scanner ── recorder posts it
+                             └── refused, reverted or dropped ── goes back, with the reason
+
+What is reserved is written before anything is submitted, and each call has a key that the relayer accepts once for
+ever. So a process may die anywhere, two may work at once, and a caller may ask twice: the effect is one.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from chalicelib.access.callers import Owner
+from chalicelib.base.errors import ChainUnavailable, Conflict
+from chalicelib.escrow import refunding, rules, steps
+from chalicelib.escrow.calls import contracts_of, operation_call
+from chalicelib.escrow.reading import load
+from chalicelib.relayer import flows as relayer
+from chalicelib.relayer.keys.signer import NoRelayer
+from chalicelib.requests.commerce.records import CommercePayment, OperationKind, PendingOperation
+from chalicelib.requests.commerce.rules import Operation, Refusal, begun, reserve
+from chalicelib.services import Services
+from chalicelib.storage.store import WriteConflict
+
+_TRIES = 5
+Decide = Callable[[CommercePayment], Operation]
+
+
+def execute(services: Services, owner: Owner, request_id: str, kind: OperationKind, decide: Decide) -> PendingOperation:
+    """The operation that the service executes now; `decide` makes it of the payment.
+
+    The same one again, while it is pending, is the same. Raises NotFound, ValidationFailed or Conflict for what the
+    payment or the chain refuses, and WriteConflict after five conflicts.
+    """
+    for _ in range(_TRIES):
+        payment = load(services, owner, request_id)
+        rules.check_executes(payment, kind)
+        pending = reserve(payment, decide(payment), services.clock())
+        if isinstance(pending, Refusal):
+            rules.raise_refusal(pending, kind)
+        if payment.pending is not None:
+            return replace(pending, transaction_hash=_sent_hash(services, pending) or pending.transaction_hash)
+        check_operator(services, payment)
+        try:
+            written = begin(services, payment, pending)
+        except WriteConflict:
+            continue  # another caller or the recorder was faster
+        return _submitted(services, written)
+    raise WriteConflict
+
+
+def begin(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment:
+    """Writes a reserved operation, after the checks that are made of a refund. Raises Conflict, WriteConflict."""
+    first = "take" if pending.kind is OperationKind.REFUND else "call"
+    if pending.kind is OperationKind.REFUND:
+        refunding.check_funds(services, payment, pending)
+    started = replace(pending, step=first, call_keys=(rules.call_key(payment, pending, f"{first}/1"),))
+    reserved = begun(payment, started, services.clock())
+    services.store.write(reserved, *steps.references(services, payment, pending))
+    return replace(reserved, version=reserved.version + 1)
+
+
+def advance(services: Services, payment: CommercePayment) -> CommercePayment:
+    """Takes the next step of the pending operation; returns the payment as it is stored then.
+
+    Raises WriteConflict if another worker or the recorder was faster, ChainUnavailable, NoRelayer.
+    """
+    pending = payment.pending
+    assert pending is not None, "nothing is pending"
+    if pending.kind is OperationKind.REFUND:
+        return refunding.advance(services, payment, pending)
+    key = pending.call_keys[-1]
+    known = relayer.outcome(services, key)
+    if known is not None:
+        return steps.after_outcome(services, payment, known)
+    if rules.gives_up(payment, pending, services.clock()):
+        return steps.go_back(services, payment, rules.TOO_LATE)
+    call = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
+    return steps.after_submission(services, payment, steps.submit(services, payment, key, call))
+
+
+def check_operator(services: Services, payment: CommercePayment) -> None:
+    """Raises Conflict if the service's account is not the operator of the payment any more."""
+    contracts_of(payment, services.settings.escrow_contracts)
+    if (trouble := steps.trouble(services, payment)) is not None:
+        raise Conflict(trouble)
+
+
+def _submitted(services: Services, payment: CommercePayment) -> PendingOperation:
+    """Submits what was reserved. Raises Conflict if the chain refuses it now: then it has gone back."""
+    assert payment.pending is not None
+    try:
+        after = advance(services, payment)
+    except WriteConflict:
+        return payment.pending  # the schedule goes on with it
+    except (ChainUnavailable, NoRelayer) as error:
+        services.log.error("commerce payment waits", extra={"bill": payment.bill_id, "reason": error.message})
+        return payment.pending
+    if after.pending is None:
+        raise Conflict(f"The chain refuses it now, and nothing was sent: {after.failure}")
+    return after.pending
+
+
+def _sent_hash(services: Services, pending: PendingOperation) -> str | None:
+    return relayer.sent_hash(services, pending.call_keys[-1]) if pending.call_keys else None

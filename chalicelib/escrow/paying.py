@@ -1,0 +1,111 @@
+"""What a payer sends or signs for a commerce payment, at its creation or when a wallet opens its link."""
+
+from contextlib import suppress
+from typing import Any
+
+from chalicelib.accounts.branding import flows as branding
+from chalicelib.base.addresses import same_address
+from chalicelib.base.errors import BadRequest, Conflict
+from chalicelib.base.frozen import frozen
+from chalicelib.calldata import erc20
+from chalicelib.calldata.escrow import signatures
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.catalogue.contracts import PERMIT2, address_of
+from chalicelib.catalogue.escrows import EscrowContracts
+from chalicelib.escrow import steps
+from chalicelib.escrow.calls import contracts_of, hash_for, info_of, payer_calls, token_address
+from chalicelib.links.errors import LinkClosed, WrongWallet
+from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.requests.commerce.records import CommercePayment
+from chalicelib.services import Services
+from chalicelib.storage.store import WriteConflict
+
+
+@frozen
+class PayerOptions:
+    """The ways in which one wallet can let the escrow take its tokens: two transactions, or a signature.
+
+    `erc3009` and `permit2` are typed data, None where the token or the network does not allow it; Permit2 needs the
+    `approval` once.
+    """
+
+    payment_hash: str
+    transactions: tuple[Transaction, ...]
+    erc3009: dict[str, Any] | None
+    permit2: dict[str, Any] | None
+    approval: Transaction | None
+
+
+def payer_options(services: Services, payment: CommercePayment, wallet: str) -> PayerOptions:
+    """The ways in which a wallet can pay. One call to the node. Raises ChainUnavailable."""
+    contracts = contracts_of(payment, services.settings.escrow_contracts)
+    info = info_of(payment, wallet)
+    domain = services.chains.evm(payment.network).read_erc3009_domain(info)
+    erc3009 = signatures.erc3009_typed_data(info, contracts, domain) if domain is not None else None
+    permit2, approval = _permit2(payment, wallet, contracts)
+    transactions = payer_calls(payment, wallet, contracts)
+    return PayerOptions(hash_for(payment, wallet, contracts), transactions, erc3009, permit2, approval)
+
+
+@frozen
+class PreApproval:
+    """What `payer` sends so that the escrow may take its tokens, after its allowance for the called contract."""
+
+    payer: str
+    transaction: Transaction
+
+
+def pre_approval_of(services: Services, link: SecurePayment, wallet: str | None) -> PreApproval:
+    """The pre-approval of a wallet, or of the buyer. At most one read and one write: the entry that finds the payment
+    by its hash with this wallet.
+
+    Raises Conflict if the escrow has the money already, LinkClosed after the time to pay, WrongWallet, BadRequest
+    without a wallet.
+    """
+    payment = link.commerce
+    assert payment is not None, "it is paid through the escrow"
+    check_payable(services, link, payment)
+    payer = wallet or payment.buyer
+    if payer is None:
+        raise BadRequest("wallet is needed: what the payer of a commerce payment sends names the wallet")
+    if not payer.startswith("0x"):
+        raise BadRequest(f"wallet is not an address of {payment.network}, on which this is paid")
+    if payment.buyer is not None and not same_address(payer, payment.buyer):
+        raise WrongWallet(payment.buyer)
+    if same_address(payer, payment.receiver):
+        raise BadRequest("wallet is the merchant: give the wallet that pays")
+    if payment.buyer is None:
+        _remember(services, payment, payer)
+    contracts = contracts_of(payment, services.settings.escrow_contracts)
+    return PreApproval(payer, payer_calls(payment, payer, contracts)[-1])
+
+
+def check_payable(services: Services, link: SecurePayment, payment: CommercePayment) -> None:
+    """Raises Conflict if the escrow has the money already, LinkClosed after the time in which it could take it."""
+    if payment.is_collected:
+        raise Conflict("This payment is authorized already: its money is in the escrow")
+    check_open(services, link, payment)
+
+
+def check_open(services: Services, link: SecurePayment, payment: CommercePayment) -> None:
+    """Raises LinkClosed after the time in which the escrow could take the money, if it has not."""
+    if not payment.is_collected and services.clock() >= payment.pre_approval_expiry:
+        raise LinkClosed(LinkStatus.EXPIRED, link, branding.of_client(services, link.link.client_id))
+
+
+def _remember(services: Services, payment: CommercePayment, wallet: str) -> None:
+    references = steps.reference_for(services, payment, wallet)
+    if references:
+        with suppress(WriteConflict):  # the same wallet has asked at the same time
+            services.store.write(*references)
+
+
+def _permit2(
+    payment: CommercePayment, wallet: str, contracts: EscrowContracts
+) -> tuple[dict[str, Any] | None, Transaction | None]:
+    try:
+        spender = address_of(PERMIT2, payment.network)
+    except LookupError:
+        return None, None
+    approval = erc20.approve(token_address(payment), spender, payment.max_amount)
+    return signatures.permit2_typed_data(info_of(payment, wallet), contracts), approval

@@ -1,0 +1,37 @@
+"""Reads a commerce payment for a caller."""
+
+from datetime import datetime
+
+from chalicelib.access.callers import Owner
+from chalicelib.base.errors import NotFound
+from chalicelib.escrow import store
+from chalicelib.requests.commerce.records import CommercePayment
+from chalicelib.requests.commerce.rules import CommerceStatus, status_of
+from chalicelib.requests.permissions import sees
+from chalicelib.scanning import store as scanning
+from chalicelib.services import Services
+
+
+def load(services: Services, owner: Owner, request_id: str) -> CommercePayment:
+    """The commerce payment of a request. Two reads.
+
+    Raises NotFound if there is none, or if it is another account's or another client id's.
+    """
+    bill = store.bill(services.store, request_id)
+    if bill is None or bill.commerce is None or not sees(owner.account_id, owner.client_id, bill.commerce):
+        raise NotFound("Commerce payment not found")
+    return bill.commerce
+
+
+def read_until(services: Services, payment: CommercePayment) -> datetime | None:
+    """Up to when everything of its network that is about a payment was read and recorded; None if that is not known.
+    Two reads."""
+    cursor = scanning.cursor(services.store, payment.network)
+    if cursor is None or scanning.has_work(services.store, (payment.bill_id,)):
+        return None
+    return cursor.read_until
+
+
+def status_now(services: Services, payment: CommercePayment) -> CommerceStatus:
+    """Its status. Two reads."""
+    return status_of(payment, read_until(services, payment))

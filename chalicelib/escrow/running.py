@@ -1,0 +1,115 @@
+"""Runs the commerce payments that are due: follows what is executed, collects what was pre-approved, tells expiries.
+
+    by_due index ── run_due ── pending operation     its next steps
+                               pre-approved          authorized, as if it had been asked for
+                               expired               the merchant is told (recording/escrows.py)
+                               open                  the books are compared with the escrow's, once a day
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from chalicelib.base.errors import ChainUnavailable, Conflict
+from chalicelib.escrow import operating, rules, store
+from chalicelib.escrow.reading import read_until
+from chalicelib.links import store as link_store
+from chalicelib.recording import escrows
+from chalicelib.recording.reconciliation import reconcile_escrow
+from chalicelib.requests.commerce.records import CommercePayment
+from chalicelib.requests.commerce.rules import Refusal, has_expired, reserve
+from chalicelib.services import Services
+from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.sweeping import Sweep
+from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks.records import Event
+
+_DUE_PER_SHARD = 60
+_TIME_PER_RUN = timedelta(seconds=40)
+_STEPS_AT_ONCE = 4
+"""How many steps of one payment one run takes, if none of them has to wait for the chain."""
+
+
+def run_due(services: Services) -> int:
+    """Looks at the payments that are due; returns how many. One query for each shard of the index.
+
+    A node that does not answer is asked no more in this run. A failure is logged and stops no other payment; raises
+    SweepIncomplete then.
+    """
+    now, unavailable = services.clock(), set[str]()
+
+    def run(bill_id: str) -> int:
+        look(services, bill_id, unavailable)
+        return 1
+
+    looked_at = 0
+    with Sweep(services.log) as sweep:
+        for bill_id in store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0]):
+            if services.clock() >= now + _TIME_PER_RUN:
+                services.log.warning("sweep stopped before its end")
+                break
+            looked_at += sweep.run(run, bill_id)
+    return looked_at
+
+
+def look(services: Services, bill_id: str, unavailable: set[str]) -> None:
+    """Takes the steps of a payment that can be taken now. A network that does not answer is added to `unavailable`; a
+    payment of such a network is left for a later run."""
+    for _ in range(_STEPS_AT_ONCE):
+        payment = store.payment(services.store, bill_id)
+        if payment is None or payment.check_at is None or payment.check_at > services.clock():
+            return
+        if payment.network in unavailable:
+            return
+        try:
+            _step(services, payment)
+        except ChainUnavailable as error:
+            services.log.error("commerce payment waits", extra={"bill": bill_id, "reason": error.message})
+            unavailable.add(payment.network)
+        except WriteConflict:
+            return  # another worker or the recorder was faster: looked at again
+
+
+def _step(services: Services, payment: CommercePayment) -> None:
+    now = services.clock()
+    if payment.pending is not None:
+        operating.advance(services, payment)
+    elif rules.may_collect(payment, now):
+        _collect(services, payment)
+    else:
+        _close(services, payment)
+
+
+def _collect(services: Services, payment: CommercePayment) -> None:
+    """Authorizes what a payer has pre-approved. What the chain refuses now is tried again later."""
+    wanted = rules.collecting(payment, rules.Authorizing())
+    pending = reserve(payment, wanted, services.clock())
+    assert not isinstance(pending, Refusal), "it may be collected"
+    try:
+        operating.check_operator(services, payment)
+        after = operating.advance(services, operating.begin(services, payment, pending))
+    except Conflict as error:
+        facts = {"bill": payment.bill_id, "reason": error.message}
+        services.log.error("commerce payment is not collected", extra=facts)
+        after = payment
+    if after.pending is None:
+        services.store.write(replace(after, check_at=rules.next_look(after, services.clock())))
+
+
+def _close(services: Services, payment: CommercePayment) -> None:
+    """Tells that a payment has expired, once its chain was read past that; compares its books with the escrow's.
+
+    An expiry that is over by the clock alone is looked at again soon.
+    """
+    now, events = services.clock(), tuple[Event, ...]()
+    after = replace(payment, check_at=rules.next_look(payment, now))
+    until = read_until(services, payment)
+    if has_expired(payment, until):
+        bill = link_store.bill(services.store, payment.bill_id)
+        assert bill is not None, "a payment has a link"
+        after, event = escrows.expired(after, bill.requests[0], webhooks.event_context(services))
+        events = (event,) if event is not None else ()
+    elif rules.is_over(payment, now):
+        after = replace(after, check_at=now + rules.RETRY_DELAY)
+    services.store.write(after, *events)
+    webhooks.queue_announcements(services, events)
+    reconcile_escrow(services, payment.bill_id)

@@ -1,0 +1,124 @@
+"""The steps of an operation that the service executes: submits its call, and follows that until its event is recorded.
+
+    (reserved) ── submit ── UNKNOWN ── SUCCEEDED ── the recorder posts the event: nothing is pending any more
+                    └── REFUSED       └── REVERTED, SUPERSEDED ── goes back with the reason
+
+A refund has more steps (refunding.py).
+"""
+
+from dataclasses import replace
+
+from chalicelib.base.addresses import same_address
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.escrow import rules
+from chalicelib.escrow.calls import contracts_of, hash_for
+from chalicelib.relayer import flows as relayer
+from chalicelib.relayer.flows import Outcome
+from chalicelib.relayer.records import CallStatus, Taking
+from chalicelib.relayer.rules import Call, Submission, SubmissionStatus
+from chalicelib.requests import store as request_store
+from chalicelib.requests.commerce.records import CommercePayment, PendingOperation
+from chalicelib.requests.commerce.rules import gone_back
+from chalicelib.requests.records import Reference
+from chalicelib.scanning import store as scanning
+from chalicelib.services import Services
+
+MOST_GAS = 600_000
+"""Of one call. An authorization by a signature runs the code of the payer's wallet."""
+NO_EVENT = "the transaction was made, and the escrow has no event of it"
+
+
+def submit(
+    services: Services, payment: CommercePayment, key: str, made: Transaction, takes: Taking | None = None
+) -> Submission:
+    """Submits one call, if the service's account still is the operator. Raises ChainUnavailable."""
+    if (reason := trouble(services, payment)) is not None:
+        return Submission(key, SubmissionStatus.POSTPONED, reason)
+    call = Call(key, payment.network, made.to, made.data, made.value, MOST_GAS, takes)
+    (submission,) = relayer.submit(services, [call])
+    if submission.status is not SubmissionStatus.ACCEPTED:
+        facts = {"bill": payment.bill_id, "network": payment.network, "reason": submission.reason}
+        services.log.warning("commerce call refused", extra=facts)
+    return submission
+
+
+def after_submission(services: Services, payment: CommercePayment, submission: Submission) -> CommercePayment:
+    """The payment after its call was submitted: with the transaction's hash, or without the operation if refused."""
+    assert payment.pending is not None
+    if submission.status is SubmissionStatus.REFUSED:
+        return go_back(services, payment, submission.reason or "the call would revert")
+    sent = relayer.sent_hash(services, submission.key)
+    return keep(services, replace(payment, pending=replace(payment.pending, transaction_hash=sent)))
+
+
+def after_outcome(services: Services, payment: CommercePayment, known: Outcome) -> CommercePayment:
+    """The payment by what became of its call. One that succeeded ends with its event, which the recorder posts."""
+    assert payment.pending is not None
+    if known.status is CallStatus.UNKNOWN:
+        return keep(services, payment)
+    if known.status is not CallStatus.SUCCEEDED:
+        return go_back(services, payment, known.reason or "another transaction took its place")
+    if not is_recorded(services, payment, known):
+        return keep(services, replace(payment, pending=replace(payment.pending, transaction_hash=known.tx_hash)))
+    services.log.error("commerce payment has no event", extra={"bill": payment.bill_id, "transaction": known.tx_hash})
+    return go_back(services, payment, NO_EVENT)
+
+
+def is_recorded(services: Services, payment: CommercePayment, known: Outcome) -> bool:
+    """Whether everything of the block of a transaction is recorded. Two reads."""
+    cursor = scanning.cursor(services.store, payment.network)
+    if cursor is None or known.block_number is None or cursor.scanned_to < known.block_number:
+        return False
+    return not scanning.has_work(services.store, (payment.bill_id,))
+
+
+def go_back(services: Services, payment: CommercePayment, reason: str) -> CommercePayment:
+    """Ends the pending operation without an effect. Raises WriteConflict."""
+    services.log.info("commerce operation went back", extra={"bill": payment.bill_id, "reason": reason})
+    return _written(services, gone_back(payment, reason, services.clock()))
+
+
+def go_on(services: Services, payment: CommercePayment) -> CommercePayment:
+    """Writes a step, after which the next one can be taken at once. Raises WriteConflict."""
+    return _written(services, replace(payment, check_at=services.clock()))
+
+
+def keep(services: Services, payment: CommercePayment) -> CommercePayment:
+    """Looks at the pending operation again later. Raises WriteConflict."""
+    return _written(services, rules.postponed(payment, services.clock()))
+
+
+def _written(services: Services, payment: CommercePayment) -> CommercePayment:
+    services.store.write(payment)
+    return replace(payment, version=payment.version + 1)
+
+
+def trouble(services: Services, payment: CommercePayment) -> str | None:
+    """Why the service can submit nothing for a payment: it has no account on the network, or another one by now."""
+    if not relayer.can_submit(services, payment.network):
+        return f"The service sends no transactions on {payment.network} any more"
+    if not same_address(relayer.account_address(services, payment.network), payment.operator):
+        return f"The service's account on {payment.network} is not the operator {payment.operator} any more"
+    return None
+
+
+def references(services: Services, payment: CommercePayment, pending: PendingOperation) -> tuple[Reference, ...]:
+    """The entry that finds the payment by its hash with the payer of an operation, unless it is stored. One read."""
+    if payment.payment_hash is not None or pending.payer is None:
+        return ()
+    return reference_for(services, payment, pending.payer)
+
+
+def reference_for(services: Services, payment: CommercePayment, payer: str) -> tuple[Reference, ...]:
+    """As `references`, for any wallet that may pay."""
+    topic = hash_for(payment, payer, contracts_of(payment, services.settings.escrow_contracts))
+    if request_store.references(services.store, (topic,)):
+        return ()
+    return (reference_of(payment, payer, topic),)
+
+
+def reference_of(payment: CommercePayment, payer: str, topic: str) -> Reference:
+    """The entry of a payer. It vanishes after the last moment in which that wallet could pay, unless it is the buyer's;
+    the recorder keeps that of the wallet that pays."""
+    expires_at = None if payment.buyer is not None else payment.pre_approval_expiry + rules.KEPT_AFTER
+    return Reference(topic, payment.bill_id, 0, payer=payer, expires_at=expires_at)

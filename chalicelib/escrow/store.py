@@ -1,0 +1,34 @@
+"""Reads of commerce payments, and of the events of the escrow about them."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from chalicelib.links import store as link_store
+from chalicelib.links.records import Bill
+from chalicelib.requests import store as request_store
+from chalicelib.requests.commerce.records import CommercePayment, EscrowEntry
+from chalicelib.storage.store import Store
+
+MOST_ENTRIES = 100
+
+
+def bill(store: Store, request_id: str) -> Bill | None:
+    """The bill of a request that is paid through the escrow; None if there is no such request. Two reads."""
+    bill_id = request_store.bill_id(store, request_id)
+    found = link_store.bill(store, bill_id) if bill_id is not None else None
+    return found if found is not None and found.commerce is not None else None
+
+
+def payment(store: Store, bill_id: str) -> CommercePayment | None:
+    """The commerce payment of a link. One read."""
+    return store.get(CommercePayment, CommercePayment.KEY.of(bill_id=bill_id))
+
+
+def entries(store: Store, request_id: str) -> tuple[EscrowEntry, ...]:
+    """The first events of the escrow about a payment, the oldest first. One query."""
+    return store.query(EscrowEntry, EscrowEntry.KEY.all(request_id=request_id), MOST_ENTRIES)
+
+
+def due(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
+    """The links whose commerce payments are due, at most `limit` of each shard of the index. One query for each."""
+    return (key.pk.partition("#")[2] for key in store.due(CommercePayment, now, limit, first_shard))

@@ -1,0 +1,81 @@
+"""How links of commerce payments show where the money is and who may take it, to payers. Amounts are human-readable."""
+
+from typing import Any
+
+from pydantic import Field
+
+from chalicelib.base.money import format_amount
+from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.escrow.schemas import CommerceState
+from chalicelib.http.schemas import Output
+from chalicelib.requests.commerce.records import CommercePayment
+from chalicelib.requests.commerce.rules import CommerceStatus
+
+
+class CommerceTerms(Output):
+    """The money goes into an escrow: until `authorizationExpiry` the operator may take up to `maxAmount` of it for the
+    payee, or give it back; from then on the payer can take back what is held."""
+
+    maxAmount: str = Field(description="The most that can be taken from the payer")
+    operator: str = Field(description="Who may capture, void and refund")
+    escrow: str = Field(description="The contract that holds the money")
+    preApprovalExpiry: str = Field(description="Until when it can be paid, in Unix seconds")
+    authorizationExpiry: str = Field(description="Until when it can be captured, in Unix seconds")
+    refundExpiry: str = Field(description="Until when what was captured can be refunded, in Unix seconds")
+    minFeeBps: int = Field(description="The least part of a capture that is a fee, in 1/10000; the payee pays it")
+    maxFeeBps: int = Field(description="The largest part of a capture that is a fee")
+    feeReceiver: str | None = Field(description="Who gets the fee; null for whom the operator names")
+
+
+class CommerceFacts(CommerceTerms):
+    """The terms, and where the money is."""
+
+    status: CommerceState = Field(description="As GET /v2/commerce-payments/{request_id}/status")
+    payer: str | None = Field(description="Who has paid or alone may pay; null for any wallet")
+    isPreApproved: bool = Field(description="Whether a wallet has allowed the escrow to take the money")
+    heldAmount: str = Field(description="What the escrow holds")
+    capturedAmount: str = Field(description="What was captured")
+    returnedAmount: str = Field(description="What went back to the payer: voided, reclaimed or refunded")
+
+
+def commerce_terms(payment: CommercePayment) -> CommerceTerms:
+    return CommerceTerms(**_terms(payment))
+
+
+def commerce_facts(payment: CommercePayment, status: CommerceStatus) -> CommerceFacts:
+    return CommerceFacts(
+        status=status.value,
+        payer=payment.payer,
+        isPreApproved=bool(payment.pre_approved_by),
+        heldAmount=_amount(payment, payment.held),
+        capturedAmount=_amount(payment, payment.captured),
+        returnedAmount=_amount(payment, payment.voided + payment.reclaimed + payment.refunded),
+        **_terms(payment),
+    )
+
+
+def _terms(payment: CommercePayment) -> dict[str, Any]:
+    return {
+        "maxAmount": _amount(payment, payment.max_amount),
+        "operator": payment.operator,
+        "escrow": payment.escrow,
+        **expiries(payment),
+        "minFeeBps": payment.min_fee_bps,
+        "maxFeeBps": payment.max_fee_bps,
+        "feeReceiver": payment.fee_receiver,
+    }
+
+
+def expiries(payment: CommercePayment) -> dict[str, Any]:
+    """When each stage ends, in Unix seconds as text."""
+    return {
+        "preApprovalExpiry": str(int(payment.pre_approval_expiry.timestamp())),
+        "authorizationExpiry": str(int(payment.authorization_expiry.timestamp())),
+        "refundExpiry": str(int(payment.refund_expiry.timestamp())),
+    }
+
+
+def _amount(payment: CommercePayment, units: int) -> str:
+    token = token_with_id(payment.currency)
+    assert token is not None, "the currency of a stored payment is in the catalogue"
+    return format_amount(units, token.decimals)

@@ -1,0 +1,370 @@
+"""The escrow of commerce payments and a token in memory on the chain of a World, with a merchant and payers."""
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+from eth_abi import decode
+
+from chalicelib.access.callers import ClientSettings, Owner
+from chalicelib.access.modes import Mode
+from chalicelib.base.addresses import evm_address, hex_address
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.money import BaseUnits
+from chalicelib.calldata.escrow import calls
+from chalicelib.calldata.escrow.payment_info import INFO_BYTES, PaymentInfo, decode_info, payment_hash
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.catalogue.escrows import EscrowContracts
+from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chain import escrow_transfers as topics
+from chalicelib.chain.escrow_reads import EscrowState
+from chalicelib.chain.wallets import TokenReading, WalletReading
+from chalicelib.escrow import flows, operating, rules, running, store
+from chalicelib.escrow.creation import Draft
+from chalicelib.escrow.flows import Created
+from chalicelib.requests.commerce.records import CommercePayment, OperationKind, PendingOperation
+from chalicelib.webhooks.records import Event
+from tests.fakes.crash import Guarded
+from tests.fakes.memory_store import MemoryStore
+from tests.fakes.mempool import Raw
+from tests.fakes.world import PAYEE, PlainSigningKeys, World
+
+PAYER = evm_address("0x" + "c0ffee" * 6 + "c0ff")
+OPERATOR = PlainSigningKeys.address
+CONTRACTS = EscrowContracts("sepolia", *(evm_address("0x" + f"{number:02x}" * 20) for number in range(0xE1, 0xE6)))
+FEES = evm_address("0x" + "fe" * 20)
+CURRENCY, AMOUNT, HAD = "fUSDC-sepolia", 100_000_000, 10**9
+
+
+@dataclass
+class Held:
+    """What the escrow knows of a payment."""
+
+    info: PaymentInfo
+    capturable: int
+    refundable: int = 0
+
+
+class Commerce:
+    """A merchant PAYEE whose payments on sepolia are operated by the service, and PAYER, who has 1,000 fUSDC."""
+
+    def __init__(self, seed: int = 0, **settings: Any) -> None:
+        known = {"relayer_keys": {"sepolia": "secret"}, "escrow_contracts": {"sepolia": CONTRACTS}, **settings}
+        self.world = World(client=object(), seed=seed, **known)
+        self.world.services = replace(self.world.services, store=MemoryStore())
+        self.chain: Any = self.world.chain
+        self.world.register_webhook()
+        token = token_with_id(CURRENCY)
+        assert token is not None
+        self.token = token.address
+        self.balances: Counter[str] = Counter({PAYER.lower(): HAD})
+        self.allowances: Counter[tuple[str, str]] = Counter()
+        self.pre_approved: set[str] = set()
+        self.payments: dict[str, Held] = {}
+        self.made: Counter[str] = Counter()
+        """How many calls of each kind had an effect."""
+        self.fails: set[str] = set()
+        """Which calls revert when they are executed, though they succeed before."""
+        self.refuses: dict[str, str] = {}
+        """Which calls revert from now on, and why."""
+        self.chain.clock = self.world.clock
+        self.chain.escrow = CONTRACTS
+        self.chain.mempool.executes = self._execute
+        self.chain.mempool.dry_run = self.refusal
+        self.chain.read_wallet = self._read_wallet
+        self.chain.read_escrow = self._read_escrow
+        self.chain.read_erc3009_domain = lambda info: None
+        self.world.tick()
+
+    # --- what callers do ---
+
+    @property
+    def services(self) -> Any:
+        return self.world.services
+
+    def owner(self, **changes: Any) -> Owner:
+        return Owner("acct", None, None, ClientSettings(**changes), mode=Mode.API_KEY)
+
+    def draft(self, **changes: Any) -> Draft:
+        draft = Draft("shop-1", PAYEE, PAYER, AMOUNT, CURRENCY, AMOUNT, None, None, None, 0, 10_000, None)
+        return replace(draft, **changes)
+
+    def create(self, **changes: Any) -> Created:
+        return flows.create(self.services, self.owner(), self.draft(**changes))
+
+    def load(self, created: Created) -> CommercePayment:
+        found = store.payment(self.services.store, created.payment.bill_id)
+        assert found is not None
+        return found
+
+    def execute(
+        self, created: Created, kind: OperationKind, wanted: Any, services: Any = None, owner: Owner | None = None
+    ) -> PendingOperation:
+        """`wanted` is what rules.py makes an operation of."""
+        decide = {
+            OperationKind.AUTHORIZE: lambda payment: rules.collecting(payment, wanted),
+            OperationKind.CHARGE: lambda payment: rules.collecting(payment, *wanted),
+            OperationKind.CAPTURE: lambda payment: rules.capturing(payment, wanted),
+            OperationKind.VOID: lambda payment: rules.voiding(wanted),
+            OperationKind.REFUND: lambda payment: rules.refunding(wanted),
+        }[kind]
+        request_id = created.payment.request_id
+        return operating.execute(services or self.services, owner or self.owner(), request_id, kind, decide)
+
+    def authorize(self, created: Created, services: Any = None) -> PendingOperation:
+        return self.execute(created, OperationKind.AUTHORIZE, rules.Authorizing(), services)
+
+    def capture(self, created: Created, amount: int, fee_bps: int = 0, services: Any = None) -> PendingOperation:
+        wanted = rules.Capturing(amount, fee_bps, FEES if fee_bps else None)
+        return self.execute(created, OperationKind.CAPTURE, wanted, services)
+
+    def void(self, created: Created, services: Any = None) -> PendingOperation:
+        return self.execute(created, OperationKind.VOID, None, services)
+
+    def refund(self, created: Created, amount: int, services: Any = None) -> PendingOperation:
+        return self.execute(created, OperationKind.REFUND, amount, services)
+
+    # --- what wallets and time do ---
+
+    def pre_approve(self, created: Created, payer: str = PAYER) -> None:
+        """The payer sends both transactions of the answer, or those of the link."""
+        assert created.options is not None
+        self.send(payer, *created.options.transactions)
+
+    def send(self, sender: str, *transactions: Transaction) -> None:
+        self.chain.mine()
+        for each in transactions:
+            reason = self._run(sender, each.to, each.data)
+            assert reason is None, reason
+
+    def allow(self, owner: str, spender: str, amount: int) -> None:
+        self.allowances[owner.lower(), spender.lower()] = amount
+
+    def minute(self, services: Any = None) -> None:
+        """What schedules and chain do in a minute: payments, the service's transactions, and recording."""
+        running.run_due(services or self.services)
+        self.world.advance(60)
+        with suppress(ChainUnavailable):
+            self.world.relay()
+        self.world.scan()
+
+    def settle(self, minutes: int = 4) -> None:
+        for _ in range(minutes):
+            self.minute()
+
+    def authorized(self, **changes: Any) -> Created:
+        """One whose money the escrow holds."""
+        created = self.create(**changes)
+        self.pre_approve(created)
+        self.authorize(created)
+        self.settle(2)
+        assert self.load(created).authorized == AMOUNT
+        return created
+
+    def captured(self, amount: int = 60_000_000, fee_bps: int = 250) -> Created:
+        created = self.authorized()
+        self.capture(created, amount, fee_bps)
+        self.settle(2)
+        assert self.load(created).captured == amount
+        return created
+
+    def balance(self, address: str) -> int:
+        return self.balances[address.lower()]
+
+    def events(self, kind: str) -> list[Event]:
+        return [each for each in self.services.store.all(Event) if each.kind == kind]
+
+    def guarded(self, wire: Any) -> Any:
+        """The services of a process whose calls to the store and the node are guarded by a tripwire."""
+        stored = ("get", "get_many", "query", "due", "write", "put_many")
+        chain = Guarded(self.chain, ("read_account", "run_each", "send_raw", "read_wallet"), wire)
+        chains = SimpleNamespace(of=lambda _: chain, evm=lambda _: chain, networks=self.services.chains.networks)
+        return replace(self.services, store=Guarded(self.services.store, stored, wire), chains=chains)
+
+    # --- the contracts ---
+
+    def refusal(self, to: str, data: str, sender: str = OPERATOR) -> str | None:
+        """Why a call reverts on the newest state; None if it does not."""
+        name = _name(to, data)
+        if name in self.refuses:
+            return self.refuses[name]
+        if self._contract(to) == "token":
+            return self._token_refusal(name, sender.lower(), data)
+        return self._escrow_refusal(name, sender, bytes.fromhex(data[10:]))
+
+    def _token_refusal(self, name: str, sender: str, data: str) -> str | None:
+        raw = bytes.fromhex(data[10:])
+        if name == "transfer" and decode(["address", "uint256"], raw)[1] > self.balances[sender]:
+            return "the balance of the token is too small"
+        if name == "transferFrom":
+            owner, _, amount = decode(["address", "address", "uint256"], raw)
+            if amount > min(self.balances[owner], self.allowances[owner, sender]):
+                return "the token's allowance is too small"
+        return None
+
+    def _escrow_refusal(self, name: str, sender: str, raw: bytes) -> str | None:
+        info, now = decode_info(raw), self.world.now.timestamp()
+        name_of, words = payment_hash(info, CONTRACTS), _after_info(raw)
+        held = self.payments.get(name_of)
+        if name == "preApprove":
+            return None if sender.lower() == info.payer.lower() and now < info.pre_approval_expiry else "InvalidSender"
+        if sender.lower() != (info.payer if name == "reclaim" else info.operator).lower():
+            return "InvalidSender"
+        if name in ("authorize", "charge"):
+            payer = info.payer.lower()
+            funds = min(self.balances[payer], self.allowances[payer, CONTRACTS.pre_approval.lower()])
+            if held is not None:
+                return "PaymentAlreadyCollected"
+            if now >= info.pre_approval_expiry:
+                return "AfterPreApprovalExpiry"
+            if name_of not in self.pre_approved:
+                return "PaymentNotPreApproved"
+            return None if words[0] <= min(funds, info.max_amount) else "TokenCollectionFailed"
+        if held is None:
+            return "ZeroAuthorization"
+        if name == "capture":
+            is_held = words[0] <= held.capturable
+            return None if now < info.authorization_expiry and is_held else "InsufficientAuthorization"
+        if name == "refund":
+            allowed = self.allowances[info.operator.lower(), CONTRACTS.operator_refund.lower()]
+            if now >= info.refund_expiry or words[0] > held.refundable:
+                return "RefundExceedsCapture"
+            return None if words[0] <= min(allowed, self.balances[info.operator.lower()]) else "TokenCollectionFailed"
+        if name == "reclaim" and now < info.authorization_expiry:
+            return "BeforeAuthorizationExpiry"
+        return None if held.capturable else "ZeroAuthorization"
+
+    def _execute(self, raw: Raw) -> str | None:
+        if raw.data == "0x":
+            return None  # another use of the service's key
+        if _name(raw.to, raw.data) in self.fails:
+            return "reverted without a reason"
+        return self._run(raw.sender, raw.to, raw.data, raw.tx_hash)
+
+    def _run(self, sender: str, to: str, data: str, tx_hash: str | None = None) -> str | None:
+        if (reason := self.refusal(to, data, sender)) is not None:
+            return reason
+        name, raw = _name(to, data), bytes.fromhex(data[10:])
+        self.made[name] += 1
+        if self._contract(to) == "token":
+            self._run_token(name, sender.lower(), raw)
+        else:
+            self._run_escrow(name, raw, tx_hash)
+        return None
+
+    def _run_token(self, name: str, sender: str, raw: bytes) -> None:
+        if name == "approve":
+            spender, amount = decode(["address", "uint256"], raw)
+            self.allowances[sender, spender] = amount
+        elif name == "transfer":
+            self._move(sender, *decode(["address", "uint256"], raw))
+        else:
+            owner, receiver, amount = decode(["address", "address", "uint256"], raw)
+            self.allowances[owner, sender] -= amount
+            self._move(owner, receiver, amount)
+
+    def _run_escrow(self, name: str, raw: bytes, tx_hash: str | None) -> None:
+        info, escrow = decode_info(raw), CONTRACTS.escrow
+        known, words = payment_hash(info, CONTRACTS), _after_info(raw)
+        if name == "preApprove":
+            self.pre_approved.add(known)
+            self._log(CONTRACTS.pre_approval, topics.PRE_APPROVED_TOPIC, known, b"", tx_hash)
+        elif name in ("authorize", "charge"):
+            amount = words[0]
+            self.allowances[info.payer.lower(), CONTRACTS.pre_approval.lower()] -= amount
+            self._move(info.payer, escrow, amount)
+            self.payments[known] = Held(info, amount)
+            shown = raw[:INFO_BYTES] + _words(amount, words[1])
+            if name == "authorize":
+                self._log(escrow, topics.AUTHORIZED_TOPIC, known, shown, tx_hash)
+            else:
+                self._pay_out(known, amount, *words[3:5])
+                self._log(escrow, topics.CHARGED_TOPIC, known, shown + _words(*words[3:5]), tx_hash)
+        elif name == "capture":
+            self._pay_out(known, *words[:3])
+            self._log(escrow, topics.CAPTURED_TOPIC, known, _words(*words[:3]), tx_hash)
+        elif name == "refund":
+            self.allowances[info.operator.lower(), CONTRACTS.operator_refund.lower()] -= words[0]
+            self._move(info.operator, info.payer, words[0])
+            self.payments[known].refundable -= words[0]
+            self._log(escrow, topics.REFUNDED_TOPIC, known, _words(words[0], words[1]), tx_hash)
+        else:
+            topic = topics.VOIDED_TOPIC if name == "void" else topics.RECLAIMED_TOPIC
+            amount, self.payments[known].capturable = self.payments[known].capturable, 0
+            self._move(escrow, info.payer, amount)
+            self._log(escrow, topic, known, _words(amount), tx_hash)
+
+    def _pay_out(self, known: str, amount: int, fee_bps: int, receiver: int) -> None:
+        held, fee = self.payments[known], amount * fee_bps // 10_000
+        held.capturable, held.refundable = held.capturable - amount, held.refundable + amount
+        self._move(CONTRACTS.escrow, held.info.receiver, amount - fee)
+        if fee:
+            self._move(CONTRACTS.escrow, f"0x{receiver:040x}", fee)
+
+    def _move(self, sender: str, receiver: str, amount: int) -> None:
+        assert self.balances[sender.lower()] >= amount, "tokens of nobody"
+        self.balances[sender.lower()] -= amount
+        self.balances[receiver.lower()] += amount
+
+    def _log(self, emitter: str, topic: str, known: str, data: bytes, tx_hash: str | None) -> None:
+        block = self.chain.blocks[-1]
+        log: Mapping[str, Any] = {
+            "address": hex_address(emitter),
+            "topics": [topic, known],
+            "data": "0x" + data.hex(),
+            "transactionHash": tx_hash or "0x" + f"{block.number:x}".rjust(64, "a"),
+            "logIndex": hex(len(block.logs)),
+            "blockNumber": hex(block.number),
+            "blockHash": block.hash,
+        }
+        block.logs.append(log)
+
+    def _contract(self, to: str) -> str:
+        return "token" if hex_address(to) == hex_address(self.token) else "escrow"
+
+    def _read_wallet(
+        self, wallet: str, tokens: Any, spender: str, *, batch_fee: bool = False, code_of: str | None = None
+    ) -> WalletReading:
+        if self.chain.is_down:
+            raise ChainUnavailable("the node does not answer")
+        held = BaseUnits(self.balances[wallet.lower()])
+        allowed = BaseUnits(self.allowances[wallet.lower(), spender.lower()])
+        readings = {token: TokenReading(held, allowed) for token in tokens}
+        return WalletReading(BaseUnits(10**18), readings, BaseUnits(10**9), 0, False)
+
+    def _read_escrow(self, payment_hashes: Any, block: int | None = None) -> tuple[EscrowState, ...]:
+        known = [self.payments.get(each) for each in payment_hashes]
+        return tuple(
+            EscrowState(True, BaseUnits(held.capturable), BaseUnits(held.refundable), True)
+            if held is not None
+            else EscrowState(False, BaseUnits(0), BaseUnits(0), False)
+            for held in known
+        )
+
+
+def check_conserved(commerce: Commerce) -> None:
+    """Nothing is left with the service, and no token has come or gone."""
+    assert commerce.balance(OPERATOR) == 0
+    assert sum(commerce.balances.values()) == HAD
+
+
+_SELECTORS = {
+    calls.AUTHORIZE: "authorize", calls.CHARGE: "charge", calls.CAPTURE: "capture", calls.VOID: "void",
+    calls.RECLAIM: "reclaim", calls.REFUND: "refund", calls.PRE_APPROVE: "preApprove",
+    bytes.fromhex("095ea7b3"): "approve", bytes.fromhex("a9059cbb"): "transfer", bytes.fromhex("23b872dd"): "transferFrom",
+}  # fmt: skip
+
+
+def _name(to: str, data: str) -> str:
+    return _SELECTORS[bytes.fromhex(data[2:10])]
+
+
+def _after_info(raw: bytes) -> list[int]:
+    return [int.from_bytes(raw[start : start + 32]) for start in range(INFO_BYTES, len(raw), 32)]
+
+
+def _words(*values: int) -> bytes:
+    return b"".join(each.to_bytes(32) for each in values)

@@ -1,0 +1,309 @@
+"""Commerce payments: every operation in every state as the contract has it, two phases, and the second of each expiry."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from chalicelib.base.money import BaseUnits
+from chalicelib.chain.escrow_logs import EscrowEventKind
+from chalicelib.requests.commerce import ledger, rules
+from chalicelib.requests.commerce.records import CommercePayment, EscrowEntry, OperationKind, PendingOperation
+from chalicelib.requests.commerce.rules import CommerceStatus, Operation, Refusal
+from tests.fakes.commerce import BUYER, OTHER, new_payment
+from tests.fakes.world import START
+from tests.requests.commerce.contract_model import AFTER_ALL, Asked, Contract, status
+
+DEPTH = 6
+FEES = "0x" + "9" * 40
+PAYMENT = new_payment(START)
+SECOND = timedelta(seconds=1)
+INSTANTS = (
+    PAYMENT.pre_approval_expiry - SECOND,
+    PAYMENT.pre_approval_expiry,
+    PAYMENT.authorization_expiry,
+    PAYMENT.refund_expiry,
+)
+"""An instant of each phase of the model; from the second on the first that is too late for what ends there."""
+ASKED = (
+    Asked("authorize", 100),
+    Asked("authorize", 60),
+    Asked("authorize", 101),
+    Asked("authorize", 0),
+    Asked("charge", 100),
+    Asked("charge", 60, 250),
+    Asked("charge", 60, 1001),
+    Asked("charge", 60, 250, has_fee_receiver=False),
+    Asked("capture", 40, 250),
+    Asked("capture", 60),
+    Asked("capture", 100, 1000),
+    Asked("capture", 101),
+    Asked("capture", 0),
+    Asked("capture", 40, 1001),
+    Asked("capture", 40, 1, has_fee_receiver=False),
+    Asked("void"),
+    Asked("reclaim"),
+    Asked("refund", 10),
+    Asked("refund", 60),
+    Asked("refund", 100),
+    Asked("refund", 101),
+    Asked("refund", 0),
+)
+EVENTS = {
+    "authorize": EscrowEventKind.AUTHORIZED,
+    "charge": EscrowEventKind.CHARGED,
+    "capture": EscrowEventKind.CAPTURED,
+    "void": EscrowEventKind.VOIDED,
+    "reclaim": EscrowEventKind.RECLAIMED,
+    "refund": EscrowEventKind.REFUNDED,
+}
+
+
+def operation(asked: Asked) -> Operation:
+    amount = None if asked.name == "void" else BaseUnits(asked.amount)
+    receiver = FEES if asked.has_fee_receiver and asked.fee_bps else None
+    return Operation(OperationKind(asked.name), amount, asked.fee_bps, receiver)
+
+
+def event(asked: Asked, amount: int, number: int = 1) -> EscrowEntry:
+    return EscrowEntry(
+        request_id=PAYMENT.request_id,
+        block_number=number,
+        block_hash=f"0xb{number}",
+        tx_hash=f"0xt{number}",
+        event_key=f"e-{number}",
+        log_index=0,
+        kind=EVENTS[asked.name],
+        amount=BaseUnits(amount),
+        at=START,
+        fee_bps=asked.fee_bps,
+        payer=BUYER,
+    )
+
+
+def books(payment: CommercePayment) -> tuple[int, ...]:
+    """The totals."""
+    return payment.authorized, payment.captured, payment.voided, payment.reclaimed, payment.refunded
+
+
+def moved(before: Contract, after: Contract, name: str) -> int:
+    return after.moved(name) - before.moved(name)
+
+
+def reachable() -> Iterator[tuple[Contract, CommercePayment]]:
+    """Every state that at most DEPTH - 1 calls and lapses of time lead to, each once, with our payment in it."""
+    level = {Contract(): PAYMENT}
+    seen = dict(level)
+    for _ in range(DEPTH - 1):
+        following = dict[Contract, CommercePayment]()
+        for contract, payment in level.items():
+            following[contract.later()] = payment
+            for asked in ASKED:
+                after = contract.call(asked)
+                if after is not None:
+                    entry = event(asked, moved(contract, after, asked.name))
+                    following[after], _ = ledger.post(payment, entry, START)
+        level = {each: payment for each, payment in following.items() if each not in seen}
+        seen |= level
+    yield from seen.items()
+
+
+STATES = list(reachable())
+
+
+def test_the_model_reaches_every_status_that_is_not_a_pending_one() -> None:
+    pending = {"AUTHORIZING", "CAPTURING", "VOIDING", "REFUNDING"}
+    assert {status(contract) for contract, _ in STATES} == {each.value for each in CommerceStatus} - pending - {"FAILED"}
+    assert len(STATES) > 100
+
+
+def test_every_operation_is_refused_in_exactly_the_states_in_which_the_contract_refuses_it() -> None:
+    for contract, payment in STATES:
+        now = INSTANTS[contract.phase]
+        for asked in ASKED:
+            allowed = contract.call(asked) is not None
+            if asked.name == "reclaim":
+                assert rules.can_reclaim(payment, now) is allowed, (contract, asked)
+                continue
+            refused = rules.refusal(payment, operation(asked), now)
+            assert (refused is None) is allowed, (contract, asked, refused)
+            reserved = rules.reserve(payment, operation(asked), now)
+            assert isinstance(reserved, PendingOperation) is allowed
+
+
+def test_totals_and_status_are_those_of_the_contract_in_every_state() -> None:
+    for contract, payment in STATES:
+        charged = contract.moved("charge")
+        of_contract = (
+            contract.moved("authorize") + charged,
+            contract.moved("capture") + charged,
+            *(contract.moved(name) for name in ("void", "reclaim", "refund")),
+        )
+        assert books(payment) == of_contract
+        assert (payment.is_collected, payment.held, payment.refundable) == (
+            contract.collected,
+            contract.capturable,
+            contract.refundable,
+        )
+        assert ledger.is_state_of(payment, contract.collected, contract.capturable, contract.refundable)
+        assert rules.status_of(payment, INSTANTS[contract.phase]).value == status(contract), contract
+
+
+def test_flags_say_whether_all_there_is_may_be_captured_voided_and_refunded() -> None:
+    for contract, payment in STATES:
+        now = INSTANTS[contract.phase]
+        captured = contract.call(Asked("capture", contract.capturable)) is not None
+        refunded = contract.call(Asked("refund", contract.refundable)) is not None
+        voided = contract.call(Asked("void")) is not None
+        flags = rules.can_capture(payment, now), rules.can_void(payment), rules.can_refund(payment, now)
+        assert flags == (captured, voided, refunded)
+
+
+def test_a_reserved_operation_is_posted_goes_back_or_is_undone_and_nothing_else_begins_meanwhile() -> None:
+    for contract, payment in STATES:
+        now = INSTANTS[contract.phase]
+        for asked in ASKED:
+            after = contract.call(asked)
+            if after is None or asked.name == "reclaim":
+                continue
+            reserved = rules.reserve(payment, operation(asked), now)
+            assert isinstance(reserved, PendingOperation)
+            pending = rules.begun(payment, reserved, now)
+            assert books(pending) == books(payment)
+            assert rules.status_of(pending, now).value in ("AUTHORIZING", "CAPTURING", "VOIDING", "REFUNDING")
+            _nothing_else_begins(pending, asked, reserved, now)
+            back = rules.gone_back(pending, "It reverted", now)
+            assert (back.pending, back.failure, books(back)) == (None, "It reverted", books(payment))
+            entry = event(asked, moved(contract, after, asked.name))
+            posted, kept = ledger.post(pending, entry, now)
+            directly, _ = ledger.post(payment, entry, now)
+            assert (posted.pending, kept.operation, books(posted)) == (None, reserved, books(directly))
+            undone, voided = ledger.undo(posted, kept, now)
+            assert (undone.pending, voided.operation, books(undone)) == (reserved, None, books(payment))
+
+
+def _nothing_else_begins(
+    pending: CommercePayment, asked: Asked, reserved: PendingOperation, now: datetime
+) -> None:
+    assert rules.reserve(pending, operation(asked), now) == reserved
+    for other in ASKED:
+        if other.name in ("reclaim", asked.name):
+            continue
+        refused = rules.reserve(pending, operation(other), now)
+        assert isinstance(refused, Refusal) and not refused.is_invalid
+    assert not (rules.can_capture(pending, now) or rules.can_void(pending) or rules.can_refund(pending, now))
+
+
+EXPIRING = {
+    "authorize": (PAYMENT.pre_approval_expiry, ()),
+    "charge": (PAYMENT.pre_approval_expiry, ()),
+    "capture": (PAYMENT.authorization_expiry, (Asked("authorize", 100),)),
+    "refund": (PAYMENT.refund_expiry, (Asked("charge", 100),)),
+}
+
+
+def after_calls(*calls: Asked) -> CommercePayment:
+    payment = PAYMENT
+    for number, each in enumerate(calls):
+        payment, _ = ledger.post(payment, event(each, each.amount, number), START)
+    return payment
+
+
+@pytest.mark.parametrize("name", EXPIRING)
+def test_the_second_of_an_expiry_is_the_first_that_is_too_late(name: str) -> None:
+    expiry, before = EXPIRING[name]
+    payment, asked = after_calls(*before), operation(Asked(name, 10))
+    assert rules.refusal(payment, asked, expiry - SECOND) is None
+    for late in (expiry, expiry + SECOND):
+        refused = rules.refusal(payment, asked, late)
+        assert refused is not None and not refused.is_invalid
+
+
+def test_the_payer_reclaims_from_the_second_of_the_expiry_on_and_a_void_has_no_bound() -> None:
+    payment = after_calls(Asked("authorize", 100))
+    expiry = payment.authorization_expiry
+    assert [rules.can_reclaim(payment, each) for each in (expiry - SECOND, expiry)] == [False, True]
+    assert rules.refusal(payment, Operation(OperationKind.VOID), payment.refund_expiry + SECOND) is None
+
+
+def test_nothing_expires_before_the_chain_was_read_up_to_the_second_of_the_expiry() -> None:
+    held = after_calls(Asked("authorize", 100))
+    for payment, expiry, before in (
+        (PAYMENT, PAYMENT.pre_approval_expiry, CommerceStatus.PENDING),
+        (held, held.authorization_expiry, CommerceStatus.AUTHORIZED),
+    ):
+        assert rules.status_of(payment, None) is before
+        assert rules.status_of(payment, expiry - SECOND) is before
+        assert rules.status_of(payment, expiry) is CommerceStatus.EXPIRED
+
+
+def test_a_payment_that_was_never_authorized_has_failed_if_its_last_attempt_did() -> None:
+    failed = replace(PAYMENT, failure="It reverted")
+    assert rules.status_of(failed, PAYMENT.pre_approval_expiry - SECOND) is CommerceStatus.PENDING
+    assert rules.status_of(failed, PAYMENT.pre_approval_expiry) is CommerceStatus.FAILED
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        (Operation(OperationKind.CAPTURE, BaseUnits(101)), "captureAmount"),
+        (Operation(OperationKind.CAPTURE, BaseUnits(10), 1001, FEES), "feeBps"),
+        (Operation(OperationKind.CAPTURE, BaseUnits(10), 250), "feeReceiver"),
+    ],
+)
+def test_what_can_never_be_done_is_invalid_and_names_the_field(asked: Operation, field: str) -> None:
+    refused = rules.refusal(after_calls(Asked("authorize", 100)), asked, START)
+    assert refused is not None and (refused.is_invalid, refused.field) == (True, field)
+
+
+def test_a_fee_receiver_of_the_terms_is_the_only_one() -> None:
+    payment = replace(after_calls(Asked("authorize", 100)), fee_receiver=FEES)
+    for fee_bps in (0, 250):
+        reserved = rules.reserve(payment, Operation(OperationKind.CAPTURE, BaseUnits(10), fee_bps), START)
+        assert isinstance(reserved, PendingOperation) and reserved.fee_receiver == FEES
+    refused = rules.refusal(payment, Operation(OperationKind.CAPTURE, BaseUnits(10), 250, OTHER), START)
+    assert refused is not None and refused.field == "feeReceiver"
+
+
+def test_an_open_payment_is_authorized_for_a_wallet_that_is_named_and_a_buyers_for_no_other() -> None:
+    wanted = Operation(OperationKind.AUTHORIZE)
+    open_payment = new_payment(START, buyer=None)
+    refused = rules.refusal(open_payment, wanted, START)
+    assert refused is not None and refused.field == "payer"
+    reserved = rules.reserve(open_payment, replace(wanted, payer=OTHER), START)
+    assert isinstance(reserved, PendingOperation) and reserved.payer == OTHER
+    refused = rules.refusal(PAYMENT, replace(wanted, payer=OTHER), START)
+    assert refused is not None and refused.field == "payer"
+
+
+def test_a_wallet_whose_money_could_not_be_taken_is_tried_after_the_others() -> None:
+    payment = new_payment(START, buyer=None, pre_approved_by=(BUYER, OTHER))
+    for payer, left in ((OTHER, (OTHER, BUYER)), (BUYER, (BUYER, OTHER))):
+        reserved = rules.reserve(payment, Operation(OperationKind.AUTHORIZE, payer=payment.pre_approved_by[-1]), START)
+        assert isinstance(reserved, PendingOperation) and reserved.payer == payer
+        payment = rules.gone_back(rules.begun(payment, reserved, START), "It reverted", START)
+        assert payment.pre_approved_by == left
+
+
+def test_an_authorization_of_another_wallet_is_another_operation() -> None:
+    payment, wanted = new_payment(START, buyer=None), Operation(OperationKind.AUTHORIZE, payer=OTHER)
+    reserved = rules.reserve(payment, wanted, START)
+    assert isinstance(reserved, PendingOperation)
+    pending = rules.begun(payment, reserved, START)
+    assert rules.reserve(pending, replace(wanted, payer=OTHER.upper().replace("X", "x")), START) == reserved
+    assert isinstance(rules.reserve(pending, replace(wanted, payer=BUYER), START), Refusal)
+
+
+def test_operations_are_numbered_and_amounts_left_out_are_all_there_is() -> None:
+    payment = after_calls(Asked("authorize", 100), Asked("capture", 30))
+    for kind, amount in ((OperationKind.CAPTURE, 70), (OperationKind.VOID, 70), (OperationKind.REFUND, 30)):
+        reserved = rules.reserve(payment, Operation(kind), START)
+        assert isinstance(reserved, PendingOperation)
+        assert (reserved.amount, reserved.number) == (amount, payment.operations + 1)
+        payment = rules.gone_back(rules.begun(payment, reserved, START), "dropped", START)
+    assert payment.operations == 3
+
+
+def test_the_last_phase_has_no_end() -> None:
+    assert Contract(phase=AFTER_ALL).later().phase == AFTER_ALL
