@@ -89,10 +89,12 @@ def test_the_reasons_of_several_failures_are_told_once_and_in_order(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     warnings = logged(world, monkeypatch, "warning")
-    world.router.trouble_by_chain = {8453: RouterUnavailable("slow"), 10: RouterUnavailable("down")}
-    chains = ("BASE", "OPTIMISM", "BASE")
-    ask(world.services, [question(wanted(each)) for each in chains], PURPOSE, None, world.now)
-    assert warnings == [("router did not answer", {"reasons": ["down", "slow"]})]
+    questions = [question(wanted(each)) for each in ("BASE", "OPTIMISM", "BASE", "ETHEREUM", "POLYGON", "BNB")]
+    reasons = ["slow", "down", "slow", "busy", "late", "mute"]
+    troubles = zip(questions, reasons, strict=True)
+    world.router.trouble_by_chain = {asked.from_chain: RouterUnavailable(reason) for asked, reason in troubles}
+    ask(world.services, questions, PURPOSE, None, world.now)
+    assert warnings == [("router did not answer", {"reasons": ["busy", "down", "late", "mute", "slow"]})]
 
 
 def test_twenty_questions_are_under_way_at_the_same_time_and_no_more(

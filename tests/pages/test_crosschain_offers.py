@@ -23,7 +23,8 @@ from tests.pages.conftest import NewVisitor
 from tests.pages.crossings import USDC_ON_BASE, Crossings, TwoChains, chosen
 from tests.pages.purse import HANGS
 from tests.pages.test_answers import THIEF, forge
-from tests.pages.visitor import Visitor
+from tests.pages.test_payments import payout
+from tests.pages.visitor import Visitor, axe_findings
 from tests.support.running import restart, running
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -298,3 +299,25 @@ def test_a_true_answer_through_the_diamond_is_shown_in_full_and_asked_for_in_its
     visitor.shows(DIAMOND, "LiFiDiamond.", traveller.address)
     visitor.pay("signing").until(lambda: len(asked) == 2)
     assert [(each["to"], each["data"]) for each in asked] == [(each["to"], each["data"]) for each in answered]
+
+
+# --- several payments ---
+
+
+def test_payments_on_several_networks_are_opened_one_by_one_and_each_can_come_from_another_chain(
+    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor
+) -> None:
+    stack = crossings.stack
+    children = [
+        payout(stack, traveller, network=name, currency=f"USDC-{name}", amount=amount)
+        for name, amount in (("base", "10"), ("arbitrum-one", "2.5"))
+    ]
+    visitor = new_visitor(traveller).open(stack.made("/multicall-payouts", {"childTokens": children}), "blocked")
+    visitor.shows("10 USDC-base and 2.5 USDC-arbitrum-one", "These payments are made one by one", "several networks")
+    links = visitor.page.get_by_role("link", name="Pay this one")
+    assert [each.get_attribute("href") for each in links.all()] == [f"?token={each}" for each in children]
+    assert visitor.button(traveller.name).count() == 0 and axe_findings(visitor.page) == []
+    links.last.click()
+    chosen(visitor.reach("choose"), traveller).shows("2.5 USDC on Arbitrum One")
+    visitor.pay("route-source")
+    assert crossings.deposited(traveller).output_amount == 2_500_000

@@ -13,6 +13,7 @@ from chalicelib.bridging.rules import Purpose, Route, Wanted
 from chalicelib.calldata import permit2
 from chalicelib.calldata.permit2 import PaymentPermit
 from chalicelib.catalogue.tokens import Token, token_with_id
+from chalicelib.checkout.crosschain.rules import on_source
 from chalicelib.checkout.permits.records import LIFETIME, PaymentIntent, Stage
 from chalicelib.checkout.rules import Position
 from chalicelib.requests.executions import Execution
@@ -76,7 +77,7 @@ def offered(wish: Wish, now: datetime, entropy: Entropy) -> PaymentIntent:
     wanted, intent_id = wish.route.wanted, ids.ulid(now, entropy)
     owed, converted = wish.position.owed, wish.position.converted
     most = wish.route.source_amount * (10_000 + MARGIN_BPS) // 10_000
-    net = min(most, in_source_units(wanted))
+    net = min(most, on_source(wanted.amount, wanted.destination, wanted.source))
     deadline = now + LIFETIME
     if converted is not None and converted.ends_at is not None:
         deadline = min(deadline, converted.ends_at + TAKEN_AFTER_QUOTE)
@@ -124,13 +125,6 @@ def source_of(intent: PaymentIntent) -> Token:
     token = token_with_id(intent.source)
     assert token is not None, "a stored payment intent is of a catalogued token"
     return token
-
-
-def in_source_units(wanted: Wanted) -> int:
-    """What arrives as so many units of the source token, rounded up: both are worth a dollar."""
-    source: int = 10**wanted.source.decimals
-    destination: int = 10**wanted.destination.decimals
-    return -(-wanted.amount * source // destination)
 
 
 def check_signed(intent: PaymentIntent, signed: Signed, approval: Signed | None, now: datetime) -> None:

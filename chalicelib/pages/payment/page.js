@@ -185,7 +185,7 @@ function summary(link) {
       (fees.length > 0 || !isWhole) && row("amount", listed(sums, (each) => each.left)),
       fees.length > 0 && row("fee", listed(fees, (each) => each.fee)),
       tokens.size > 0 && row("paid.in", [...tokens].join(", ")),
-      row("network", clean(chain.name)),
+      !link.isMixed && row("network", clean(chain.name)),
       link.reference && row("reference", el("bdi", {}, clean(link.reference))),
       !app.end && row("expires", el("span", { id: "countdown", "data-until": String(link.expiresAt) })),
     ),

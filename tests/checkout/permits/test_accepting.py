@@ -10,8 +10,9 @@ from eth_abi import encode
 from eth_utils import keccak
 
 from chalicelib.access.callers import Owner
-from chalicelib.base.errors import BadRequest, Conflict, Locked, NotFound
+from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, Locked, NotFound
 from chalicelib.base.money import MAX_UINT256, BaseUnits
+from chalicelib.chain.readings import StepResult
 from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.permits import flows
 from chalicelib.checkout.permits.flows import Offer
@@ -94,6 +95,22 @@ def accepted_with_permit(permits: Permits) -> Any:
     assert intent.token_permit is not None and intent.token_permit.nonce == 7
     approval = replace(permits.sign(intent), nonce="7")
     return flows.accept(permits.services, permits.owner, intent.intent_id, permits.sign(intent), approval)
+
+
+def test_an_approval_with_another_nonce_is_refused(permits: Permits) -> None:
+    with_permit(permits)
+    intent = permits.offer().intent
+    sent = permits.sign(intent)
+    with pytest.raises(BadRequest, match="signedApprovalPermit: nonce and deadline have to be those"):
+        flows.accept(permits.services, permits.owner, intent.intent_id, sent, replace(sent, nonce="8"))
+
+
+def test_what_the_node_cannot_judge_is_not_accepted(permits: Permits, monkeypatch: pytest.MonkeyPatch) -> None:
+    intent = permits.offer().intent
+    monkeypatch.setattr(permits.chain, "run_each", lambda sender, wanted: (StepResult(None, "busy"),) * len(wanted))
+    with pytest.raises(ChainUnavailable, match="does not say whether the signature is right"):
+        permits.accept(intent)
+    assert permits.load(intent).stage is Stage.OFFERED
 
 
 def test_an_approval_that_was_signed_is_sent_before_the_tokens_are_taken(permits: Permits) -> None:

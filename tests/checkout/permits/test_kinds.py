@@ -1,6 +1,7 @@
 """Which requests are paid by a signature: also amounts in other currencies and those paid out to a bank account."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from chalicelib.checkout.rules import Owed, SourceToken, direct
 from chalicelib.links.reading import Viewer
 from chalicelib.offramp.rules import NO_ACCOUNT, ChosenAccount
 from chalicelib.requests.offramps.records import Order, OrderStatus
+from chalicelib.requests.quotes.records import Quote
 from chalicelib.requests.records import Request, RequestStatus
 from tests.fakes.offramps import DETAILS, PERSON, store_payer
 from tests.fakes.permits import HAD, PAYER, Permits, check_conserved
@@ -29,6 +31,7 @@ from tests.fakes.permits import HAD, PAYER, Permits, check_conserved
 VIEWER = Viewer("acct", None)
 DOLLARS = BaseUnits(1_250_000_000)
 """12.50, with the 8 decimals of amounts in fiat."""
+HALF_AN_HOUR = timedelta(minutes=30)
 CHOSEN = ChosenAccount(PERSON, DETAILS)
 
 
@@ -104,8 +107,10 @@ def test_what_was_taken_pays_the_whole_amount_though_the_rate_moves_until_it_is_
     intent = signed_for(permits, in_dollars(permits))
     permits.accept(intent)
     permits.minute()
+    permits.settle(1)
+    assert max(each.ends_at for each in permits.services.store.all(Quote)) == permits.load(intent).taken_at + HALF_AN_HOUR
     permits.world.prices.set("USD", "USDC", "1.02")
-    permits.settle(9)
+    permits.settle(8)
     make(permits, intent)
 
 

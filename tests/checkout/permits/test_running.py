@@ -1,5 +1,6 @@
 """Signed payments are made: the tokens are taken once, and go into the bridge or back to the payer."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -23,8 +24,15 @@ def permits() -> Permits:
     return Permits()
 
 
-def test_a_signed_payment_is_taken_bridged_and_settled(permits: Permits) -> None:
-    intent = permits.begun()
+def told(permits: Permits) -> str:
+    """The subStatus of the one `payment.failed`."""
+    (event,) = permits.events("payment.failed")
+    return str(json.loads(event.body)["subStatus"])
+
+
+def test_a_signed_payment_is_taken_bridged_and_settled(permits: Permits, monkeypatch: pytest.MonkeyPatch) -> None:
+    intent, lines = permits.begun(), list[str]()
+    monkeypatch.setattr(permits.services.log, "error", lambda message, **_: lines.append(message))
     sent = permits.run_until_bridged(intent)
     assert permits.balance(PAYER) == HAD - intent.taking == HAD - sent.deposit.input_amount
     assert sent.deposit.depositor == PAYER
@@ -38,6 +46,7 @@ def test_a_signed_payment_is_taken_bridged_and_settled(permits: Permits) -> None
     assert request.execution is not None and request.execution.status is ExecutionStatus.SETTLED
     assert dict(permits.made) == {"take": 1, "approve": 1, "deposit": 1}
     assert permits.events("payment.failed") == [] and len(permits.events("payment.confirmed")) == 1
+    assert lines == []
     check_conserved(permits)
 
 
@@ -76,7 +85,7 @@ def test_without_a_route_what_was_taken_goes_back_once(permits: Permits) -> None
     permits.settle(30)
     found = permits.load(intent)
     assert (found.end, permits.balance(PAYER)) == (End.REFUNDED, HAD)
-    assert found.returned_by is not None and permits.made["transfer"] == 1
+    assert found.returned_by is not None and permits.made["transfer"] == 1 and told(permits) == "bounced"
     assert not permits.loaded().is_executed and len(permits.events("payment.failed")) == 1
     check_conserved(permits)
 
@@ -185,7 +194,7 @@ def test_a_payer_without_the_tokens_is_waited_for_until_the_deadline_and_nothing
     permits.world.advance(3600 + 700)
     permits.settle(2)
     found = permits.load(intent)
-    assert found.end is End.FAILED and "Nothing was taken" in str(found.reason)
+    assert found.end is End.FAILED and "Nothing was taken" in str(found.reason) and told(permits) == "failed"
     assert len(permits.events("payment.failed")) == 1 and not permits.loaded().is_executed
 
 
@@ -194,6 +203,33 @@ def test_a_take_that_reverts_has_taken_nothing(permits: Permits) -> None:
     permits.fails.add("take")
     permits.settle(4)
     assert permits.load(intent).end is End.FAILED and permits.balance(PAYER) == HAD
+
+
+def test_while_gas_is_too_dear_nothing_is_taken_and_what_was_taken_waits(permits: Permits) -> None:
+    usual, dear = permits.chain.mempool.base_fee, 10**12
+    permits.chain.mempool.base_fee = dear
+    intent = permits.begun()
+    permits.settle(5)
+    found = permits.load(intent)
+    assert found.stage is Stage.TAKING and permits.made["take"] == 0 and found.reason
+    permits.chain.mempool.base_fee = usual
+    permits.settle(2)
+    assert permits.made["take"] == 1
+    permits.chain.mempool.base_fee = dear
+    permits.settle(20)
+    assert permits.load(intent).stage is Stage.TAKEN and permits.made["transfer"] == 0
+    permits.chain.mempool.base_fee = usual
+    permits.settle(12)
+    assert permits.load(intent).end is End.REFUNDED
+    check_conserved(permits)
+
+
+def test_without_coins_for_gas_nothing_is_taken(permits: Permits) -> None:
+    permits.chain.mempool.balance = 0
+    intent = permits.begun()
+    permits.world.advance(3600 + 700)
+    permits.settle(2)
+    assert permits.load(intent).end is End.FAILED and permits.made["take"] == 0
 
 
 def test_a_token_that_keeps_an_allowance_gets_it_withdrawn_first(permits: Permits) -> None:
