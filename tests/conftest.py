@@ -84,6 +84,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if getattr(session.config.option, "loadgroup", False):
         assert all("@" in item.nodeid for item in session.items), "xdist spreads the tests of a file over processes"
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)  # a tenth of the longest tests was looking for garbage
     gc.enable()
 
 
