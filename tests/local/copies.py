@@ -14,7 +14,7 @@ def copy_of_the_project(folder: Path) -> Path:
         shutil.copy(ROOT / name, folder / name)
     for name in ("chalicelib", "infra", ".chalice", "tests/oracles/payments"):
         shutil.copytree(ROOT / name, folder / name, ignore=_LEFT_OUT)
-    shutil.copy(ROOT / "tests" / "requirements.txt", folder / "tests")
+    shutil.copy(ROOT / "tests" / "requirements.lock", folder / "tests")
     return folder
 
 
