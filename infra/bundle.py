@@ -26,7 +26,7 @@ _RUNTIME = f"python{sys.version_info.major}.{sys.version_info.minor}"
 _SITE = f"python/lib/{_RUNTIME}/site-packages"
 _GLIBC = range(26, 16, -1)
 """What Lambda has for Python 3.11 is glibc 2.26, and wheels for earlier ones run there, too."""
-_DATE = (1980, 1, 1, 0, 0, 0)
+DATE = (1980, 1, 1, 0, 0, 0)
 _MODE = 0o100644 << 16
 
 
@@ -110,7 +110,7 @@ def _zip(folder: Path, out: Path) -> None:
     names = sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
     with zipfile.ZipFile(out, "w") as archive:
         for name in names:
-            entry = zipfile.ZipInfo(name, _DATE)
+            entry = zipfile.ZipInfo(name, DATE)
             entry.create_system, entry.external_attr = 3, _MODE
             archive.writestr(entry, (folder / name).read_bytes(), zipfile.ZIP_DEFLATED, 9)
 

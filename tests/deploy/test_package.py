@@ -1,7 +1,9 @@
 """What `chalice package` builds: for each stage, small enough, of runtime code alone, one role for each function."""
 
+import hashlib
 import importlib.util
 import json
+import re
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -10,11 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 from packaging.requirements import Requirement
 
 from chalicelib.settings import Settings
+from infra import sbom
 from infra.iam import ACCESS, STAGES, policy
-from infra.package import ROOT, package
+from infra.package import LOCK, ROOT, package
 
 pytestmark = pytest.mark.xdist_group("deployment")
 
@@ -88,6 +93,30 @@ def test_the_functions_have_the_python_of_the_package(packages: dict[str, Path])
     assert {entry["Runtime"] for entry in functions(packages["prod"]).values()} == {python}
     with zipfile.ZipFile(packages["prod"] / "layer-deployment.zip") as layer:
         assert all(name.startswith(f"python/lib/{python}/site-packages/") for name in layer.namelist())
+
+
+def test_the_bill_of_materials_is_the_two_zip_files_file_by_file(packages: dict[str, Path]) -> None:
+    folder = packages["prod"]
+    libraries = sbom.write(folder)
+    text = (folder / sbom.DOCUMENT).read_text()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    listed = [file for library in json.loads(text)["components"] for file in library["components"]]
+    shipped = {
+        (file.name, name): hashlib.sha256(archive.read(name)).hexdigest()
+        for file, archive in zip(sorted(folder.glob("*.zip")), archives(folder), strict=True)
+        for name in archive.namelist()
+    }
+    assert {(each["group"], each["name"]): each["hashes"][0]["content"] for each in listed} == shipped
+    assert len(listed) == len(shipped)
+    pinned = dict(re.findall(r"^([\w.-]+)==(\S+)", LOCK.read_text(), re.MULTILINE))
+    versions = {_normal(name): version for name, version, _ in libraries}
+    ours = {"chalice", "payment_requests"}
+    assert {name: version for name, version in versions.items() if name not in ours}.items() <= {
+        _normal(name): version for name, version in pinned.items()
+    }.items()
+    assert {name for name, _, licence in libraries if licence in ("", "unknown", "UNKNOWN")} == set()
+    sbom.write(folder)
+    assert (folder / sbom.DOCUMENT).read_text() == text
 
 
 def brought_along() -> set[str]:
