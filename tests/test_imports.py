@@ -80,7 +80,7 @@ WORKERS = {
     "scan_chain": ("scanning", 49),
     "record_transfers": ("recording", 67),
     "expire_links": ("links", 44),
-    "track_intents": ("checkout.intents", 91),
+    "track_intents": ("checkout.intents", 98),
     "run_permits": ("checkout.permits", 140),
     "check_offramps": ("offramp", 75),
 }

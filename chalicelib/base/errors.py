@@ -23,7 +23,8 @@ ServiceError                         a status and a message that tells the calle
 ├── UnsupportedMediaType       415
 ├── Unprocessable              422   the idempotency key was used with another body
 ├── Locked                     423
-│   └── LinkLocked             423   a transaction of the link is pending, in links.errors
+│   ├── LinkLocked             423   a transaction of the link is pending, in links.errors
+│   └── RequestExecuted        423   a payment that was signed is being made, in checkout.permits.rules
 ├── TooManyRequests            429
 ├── BadGateway                 502   a transaction was sent to a node and its outcome is unknown
 ├── ProviderUnavailable        503   the compliance provider gave no usable answer, in outbound.compliance

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from chalicelib.access.rate_limits.rules import seconds_until
 from chalicelib.access.rate_limits.store import count
+from chalicelib.base.parallel import done_within
 from chalicelib.bridging.circuit import PROBE_LEASE, after_answers, after_failures, closed_for, probing, quotas
 from chalicelib.bridging.records import RouterCircuit
 from chalicelib.bridging.rules import Purpose
@@ -66,13 +68,9 @@ def _counted(services: Services, questions: int, purpose: Purpose, now: datetime
 
 
 def _answers(services: Services, questions: Sequence[QuoteCall]) -> list[Answer]:
-    from concurrent.futures import ThreadPoolExecutor, wait  # most requests ask nothing
-
-    pool = ThreadPoolExecutor(min(len(questions), AT_ONCE))
-    futures = [pool.submit(_answer, services, each) for each in questions]
-    done, _ = wait(futures, timeout=services.settings.router_seconds)
-    pool.shutdown(wait=False, cancel_futures=True)
-    return [each.result() if each in done else RouterUnavailable("no answer in time") for each in futures]
+    tasks = [partial(_answer, services, each) for each in questions]
+    answers = done_within(services.settings.router_seconds, tasks, AT_ONCE)
+    return [RouterUnavailable("no answer in time") if each is None else each for each in answers]
 
 
 def _answer(services: Services, question: QuoteCall) -> Answer:

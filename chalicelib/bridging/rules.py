@@ -70,11 +70,10 @@ class Purpose:
 
 @frozen
 class GasCost:
-    """What the gas of a route costs, as the router says. `dollars` have 8 decimals."""
+    """What gas costs in the native coin of the source, as the router says, and its worth in dollars with 8 decimals."""
 
     amount: BaseUnits
-    token: Token
-    dollars: BaseUnits | None
+    dollars: BaseUnits
 
 
 @frozen

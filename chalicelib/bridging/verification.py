@@ -9,12 +9,11 @@ from datetime import datetime, timedelta
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address, same_address
 from chalicelib.base.frozen import frozen
 from chalicelib.bridging.rules import BridgedCall, GasCost, Route, Wanted, read_source
-from chalicelib.calldata.across import QUOTE_SECONDS
+from chalicelib.calldata.across import QUOTE_SECONDS, Deposit
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.bridges import needs_reset
-from chalicelib.catalogue.networks import Network, network, network_of_chain
-from chalicelib.catalogue.tokens import Token, token_at, token_with_id
-from chalicelib.outbound.lifi import RouterCost, RouterStep
+from chalicelib.catalogue.networks import Network, network
+from chalicelib.outbound.lifi import RouterStep
 
 LEAST_GAS, MOST_GAS = 50_000, 1_500_000
 """The gas limit of a deposit; one uses about 150,000."""
@@ -71,7 +70,7 @@ def verify(step: RouterStep, wanted: Wanted, now: datetime, limits: Limits) -> R
         execution_deadline=bridged.execution_deadline,
         fill_deadline=bridged.fill_deadline,
         seconds=step.seconds,
-        gas_costs=_gas_costs(step.gas_costs),
+        gas_costs=_gas_costs(step, source),
     )
 
 
@@ -136,6 +135,20 @@ def _check_times(bridged: BridgedCall, now: datetime) -> None:
         raise RouteRefused("its exclusivity contradicts itself")
 
 
+def has_route_times(deposit: Deposit) -> bool:
+    """Whether the deadlines of a deposit that anybody sent are within those that a route may have, whenever that was
+    shown and sent: at most QUOTE_SECONDS after its quote.
+
+    Of a deposit that was made, the exclusivity is known as an instant.
+    """
+    quoted, sent = deposit.quote_timestamp, deposit.quote_timestamp + QUOTE_SECONDS
+    first = quoted + (LEAST_TIME_TO_FILL - CLOCK_SKEW).total_seconds()
+    last, span = sent + MOST_TIME_TO_FILL.total_seconds(), MOST_EXCLUSIVITY.total_seconds()
+    alone = deposit.exclusivity
+    is_shared = alone <= (sent + span if alone > _LONGEST_EXCLUSIVITY_SPAN else span)
+    return first <= deposit.fill_deadline <= last and is_shared
+
+
 def _most(wanted: Wanted, limits: Limits) -> int:
     amount = _in_source_units(wanted, wanted.amount)
     dollars: int = limits.cost_dollars * 10**wanted.source.decimals
@@ -149,19 +162,7 @@ def _in_source_units(wanted: Wanted, amount: int) -> int:
     return -(-amount * source // destination)
 
 
-def _gas_costs(costs: tuple[RouterCost, ...]) -> tuple[GasCost, ...]:
-    """The costs in currencies that the catalogue knows."""
-    return tuple(
-        GasCost(each.amount, token, each.dollars)
-        for each in costs
-        if (token := _currency(each)) is not None
-    )
-
-
-def _currency(cost: RouterCost) -> Token | None:
-    chain = network_of_chain(cost.chain_id)
-    if chain is None:
-        return None
-    if cost.token == ZERO_ADDRESS:
-        return token_with_id(chain.native_currency_id) if chain.native_currency_id else None
-    return token_at(chain.name, cost.token)
+def _gas_costs(step: RouterStep, source: Network) -> tuple[GasCost, ...]:
+    """What gas costs in the native coin of the source chain, where the router says what that is worth."""
+    coins = (each for each in step.gas_costs if each.chain_id == source.chain_id and each.token == ZERO_ADDRESS)
+    return tuple(GasCost(each.amount, each.dollars) for each in coins if each.amount and each.dollars)

@@ -22,7 +22,7 @@ from chalicelib.chain.http_client import HttpClient, HttpError, HttpResponse
 BRIDGES = ("across",)
 """The bridges whose calls this service can read, and so verify."""
 DOLLAR_DECIMALS = 8
-_MAX_STEP_BYTES, _MAX_STATUS_BYTES = 256 * 1024, 64 * 1024
+_MAX_BYTES = 256 * 1024
 _MOST_BRACKETS = 2_000
 """Opening brackets of a response; a parser that follows very many of them into each other would overflow the stack."""
 _MOST_COSTS = 20
@@ -166,7 +166,7 @@ class Lifi:
             "allowBridges": list(BRIDGES),
             "allowExchanges": ["none"],
         }
-        return step_of(self._answer(lambda: self._client.post_json("/v1/quote/contractCalls", body, _MAX_STEP_BYTES)))
+        return step_of(self._answer(lambda: self._client.post_json("/v1/quote/contractCalls", body, _MAX_BYTES)))
 
     def status(self, tx_hash: str, from_chain: int, to_chain: int, tool: str | None = None) -> RouterStatus:
         """Where the transfer of a source transaction is. One request. Raises RouterUnavailable, RouterRefused."""
@@ -189,7 +189,7 @@ class Lifi:
     @cached_property
     def _client(self) -> HttpClient:
         headers = {} if self._key is None else {"x-lifi-api-key": self._key}
-        return HttpClient(self._base_url, _MAX_STEP_BYTES, headers)
+        return HttpClient(self._base_url, _MAX_BYTES, headers)
 
 
 def step_of(answer: Mapping[str, Any]) -> RouterStep:

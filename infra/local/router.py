@@ -1,7 +1,8 @@
 """A local router: the HTTP API of LI.FI over the local bridge, which npm @lifi/sdk and the service both speak to.
 
-It offers USDC and USDT of the chains of infra/local/across.py, always by one deposit whose message has the approval and
-the call that was asked for. What it says of a transfer it reads from the chains. Commands, at the same port:
+It offers USDC and USDT of the chains of infra/local/across.py, always by one deposit whose message has the approval,
+after one of 0 where the token needs that, and the call that was asked for. What it says of a transfer it reads from
+the chains. Commands, at the same port:
 
     curl <lifi_url>/control/cases -d '{"quote": {"case": "slow", "seconds": 5}}'    how it answers from now on, by kind
                                                      of request (quote, status, tokens); null: as it should. A case is

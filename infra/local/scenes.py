@@ -91,6 +91,14 @@ _MULTICALL = {
     "canExecute": False,
     "children": [_child(0, "secure_payment_expired"), _child(1, "compliance_failed"), _child(2, None)],
 }
+_MIXED = {
+    **_MULTICALL,
+    "canExecute": True,
+    "children": [
+        {**_child(number, None), "network": name, "paymentCurrency": f"USDC-{name}"}
+        for number, name in enumerate(("base", "arbitrum-one"))
+    ],
+}
 
 
 _IN_DOLLARS = {
@@ -307,6 +315,7 @@ SCENES: dict[str, Scene] = {
     "safe-waiting": Scene("safe", link=ended(423, requestStatuses=[_PROPOSED])),
     "sent-elsewhere": Scene("sent", link=ended(423, requestStatuses=[{"txHash": HASH}])),
     "blocked": Scene("blocked", link=(200, _MULTICALL)),
+    "apart": Scene("blocked", link=(200, _MIXED)),
     "part-settled": Scene("blocked", link=(200, {**_MULTICALL, "status": "partially_settled"})),
     "choose": Scene("choose", wallets=("Example Wallet", "Another & Sons <Wallet>", "Third"), is_connected=False),
     "choose-none": Scene("choose", wallets=(), is_connected=False),

@@ -56,6 +56,7 @@ def test_what_it_leads_to_is_read_from_the_bytes_alone() -> None:
     assert (found.target, found.data, found.amount, found.fallback) == (PAYMENT.call.to, PAYMENT.call.data, PAYMENT.amount, PAYER)
     assert (found.taken, found.destination.name) == (12_655_100 + 31_500, "arbitrum-one")
     assert (found.deposit.input_amount, found.deposit.depositor) == (12_655_100, PAYER)
+    assert found.resets, "LI.FI's own contracts withdraw an earlier allowance where that is needed"
     assert read_source(base, address_of(LIFI_DIAMOND, "base"), "0x7b939232") is None
 
 

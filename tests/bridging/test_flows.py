@@ -17,9 +17,11 @@ from chalicelib.bridging.rules import BridgeClosed, NoRoute, Purpose, Route, Wan
 from chalicelib.outbound.lifi import RouterRefused, RouterUnavailable
 from chalicelib.services import Services
 from infra.bench.calls import counted
+from tests.fakes.router import answer_to
 from tests.fakes.world import World
 
 from .routes import FEE_ADDRESS, PAYER, STRANGER, wanted
+from .routes import question as call_for
 
 FOR = Purpose("acct", "link")
 DOWN = RouterUnavailable("status 503, code None")
@@ -44,7 +46,7 @@ def test_a_route_says_what_is_signed_what_it_costs_and_until_when(world: World) 
     assert (route.fetched_at, route.expires_at) == (world.now, world.now + timedelta(minutes=2))
     assert route.execution_deadline == world.now + timedelta(hours=1)
     assert route.fill_deadline == world.now + timedelta(hours=2)
-    assert [(cost.token.id, cost.dollars) for cost in route.gas_costs] == [("ETH-base-base", 1_000_000)]
+    assert [(cost.amount, cost.dollars) for cost in route.gas_costs] == [(5 * 10**12, 1_000_000)]
 
 
 def test_the_same_question_is_asked_once_while_its_answer_holds_in_all_containers(world: World) -> None:
@@ -261,6 +263,18 @@ def test_the_same_payment_twice_is_one_question(world: World) -> None:
     first, second = quotes(world.services, [wanted(), wanted()])
     assert first == second
     assert len(world.router.seen) == 1
+
+
+def test_the_largest_answer_that_is_kept(world: World) -> None:
+    now = int(world.now.timestamp())
+    for size, is_kept in ((300_000, True), (300_001, False)):
+        payer = f"0x{size:040x}"
+        asked = wanted(payer=payer)
+        own = len(json.dumps({**answer_to(call_for(asked), now), "padding": ""}))
+        world.router.change = lambda answer, rest=size - own: {**answer, "padding": "x" * rest}
+        quote(world.services, asked)
+        kept = world.services.store.get(KeptAnswer, KeptAnswer.KEY.of(question=question(asked)))
+        assert (kept is not None) is is_kept
 
 
 def test_an_answer_that_is_too_large_to_be_kept_is_shown_and_not_kept(world: World) -> None:

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.bridging.flows import QuoteFailure, quotes
 from chalicelib.bridging.rules import Purpose, Route, Wanted
-from chalicelib.bridging.verification import Limits, RouteRefused, verify
+from chalicelib.bridging.verification import Limits, RouteRefused, has_route_times, verify
 from chalicelib.calldata.across import HandlerMessage, encode_message
 from chalicelib.calldata.erc20 import approve
 from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, needs_reset, source_networks, source_token
@@ -137,13 +137,18 @@ def test_a_gas_limit_at_its_limits_passes_and_a_unit_beyond_them_does_not() -> N
     assert [passes(units) for units in (49_999, 50_000, 1_500_000, 1_500_001)] == [False, True, True, False]
 
 
-def test_costs_in_currencies_that_are_not_known_are_left_out() -> None:
+def test_gas_is_read_in_the_coin_of_the_source_alone_and_only_with_its_worth() -> None:
     answer = answer_to(question(wanted()), NOW)
     (gas,) = answer["estimate"]["gasCosts"]
-    unknown = [{**gas["token"], "chainId": chain} for chain in (4242, 728126428)] + [{**gas["token"], "address": PAYER}]
-    changed = with_estimate(answer, gasCosts=[*({**gas, "token": each} for each in unknown), gas])
-    route = verify(step_of(changed), wanted(), START, LIMITS)
-    assert [cost.token.id for cost in route.gas_costs] == ["ETH-base-base"]
+    others = [
+        {**gas, "token": {**gas["token"], "chainId": 42161}},
+        {**gas, "token": {**gas["token"], "address": PAYER}},
+        {**gas, "amountUSD": None},
+        {**gas, "amountUSD": "0"},
+        {**gas, "amount": "0"},
+    ]
+    route = verify(step_of(with_estimate(answer, gasCosts=[*others, gas])), wanted(), START, LIMITS)
+    assert [(cost.amount, cost.dollars) for cost in route.gas_costs] == [(5 * 10**12, 1_000_000)]
 
 
 def test_times_at_their_limits_pass_and_a_second_beyond_them_does_not() -> None:
@@ -161,6 +166,20 @@ def test_times_at_their_limits_pass_and_a_second_beyond_them_does_not() -> None:
     assert passes(quote_timestamp=-3300) and not passes(quote_timestamp=-3301)
     assert passes(fill_deadline=900) and not passes(fill_deadline=899)
     assert passes(fill_deadline=86_400) and not passes(fill_deadline=86_401)
+
+
+def test_the_times_of_a_deposit_that_was_sent_are_those_of_a_route_shown_within_an_hour_of_its_quote() -> None:
+    true = deposit_of(question(wanted()), NOW)
+
+    def fits(**changes: int) -> bool:
+        return has_route_times(replace(true, exclusive_relayer=PAYER, **changes))
+
+    hour, day = 3_600, 86_400
+    for seconds, is_route in ((839, False), (840, True), (hour + day, True), (hour + day + 1, False)):
+        assert fits(fill_deadline=NOW + seconds) is is_route
+    for alone, is_route in ((0, True), (60, True), (61, False), (NOW + hour + 60, True), (NOW + hour + 61, False)):
+        assert fits(exclusivity=alone) is is_route
+    assert not fits(exclusivity=365 * day) and fits(exclusivity=365 * day + 1), "an instant, long ago"
 
 
 def test_a_route_may_take_so_much_more_than_the_amount_as_the_settings_say() -> None:

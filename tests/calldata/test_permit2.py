@@ -105,6 +105,7 @@ def test_the_call_has_the_hash_of_the_witness_and_at_most_what_was_signed(permit
     amount = data.draw(st.integers(0, permit.most))
     signature = data.draw(st.binary(max_size=200))
     made = take(permit, amount, signature)
+    assert (made.to, made.value) == (PERMIT2, 0)
     raw = bytes.fromhex(made.data[2:])
     assert raw[:4] == keccak(text=f"permitWitnessTransferFrom({','.join(TAKE)})")[:4]
     (batch, transfers, owner, witness, kind, signed) = decode(TAKE, raw[4:])
@@ -157,6 +158,8 @@ def test_a_tokens_permit_is_built_from_what_the_token_says() -> None:
     assert typed["values"] == {
         "owner": ACCOUNT, "spender": PERMIT2, "value": str(MAX_UINT256), "nonce": "1", "deadline": 1742205771
     }
+    kinds = {"owner": "address", "spender": "address", "value": "uint256", "nonce": "uint256", "deadline": "uint256"}
+    assert typed["types"] == {"Permit": [{"name": name, "type": kind} for name, kind in kinds.items()]}
 
 
 @pytest.mark.parametrize(
@@ -174,6 +177,23 @@ def test_a_tokens_permit_is_built_from_what_the_token_says() -> None:
 )
 def test_a_token_of_another_form_has_no_permit(changed: dict[str, bytes | None]) -> None:
     assert erc2612.permit_of(answers(TOKEN_PERMIT, **changed), USDC, 42161, ACCOUNT, PERMIT2, 1742205771) is None
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(64, True), (65, False)])
+def test_the_name_of_a_token_has_64_bytes_at_most(length: int, is_read: bool) -> None:
+    name = "n" * length
+    domain = [keccak(text=SEPARATOR), keccak(text=name), keccak(text="2"), 42161, USDC]
+    separator = keccak(encode(["bytes32", "bytes32", "bytes32", "uint256", "address"], domain))
+    read = answers(TOKEN_PERMIT, name=encode(["string"], [name]), separator=separator)
+    assert (erc2612.permit_of(read, USDC, 42161, ACCOUNT, PERMIT2, 1742205771) is not None) is is_read
+
+
+def test_a_name_that_is_cut_off_is_none() -> None:
+    cut = encode(["string"], ["USD Coin"])[:64] + b"USD Co"
+    domain = [keccak(text=SEPARATOR), keccak(text="USD Co"), keccak(text="2"), 42161, USDC]
+    separator = keccak(encode(["bytes32", "bytes32", "bytes32", "uint256", "address"], domain))
+    read = answers(TOKEN_PERMIT, name=cut, separator=separator)
+    assert erc2612.permit_of(read, USDC, 42161, ACCOUNT, PERMIT2, 1742205771) is None
 
 
 def test_a_token_without_a_version_signs_as_version_1() -> None:

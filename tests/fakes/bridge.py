@@ -11,8 +11,9 @@ from chalicelib.calldata import fee_proxy
 from chalicelib.calldata.abi import address_word, uint_word
 from chalicelib.calldata.across import Deposit, encode_deposit
 from chalicelib.calldata.transaction import LoggedDeposit, SentTransaction
+from chalicelib.catalogue.bridges import source_token
 from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
-from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.networks import Network, network
 from chalicelib.chain.bridges import FILLED_TOPIC, TRANSFER_TOPIC, relay_hash
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
@@ -40,6 +41,7 @@ class Sent:
     tx_hash: str
     deposit: Deposit
     deposit_id: int = 0
+    network: str = SOURCE
 
     @property
     def logged(self) -> LoggedDeposit:
@@ -49,16 +51,18 @@ class Sent:
 class Bridge:
     """The world and its two chains, whose blocks have the world's time. What is not mined is not deep enough."""
 
-    def __init__(self, client: Any = None, seed: int = 0, **settings: Any) -> None:
-        """Without a client the tables are in memory, which is faster."""
-        self.source, self.destination = FakeChain(SOURCE, seed), FakeChain(DESTINATION, seed)
-        confirmations = {SOURCE: CONFIRMATIONS, DESTINATION: CONFIRMATIONS}
-        chains = FakeChains(self.source, self.destination)
+    def __init__(self, client: Any = None, seed: int = 0, others: tuple[str, ...] = (), **settings: Any) -> None:
+        """Without a client the tables are in memory, which is faster. `others` are more networks to pay from."""
+        self.sources = {name: FakeChain(name, seed) for name in (SOURCE, *others)}
+        self.source, self.destination = self.sources[SOURCE], FakeChain(DESTINATION, seed)
+        self._all = [*self.sources.values(), self.destination]
+        confirmations = {chain.network: CONFIRMATIONS for chain in self._all}
+        chains = FakeChains(*self._all)
         self.world = World(client or object(), chains, seed, confirmations=confirmations, **settings)
         if client is None:
             self.world.services = replace(self.world.services, store=MemoryStore())
         self.world.chain = self.destination
-        for chain in (self.source, self.destination):
+        for chain in self._all:
             chain.clock = self.world.clock
             chain.genesis = self.world.now - timedelta(seconds=len(chain.blocks))
         self._ids = 0
@@ -70,7 +74,7 @@ class Bridge:
     def tick(self, minutes: float = 0) -> None:
         """Lets time pass, both chains grow, and detection and the recorder run."""
         self.world.advance(minutes * MINUTE)
-        for chain in (self.source, self.destination):
+        for chain in self._all:
             chain.mine(CONFIRMATIONS)
         self.world.tick()
 
@@ -79,7 +83,14 @@ class Bridge:
         self.tick(minutes)
         tracking.track_due(self.world.services)
 
-    def deposit_for(self, request: Request, payer: str = SENDER, amount: int | None = None, fee: int = 125_000) -> Deposit:
+    def deposit_for(
+        self,
+        request: Request,
+        payer: str = SENDER,
+        amount: int | None = None,
+        fee: int = 125_000,
+        source: str = SOURCE,
+    ) -> Deposit:
         """The deposit of a true quote that pays a request now."""
         paid = request.amount if amount is None else amount
         call = fee_proxy.pay_erc20(
@@ -91,33 +102,40 @@ class Bridge:
             fee_amount=fee,
             fee_address="0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef" if fee else None,
         )
+        chain = _network(source)
+        token = source_token(chain.label, "USDC")
+        assert token is not None
         wanted = QuoteCall(
-            8453, SOURCE_USDC, payer, 42161, DESTINATION_USDC, paid + fee, call.to, call.data, 200_000, payer
+            chain.chain_id, token.address, payer, 42161, DESTINATION_USDC, paid + fee, call.to, call.data, 200_000, payer
         )
         return deposit_of(wanted, int(self.world.now.timestamp()))
 
-    def send(self, payment: SecurePayment, payer: str = SENDER, nonce: int = 0, **changes: Any) -> Sent:
+    def send(
+        self, payment: SecurePayment, payer: str = SENDER, nonce: int = 0, source: str = SOURCE, **changes: Any
+    ) -> Sent:
         """A payer sends the deposit, which is in no block yet."""
-        return self.send_deposit(replace(self.deposit_for(payment.requests[0], payer), **changes), payer, nonce)
+        deposit = replace(self.deposit_for(payment.requests[0], payer, source=source), **changes)
+        return self.send_deposit(deposit, payer, nonce, source)
 
-    def send_deposit(self, deposit: Deposit, payer: str = SENDER, nonce: int = 0) -> Sent:
+    def send_deposit(self, deposit: Deposit, payer: str = SENDER, nonce: int = 0, source: str = SOURCE) -> Sent:
         data = encode_deposit(deposit)
         tx_hash = "0x" + hashlib.sha256(f"{payer}/{nonce}/{data}".encode()).hexdigest()
-        pool = address_of(ACROSS_SPOKE_POOL, SOURCE)
-        self.source.transactions[tx_hash] = SentTransaction(payer, pool, data, nonce)
-        return Sent(tx_hash, deposit)
+        pool = address_of(ACROSS_SPOKE_POOL, source)
+        self.sources[source].transactions[tx_hash] = SentTransaction(payer, pool, data, nonce)
+        return Sent(tx_hash, deposit, network=source)
 
     def include(self, sent: Sent, success: bool = True) -> None:
         """Mines the transaction on the source chain; a success deposits."""
-        self.source.include(sent.tx_hash, success)
+        source = self.sources[sent.network]
+        source.include(sent.tx_hash, success)
         if success:
             self._ids += 1
             sent.deposit_id = self._ids
-            known = self.source.transactions[sent.tx_hash]
-            self.source.transactions[sent.tx_hash] = replace(known, deposits=(sent.logged,))
-        self.source.counts[self.source.transactions[sent.tx_hash].sender] = 1
+            known = source.transactions[sent.tx_hash]
+            source.transactions[sent.tx_hash] = replace(known, deposits=(sent.logged,))
+        source.counts[source.transactions[sent.tx_hash].sender] = 1
 
-    def fill(self, sent: Sent, request: Request, fails: bool = False) -> str:
+    def fill(self, sent: Sent, request: Request, fails: bool = False, fee: int = 125_000) -> str:
         """A relayer fills the deposit: the call pays the request, or fails and the fallback gets the tokens."""
         chain, deposit = self.destination, sent.deposit
         chain.mine()
@@ -125,10 +143,10 @@ class Bridge:
         if fails:
             self._log(chain, DESTINATION_USDC, _transfer(deposit.recipient, deposit.depositor, deposit.output_amount))
         else:
-            amount = deposit.output_amount - 125_000
+            amount = deposit.output_amount - fee
             self._log(chain, DESTINATION_USDC, _transfer(deposit.recipient, request.payee, amount))
-            chain.pay_too(request, amount, 125_000)
-        chain.filled[relay_hash(sent.logged, self._chain_id)] = len(chain.blocks) - 1
+            chain.pay_too(request, amount, fee)
+        chain.filled[relay_hash(sent.logged, _network(sent.network).chain_id)] = len(chain.blocks) - 1
         return str(chain.blocks[-1].logs[0]["transactionHash"])
 
     def forge(self, sent: Sent, request: Request | None = None, **changes: Any) -> None:
@@ -151,7 +169,8 @@ class Bridge:
 
     def announce(self, payment: SecurePayment, sent: Sent | str, viewer: Viewer | None = None, **changes: Any) -> Intent:
         tx_hash = sent if isinstance(sent, str) else sent.tx_hash
-        draft = replace(IntentDraft(tx_hash, None, None, "BASE", "USDC", None), **changes)
+        source = _network(SOURCE if isinstance(sent, str) else sent.network).label
+        draft = replace(IntentDraft(tx_hash, None, None, source, "USDC", None), **changes)
         viewer = viewer or Viewer(self.world.account_id, None)
         return intents.record(self.world.services, payment.link.token, viewer, draft)[1]
 
@@ -163,21 +182,15 @@ class Bridge:
         (found,) = self.intents(payment)
         return found
 
-    @property
-    def _chain_id(self) -> int:
-        known = network(SOURCE)
-        assert known is not None
-        return known.chain_id
-
     def _filled(self, sent: Sent) -> tuple[list[str], bytes]:
-        deposit = sent.deposit
+        deposit, origin = sent.deposit, uint_word(_network(sent.network).chain_id)
         topics = [
             FILLED_TOPIC,
-            *("0x" + word.hex() for word in (uint_word(self._chain_id), uint_word(sent.deposit_id), address_word(SENDER))),
+            *("0x" + word.hex() for word in (origin, uint_word(sent.deposit_id), address_word(SENDER))),
         ]
         words = [
             address_word(deposit.input_token), address_word(deposit.output_token), uint_word(deposit.input_amount),
-            uint_word(deposit.output_amount), uint_word(self._chain_id), uint_word(deposit.fill_deadline),
+            uint_word(deposit.output_amount), origin, uint_word(deposit.fill_deadline),
             uint_word(0), bytes(32), address_word(deposit.depositor), address_word(deposit.recipient),
             keccak256(deposit.message), *[bytes(32)] * 4,
         ]
@@ -201,3 +214,9 @@ class Bridge:
 
 def _transfer(sender: str, receiver: str, amount: int) -> tuple[list[str], bytes]:
     return [TRANSFER_TOPIC, *("0x" + address_word(each).hex() for each in (sender, receiver))], uint_word(amount)
+
+
+def _network(name: str) -> Network:
+    known = network(name)
+    assert known is not None
+    return known

@@ -72,8 +72,8 @@ class Permits:
     def owner(self) -> Owner:
         return Owner("acct", None, None, uses_payment_intents=True)
 
-    def new_request(self) -> Request:
-        return store_request(self.services, currency="USDC-arbitrum-one")
+    def new_request(self, **changes: Any) -> Request:
+        return store_request(self.services, **{"currency": "USDC-arbitrum-one", **changes})
 
     def loaded(self) -> Request:
         return load_request(self.services, self.request)
@@ -120,8 +120,8 @@ class Permits:
         for _ in range(minutes):
             self.minute()
 
-    def fill(self, sent: Sent, fails: bool = False) -> None:
-        self.bridge.fill(sent, self.request, fails)
+    def fill(self, sent: Sent, fails: bool = False, fee: int = 125_000) -> None:
+        self.bridge.fill(sent, self.loaded(), fails, fee)
 
     def balance(self, address: str) -> int:
         return self.balances[address.lower()]
@@ -198,14 +198,14 @@ class Permits:
         if name == "take":
             (_, nonce, _), transfers, owner, *_ = decode(_TAKE, data)
             self.nonces.add(nonce)
-            self._move(owner, executor, sum(each for _, each in transfers))
+            self.move(owner, executor, sum(each for _, each in transfers))
         elif name == "approve":
             spender, amount = decode(["address", "uint256"], data)
             self.allowances[executor, spender] = amount
         elif name == "permit":
             self.allowances[PAYER.lower(), CONTRACT.lower()] = ENOUGH
         elif name == "transfer":
-            self._move(executor, *decode(["address", "uint256"], data))
+            self.move(executor, *decode(["address", "uint256"], data))
         else:
             self._deposit(raw)
         return None
@@ -214,7 +214,7 @@ class Permits:
         deposit = decode_deposit(raw.data)
         assert deposit is not None
         self.allowances[EXECUTOR.lower(), POOL.lower()] -= deposit.input_amount
-        self._move(EXECUTOR.lower(), POOL.lower(), deposit.input_amount)
+        self.move(EXECUTOR.lower(), POOL.lower(), deposit.input_amount)
         sent = Sent(raw.tx_hash, deposit, 100 + len(self.sent))
         self.sent.append(sent)
         block = self.chain.blocks[-1]
@@ -229,7 +229,7 @@ class Permits:
             deposits=(sent.logged,),
         )
 
-    def _move(self, sender: str, receiver: str, amount: int) -> None:
+    def move(self, sender: str, receiver: str, amount: int) -> None:
         assert self.balances[sender.lower()] >= amount, "tokens of nobody"
         self.balances[sender.lower()] -= amount
         self.balances[receiver.lower()] += amount

@@ -1,10 +1,11 @@
-"""Faster replacements of the slowest parts of moto's DynamoDB; responses stay the same. See swift_items, swift_updates."""
+"""Faster replacements of the slowest parts of moto's DynamoDB; responses stay the same. See swift_items, swift_queries."""
 
 import copy
 import json
 from functools import cache
 from typing import Any
 
+import botocore.session
 from botocore import xform_name
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSResponse
@@ -24,11 +25,11 @@ from moto.dynamodb.models.utilities import bytesize
 from moto.dynamodb.responses import DynamoHandler
 from werkzeug.exceptions import HTTPException
 
-from tests.fakes import swift_items, swift_updates
+from tests.fakes import swift_items, swift_queries, swift_updates
 
 _update = DynamoDBBackend.update_item
-_query, _send = Table.query, Endpoint.make_request
-_hash, _is_same = DynamoType.__hash__, DynamoType.__eq__
+_send = Endpoint.make_request
+_hash, _is_same, _cast = DynamoType.__hash__, DynamoType.__eq__, DynamoType.cast_value.fget  # type: ignore[attr-defined]
 _put, _delete, _parse = Table.put_item, Table.delete_item, ConditionExpressionParser.parse
 _resolve = EndpointRulesetResolver.construct_endpoint
 _add_auth, _user_agent = SigV4Auth.add_auth, UserAgentString.to_string
@@ -69,19 +70,6 @@ def _replace_partition(table: Table, hash_key: DynamoType) -> None:
     """Replaces a partition by a copy before a write, so that copies of the table keep the old one."""
     if table.has_range_key and hash_key in table.items:
         table.items[hash_key] = dict(table.items[hash_key])
-
-
-def _query_of_partition(table: Table, hash_key: Any, *rest: Any, **more: Any) -> Any:
-    """Queries one partition only: without an index, moto sorts all items of the table first."""
-    if rest[_INDEX] is None:
-        partition = {hash_key: table.items.get(hash_key, {})}
-        table = copy.copy(table)
-        table.items = partition  # type: ignore[assignment]
-    return _query(table, hash_key, *rest, **more)
-
-
-_INDEX = 6
-"""The position of the index name among the parameters of `Table.query` after the hash key."""
 
 
 def _parse_condition(parser: ConditionExpressionParser) -> Any:
@@ -165,6 +153,10 @@ def _hash_text(value: DynamoType) -> int:
     return hash(value.value) if value.type == "S" else _hash(value)
 
 
+def _cast_text(value: DynamoType) -> Any:
+    return value.value if value.type == "S" else _cast(value)
+
+
 def _is_same_text(value: DynamoType, other: DynamoType) -> bool:
     return value.value == other.value if value.type == other.type == "S" else _is_same(value, other)
 
@@ -207,17 +199,19 @@ def _stub_botocore_alone(mock: MockAWS, reset: bool = True) -> None:
 def apply() -> None:
     """Replaces the functions in moto and botocore for the whole process."""
     swift_items.apply()
+    swift_queries.apply()
     swift_updates.apply()
     SigV4Auth.add_auth, UserAgentString.to_string = _sign_for_nobody, _name_agent
     EndpointRulesetResolver.construct_endpoint = _endpoint_of
+    botocore.session.create_loader = cache(botocore.session.create_loader)  # descriptions of AWS are read once
     MockAWS._enable_patching = _stub_botocore_alone
     responses.method_names_from_class = cache(responses.method_names_from_class)
     backend_url_patterns.sort(key=lambda pattern: pattern[0] not in _SERVICES)  # they are tried one by one
     Endpoint.make_request = _make_request
     Item.__init__ = _make_item  # type: ignore[method-assign]
     DynamoType.__hash__, DynamoType.__eq__ = _hash_text, _is_same_text  # type: ignore[method-assign]
+    DynamoType.cast_value = property(_cast_text)  # type: ignore[assignment]
     Table.__deepcopy__ = _copied  # type: ignore[attr-defined]
-    Table.query = _query_of_partition  # type: ignore[method-assign]
     DynamoDBBackend.update_item = _update_item  # type: ignore[method-assign]
     Table.put_item, Table.delete_item = _put_item, _delete_item  # type: ignore[method-assign]
     ConditionExpressionParser.parse = _parse_condition  # type: ignore[method-assign]

@@ -15,12 +15,12 @@ TARGETS = {
     "access": "**/rules.py callers.py idempotency/flows.py",
     "webhooks": "**/rules.py samples.py",
     "http": "edge.py operation.py idempotency.py",
-    "outbound": "sender.py compliance.py",
+    "outbound": "sender.py compliance.py lifi.py",
     "privacy": "rules.py",
     "accounts": "**/rules.py sign_in/passwords.py branding/images.py",
     "payees": "**/rules.py",
     "payers": "rules.py forms.py inbound.py",
-    "bridging": "rules.py verification.py circuit.py",
+    "bridging": "rules.py verification.py circuit.py asking.py flows.py",
     "currencies": "**/rules.py",
     "rates": "rules.py",
     "relayer": "rules.py following.py keys/kms.py",
@@ -32,7 +32,8 @@ TARGETS = {
     "scanning": "rules.py transfer_log.py",
     "recording": "rules.py deciding.py payments.py refunds.py unmatched.py events.py valuing.py",
     "offramp": "rules.py orders.py settling.py",
-    "checkout": "**/rules.py intents/announcements.py",
+    "checkout": "**/rules.py intents/announcements.py crosschain/*.py intents/crossings/*.py permits/stages.py permits/flows.py "
+    "permits/running.py",
     "pages": "payment/check.js",
 }
 """In every room the decisions without AWS, network and clock, and the checks at the edges."""
@@ -54,5 +55,5 @@ def rooms(only: str | None) -> Iterator[Room]:
         raise LookupError(f"{only} is no room: {', '.join(TARGETS)}")
     for name in TARGETS if only is None else [only]:
         found = (path for pattern in TARGETS[name].split() for path in sorted((ROOT / "chalicelib" / name).glob(pattern)))
-        targets = tuple(path for path in found if path.name != "__init__.py")
+        targets = tuple(path for path in dict.fromkeys(found) if path.name != "__init__.py")
         yield Room(name, targets, (TESTS.get(name, f"tests/{name}"),))

@@ -1,5 +1,6 @@
 """Signed payments on two real chains with Permit2's own code: keys, delegating keys and contract wallets sign."""
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,7 +12,7 @@ from eth_account.messages import encode_typed_data
 from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.calldata import permit2
+from chalicelib.calldata import erc2612, permit2
 from chalicelib.catalogue.contracts import PERMIT2, address_of
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.chains import Chains
@@ -24,6 +25,7 @@ from chalicelib.relayer.tracking import track
 from chalicelib.requests.records import Request, RequestStatus
 from infra.local.across import Bridge
 from infra.local.across_relayer import Relayer
+from infra.local.bytecode import MODULES
 from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import World, in_process_aws
@@ -36,6 +38,7 @@ CONTRACT = address_of(PERMIT2, "base")
 HAD, APPROVE_ALL = 10**9, "0x095ea7b3" + CONTRACT[2:].lower().rjust(64, "0") + "f" * 64
 SAYS_YES = "0x631626ba7e60e01b60005260206000f3"
 """Returns the magic value of ERC-1271 to whoever asks."""
+TOKEN_WITH_PERMITS = MODULES / "@across-protocol/contracts/artifacts/contracts/test/MockERC20.sol/MockERC20.json"
 SAYS_NO = "0x60006000526020" + "6000f3"
 PLACE = "0x" + "a7" * 20
 
@@ -93,9 +96,29 @@ class Shop:
         change(typed)
         return bytes(self.account.sign_message(signable(typed)).signature)
 
-    def accept(self, intent: PaymentIntent, signature: bytes) -> PaymentIntent:
-        sent = SentSignature("0x" + signature.hex(), str(intent.permit.nonce), str(intent.permit.deadline))
-        return flows.accept(self.services, self.owner, intent.intent_id, sent, None)
+    def accept(self, intent: PaymentIntent, signature: bytes, approval: bytes | None = None) -> PaymentIntent:
+        sent, allowed = SentSignature("0x" + signature.hex(), str(intent.permit.nonce), str(intent.permit.deadline)), None
+        if approval is not None and intent.token_permit is not None:
+            permit = intent.token_permit
+            allowed = SentSignature("0x" + approval.hex(), str(permit.nonce), str(permit.deadline))
+        return flows.accept(self.services, self.owner, intent.intent_id, sent, allowed)
+
+    def has_permits(self) -> None:
+        """From now on the token is OpenZeppelin's ERC20Permit, of which Permit2 may take nothing yet."""
+        self.base.etch(json.loads(TOKEN_WITH_PERMITS.read_text())["bytecode"], (USDC,))
+        self.base.fund_token(self.payer, USDC, HAD)
+        self.approve(0)
+
+    def approve(self, amount: int) -> None:
+        self.base.send({"to": USDC, "data": APPROVE_ALL[:74] + f"{amount:064x}"}, self.account.key.hex())
+
+    def approval(self, intent: PaymentIntent) -> bytes:
+        assert intent.token_permit is not None
+        return bytes(self.account.sign_message(signable(erc2612.typed_data(intent.token_permit))).signature)
+
+    def nonce(self) -> int:
+        data = "0x7ecebe00" + self.payer[2:].lower().rjust(64, "0")
+        return int(self.base.rpc("eth_call", {"to": USDC, "data": data}, "latest"), 16)
 
     def load(self, intent: PaymentIntent) -> PaymentIntent:
         found = store.payment_intent(self.services.store, intent.intent_id)
@@ -240,7 +263,81 @@ def test_a_key_that_delegates_is_judged_by_its_delegate_as_permit2_does(
 
 
 def test_a_payer_without_an_approval_is_told_so(shop: Shop) -> None:
-    shop.base.send({"to": USDC, "data": APPROVE_ALL[:74] + "0" * 64}, shop.account.key.hex())
+    shop.approve(0)
     intent = shop.offer()
     with pytest.raises(BadRequest, match="send approvalCalldata first"):
         shop.accept(intent, shop.signature(intent))
+
+
+def test_an_approval_that_is_signed_is_made_with_the_payment(shop: Shop) -> None:
+    shop.has_permits()
+    intent = shop.offer()
+    assert intent.token_permit is not None and (intent.token_permit.name, intent.token_permit.nonce) == ("MockERC20", 0)
+    shop.accept(intent, shop.signature(intent), shop.approval(intent))
+    accepted = shop.run_to(intent, Stage.BRIDGED)
+    assert (shop.balance(shop.payer), shop.nonce()) == (HAD - accepted.taking, 1)
+    shop.relayer.step()
+    assert shop.run_to(intent, Stage.ENDED).end is End.SETTLED
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_approval_that_anybody_sends_first_is_as_good(shop: Shop, when: str) -> None:
+    """A signed approval can be sent by whoever sees it, once: the payment goes on with the allowance that is there."""
+    shop.has_permits()
+    intent = shop.offer()
+    assert intent.token_permit is not None
+    signature, approval = shop.signature(intent), shop.approval(intent)
+
+    def run_ahead() -> None:
+        assert intent.token_permit is not None
+        made = erc2612.permit(intent.token_permit, approval)
+        sent = shop.base.send_as(PLACE, {"to": made.to, "data": made.data})
+        shop.base.mine()
+        assert shop.base.receipt(sent)["status"] == "0x1" and shop.nonce() == 1
+
+    shop.base.fund_native(PLACE, 10**18)
+    if when == "before":
+        run_ahead()
+    shop.accept(intent, signature, approval)
+    if when == "after":
+        run_ahead()
+    accepted = shop.run_to(intent, Stage.BRIDGED)
+    assert (shop.balance(shop.payer), shop.nonce()) == (HAD - accepted.taking, 1)
+
+
+def test_an_approval_of_another_key_is_refused(shop: Shop) -> None:
+    shop.has_permits()
+    intent, payer = shop.offer(), shop.account
+    signature = shop.signature(intent)
+    shop.account = Account.create()
+    approval, shop.account = shop.approval(intent), payer
+    with pytest.raises(BadRequest, match="signedApprovalPermit: USDC does not accept it"):
+        shop.accept(intent, signature, approval)
+    assert shop.load(intent).stage is Stage.OFFERED
+
+
+def test_who_revokes_the_approval_after_signing_loses_nothing(shop: Shop) -> None:
+    shop.has_permits()
+    intent = shop.offer()
+    shop.accept(intent, shop.signature(intent), shop.approval(intent))
+    permit = intent.token_permit
+    assert permit is not None
+    shop.base.send_as(shop.executor, {"to": USDC, "data": erc2612.permit(permit, shop.approval(intent)).data})
+    shop.approve(0)
+    for _ in range(3):
+        running.run_due(shop.services)
+        shop.world.advance(60)
+        shop.tick()
+        track(shop.services, "base")
+    shop.world.advance(timedelta(minutes=75).total_seconds())
+    assert shop.run_to(intent, Stage.ENDED).end is End.FAILED
+    assert (shop.balance(shop.payer), shop.balance(shop.executor)) == (HAD, 0)
+
+
+def test_a_contract_wallet_gets_an_approval_to_send(shop: Shop) -> None:
+    """A token's permit takes the signature of a key only."""
+    shop.has_permits()
+    for chain in (shop.base, shop.there):
+        chain.rpc("anvil_setCode", PLACE, SAYS_YES)
+    assert shop.offer().token_permit is not None
+    assert shop.offer(PLACE).token_permit is None

@@ -239,6 +239,16 @@ def test_a_refusal_has_the_codes_of_single_bridges_in_either_form(router: Server
     assert refused.value.problems == {"AMOUNT_TOO_LOW"}
 
 
+def test_the_codes_of_trouble_are_no_refusals(router: Server) -> None:
+    """The others of the documentation say something about what was asked for."""
+    refusals = {1000, 1001, 1002, 1003, 1004, 1007, 1011, 1013}
+    for code in range(1000, 1014):
+        says(router, 404, {"message": "why", "code": code})
+        with pytest.raises(RouterRefused if code in refusals else RouterUnavailable) as trouble:
+            router.client.quote_call(QUESTION)
+        assert code in refusals or str(trouble.value) == f"status 404, code {code}"
+
+
 def test_an_answer_that_comes_slowly_never_or_without_end_is_none(router: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_client, "READ_SECONDS", 0.2)
     released = threading.Event()
@@ -251,6 +261,15 @@ def test_an_answer_that_comes_slowly_never_or_without_end_is_none(router: Server
         router.client.quote_call(QUESTION)
     with pytest.raises(RouterUnavailable, match="HttpError"):
         Lifi("http://127.0.0.1:1", "shop").quote_call(QUESTION)
+
+
+def test_an_answer_of_as_many_bytes_as_are_read_is_one_and_a_longer_one_is_none(router: Server) -> None:
+    text = json.dumps(ANSWER)
+    says(router, 200, text.ljust(256 * 1024).encode())
+    assert router.client.quote_call(QUESTION).tool == "across"
+    says(router, 200, text.ljust(256 * 1024 + 1).encode())
+    with pytest.raises(RouterUnavailable, match="ResponseTooLarge"):
+        router.client.quote_call(QUESTION)
 
 
 def test_where_a_transfer_is_is_asked_by_its_hash_and_chains(router: Server) -> None:

@@ -10,8 +10,10 @@ async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "bridge-"));
   process.on("exit", () => fs.rmSync(folder, { recursive: true }));
   fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
-  for (const name of ["bridge.js", "check.js", "identity.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
-  const { BRIDGES, checkRoute, isBridgeable, sourceAt } = await import(path.join(folder, "bridge.js"));
+  for (const name of ["bridge.js", "check.js", "deposits.js", "identity.js", "sources.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
+  const { checkRoute } = await import(path.join(folder, "bridge.js"));
+  const { DIAMOND } = await import(path.join(folder, "deposits.js"));
+  const { BRIDGES, isBridgeable, sourceAt } = await import(path.join(folder, "sources.js"));
   const answers = JSON.parse(fs.readFileSync(0)).map(({ expected, transactions, flips }) => {
     const { source, payment, amount, ...given } = expected;
     const paid = { ...payment, amount: BigInt(payment.amount), fee: BigInt(payment.fee) };
@@ -32,7 +34,7 @@ async function main() {
   const links = [["single", "base", "USDC", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"], ["batch", "base", "USDC", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"],
     ["single", "base", "ETH", null], ["single", "sepolia", "USDC", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"], ["single", "base", "DAI", "0x50c5725949A6F0c72E6C4a641F24049A917DB0Cb"]];
   const bridgeable = links.map(([kind, network, tokenSymbol, token]) => isBridgeable({ kind, network, payments: [{ tokenSymbol, token }] }));
-  const text = JSON.stringify({ answers, bridges: BRIDGES, sources, bridgeable }, (_, value) => (typeof value === "bigint" ? `${value}` : value));
+  const text = JSON.stringify({ answers, bridges: BRIDGES, diamond: DIAMOND, sources, bridgeable }, (_, value) => (typeof value === "bigint" ? `${value}` : value));
   process.stdout.write(text);
 }
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from infra.local.screens import Stage
+from tests.pages.crossings import Crossings, TwoChains, running_crossings
 from tests.pages.purse import Purse, TronPurse
 from tests.pages.stack import Stack, running_stack
 from tests.pages.visitor import Visitor
@@ -57,3 +58,14 @@ def purse(stack: Stack) -> Purse:
 @pytest.fixture
 def tron_purse(stack: Stack) -> TronPurse:
     return TronPurse(stack.tron)
+
+
+@pytest.fixture(scope="module")
+def crossings(stack: Stack) -> Iterator[Crossings]:
+    with running_crossings(stack) as running:
+        yield running
+
+
+@pytest.fixture
+def traveller(crossings: Crossings) -> TwoChains:
+    return TwoChains(crossings.bridge)

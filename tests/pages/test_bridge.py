@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,10 @@ from chalicelib.calldata.across import (
 from chalicelib.calldata.checkout import Due, pay_one
 from chalicelib.calldata.erc20 import approve
 from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, source_networks, source_token
-from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
+from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, LIFI_DIAMOND, LIFI_RECEIVER, address_of
 from chalicelib.catalogue.tokens import Token
 from chalicelib.outbound.lifi import QuoteCall
+from chalicelib.settings import Settings
 from tests.fakes.router import deposit_of
 from tests.oracles.node import run
 
@@ -137,12 +138,23 @@ def ask(*questions: Json) -> list[Json]:
     return list(run(DRIVER, questions)["answers"])
 
 
+def receivers(name: str) -> list[str]:
+    try:
+        return [address_of(LIFI_RECEIVER, name)]
+    except LookupError:
+        return []
+
+
 def test_the_contracts_and_tokens_are_those_of_the_service() -> None:
     told = run(DRIVER)
     assert told["bridges"] == {
-        each.name: [each.label, address_of(ACROSS_SPOKE_POOL, each.name), address_of(ACROSS_HANDLER, each.name)]
+        each.name: [
+            *(each.label, address_of(ACROSS_SPOKE_POOL, each.name), address_of(ACROSS_HANDLER, each.name)),
+            *receivers(each.name),
+        ]
         for each in source_networks()
     }
+    assert {told["diamond"]} == {address_of(LIFI_DIAMOND, each.name) for each in source_networks()}
     tokens = {
         each.name: [found.address if (found := source_token(each.label, symbol)) else None for symbol in SOURCE_SYMBOLS]
         for each in source_networks()
@@ -238,8 +250,10 @@ def test_a_relayer_of_its_own_for_some_seconds_is_accepted() -> None:
 
 
 def test_a_route_that_costs_too_much_or_too_little_is_refused_although_it_is_shown() -> None:
-    due = AMOUNT + FEE
-    most, least = due * 102 // 100 + 5_000_000, -(-due * 99 // 100)
+    """The most is what the service allows by default."""
+    due, defaults = AMOUNT + FEE, {each.name: each.default for each in fields(Settings)}
+    bps, dollars = defaults["route_cost_bps"], defaults["route_cost_dollars"]
+    most, least = due * (10_000 + bps) // 10_000 + dollars * 10**6, -(-due * 99 // 100)
     amounts = (least, most, least - 1, most + 1, 2**256 - 1)
     answers = ask(*(changed(put(input_amount=each), is_shown=True) for each in amounts))
     assert [answer["ok"] for answer in answers] == [True, True, False, False, False]

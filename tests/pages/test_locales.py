@@ -145,7 +145,7 @@ ROUTES = [
 TEMPLATES = {
     "${key}.title": [*words(r"const known = \[(.*)\]", "ends.js"), "closed", "paid"],
     "${kind}.title": [*words(r"const kind = \[(.*)\]", "page.js"), "odd"],
-    "${name}.title": [*PROBLEMS, *TROUBLES, *ROUTES],
+    "${name}.title": [*PROBLEMS, *TROUBLES, *ROUTES, "apart", "blocked", "part"],
     "${state}.title": re.findall(r'"([\w-]+)"', " ".join(STATES)),
     "unsafe.${verdict.reason}": UNSAFE,
     "unsafe.${this.verdict.reason}": UNSAFE,

@@ -9,7 +9,7 @@ from infra.local.screens import SCENES, Stage, look
 from tests.pages.visitor import axe_findings
 
 ENGLISH = {text for key, text in locale("en").items() if "{" not in text and text != locale("de").get(key)}
-OTHER_TITLES = {"paid": "already-paid", "part": "part-settled", "found": "found"}
+OTHER_TITLES = {"paid": "already-paid", "part": "part-settled", "apart": "apart", "found": "found"}
 """Of a state that has another title besides, the scene that shows this one."""
 NO_STATES = {"page", "manual"}
 """What has a title, and is no state: the document and the section that is open beside one."""

@@ -164,6 +164,8 @@ PAYMENT_INTENT = PaymentIntent(
     call=Transaction("0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0xc219a14d", 0),
     amount=BaseUnits(12_625_000),
     due=BaseUnits(12_500_000),
+    owed=BaseUnits(12_500_000),
+    rate=None,
     created_at=NOW,
 )
 INTENT = Intent(
@@ -582,6 +584,10 @@ RECORDS: dict[str, Record] = {
     "API key, whose payers sign": replace(API_KEY, uses_payment_intents=True),
     "client id, whose payers sign": replace(CLIENT_ID, uses_payment_intents=True),
     "payment intent": PAYMENT_INTENT,
+    "payment intent, of a converted amount": replace(
+        PAYMENT_INTENT,
+        rate=Rate("USD", "USDC-arbitrum-one", BaseUnits(10**30 + 1), BaseUnits(10**30), RateSource.CHAINLINK, NOW),
+    ),
     "payment intent, with a token's permit": replace(
         PAYMENT_INTENT,
         token_permit=TokenPermit(PROXY_TOKEN, "USD Coin", "2", 8453, PAYING, PERMIT2_ADDRESS, 1, 1_800_000_000),

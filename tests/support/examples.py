@@ -31,6 +31,7 @@ from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.reading import Viewer
 from chalicelib.payees.records import Action
 from chalicelib.payers.records import Payer
+from chalicelib.relayer import flows as relayer
 from chalicelib.requests import store as request_store
 from chalicelib.requests.records import RequestStatus
 from chalicelib.scanning.records import Cursor
@@ -229,10 +230,11 @@ def offered_intent(owner: Tenant, way: Way) -> str:
     if services.store.get(Cursor, Cursor.KEY.of(network="base")) is None:
         services.store.write(Cursor("base", 100, (), 2000))
     request = store_request(services, owner.account_id, currency=token.id)
-    call = pay_one(direct(Owed(request, request.amount, Fee())).due).payments[0]
+    position = direct(Owed(request, request.amount, Fee()))
+    call = pay_one(position.due).payments[0]
     wanted = Wanted(USDC_MAINNET, token, WALLET, WALLET, call, request.amount)
     route = bridging.quote(services, wanted, Purpose(owner.account_id, request.request_id))
-    wish = Wish(request, owner.account_id, None, route, request.amount, WALLET)
+    wish = Wish(position, None, route, relayer.account_address(services, "mainnet"))
     made = offered(wish, services.clock(), services.entropy)
     known = ("USD Coin", "2", 1, WALLET, WALLET, 1, made.permit.deadline)
     owner.offered = replace(made, token_permit=TokenPermit(USDC_MAINNET.address, *known))

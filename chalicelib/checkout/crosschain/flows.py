@@ -58,7 +58,7 @@ def prepare_routes(
         holdings = chain.read_wallet(payer.wallet, [source.address], spender, code_of=payer.fallback)
         paid = _through(spender, source, some)
         parts.append(building.with_approvals(chain, paid, payer.wallet, holdings, always=True))
-    if holdings is not None and found:
+    if holdings is not None:
         _check_contract_wallet(services, chain, payer, holdings, options, [route.wanted.destination for route in found])
     built = Prepared(tuple(positions), joined(parts), options, holdings, routes=tuple(routes))
     return building.complete(chain, built)

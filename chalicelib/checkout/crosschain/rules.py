@@ -129,5 +129,4 @@ def cost_of(route: Route) -> BaseUnits:
 
 def gas_in_dollars(route: Route, network_fee: BaseUnits) -> BaseUnits | None:
     """What a fee in the native coin of the source is worth at the router's price of the coin; None if it says none."""
-    priced = [cost for cost in route.gas_costs if cost.token.is_native and cost.dollars and cost.amount]
-    return BaseUnits(network_fee * (priced[0].dollars or 0) // priced[0].amount) if priced else None
+    return next((BaseUnits(network_fee * cost.dollars // cost.amount) for cost in route.gas_costs), None)

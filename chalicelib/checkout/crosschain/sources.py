@@ -1,9 +1,11 @@
 """What a wallet has on the chains that it could pay from, read from all of them at the same time."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
+from chalicelib.base.parallel import done_within
 from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, source_networks, source_token
 from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
 from chalicelib.catalogue.networks import Network
@@ -34,27 +36,21 @@ def read_sources(services: Services, wallet: str) -> Sources:
 
     One call to each node. A node that does not answer within READ_SECONDS leaves its network out, and no other one.
     """
-    from concurrent.futures import ThreadPoolExecutor, wait  # most requests read one chain or none
-
     chains = [each for each in source_networks() if each.name in services.chains.networks]
-    if not chains:
-        return Sources({}, ())
-    pool = ThreadPoolExecutor(len(chains))
-    reads = []
-    for each in chains:
-        tokens = [token.address for token in tokens_of(each)]
-        spender = address_of(ACROSS_SPOKE_POOL, each.name)
-        reads.append(pool.submit(services.chains.evm(each.name).read_wallet, wallet, tokens, spender))
-    done, _ = wait(reads, timeout=READ_SECONDS)
-    pool.shutdown(wait=False, cancel_futures=True)
+    reads = [partial(_read, services, wallet, each) for each in chains]
     holdings: dict[str, WalletReading] = {}
-    for each, read in zip(chains, reads, strict=True):
-        error = read.exception() if read in done else ChainUnavailable("no answer in time")
-        if error is None:
-            holdings[each.name] = read.result()
-        elif isinstance(error, ChainUnavailable):
-            reason = error.reason or error.message
-            services.log.warning("source not read", extra={"network": each.name, "reason": reason})
+    for each, read in zip(chains, done_within(READ_SECONDS, reads, len(chains)), strict=True):
+        if isinstance(read, WalletReading):
+            holdings[each.name] = read
         else:
-            raise error
+            reason = "no answer in time" if read is None else read.reason or read.message
+            services.log.warning("source not read", extra={"network": each.name, "reason": reason})
     return Sources(holdings, tuple(each.label for each in chains if each.name not in holdings))
+
+
+def _read(services: Services, wallet: str, chain: Network) -> WalletReading | ChainUnavailable:
+    tokens, spender = [token.address for token in tokens_of(chain)], address_of(ACROSS_SPOKE_POOL, chain.name)
+    try:
+        return services.chains.evm(chain.name).read_wallet(wallet, tokens, spender)
+    except ChainUnavailable as error:
+        return error

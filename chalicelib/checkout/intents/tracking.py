@@ -8,7 +8,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.checkout.intents import rules as intents
 from chalicelib.checkout.intents.crossings import following as crossings
-from chalicelib.checkout.intents.crossings.rules import postponed
+from chalicelib.checkout.intents.crossings.times import postponed
 from chalicelib.checkout.intents.observing import observed
 from chalicelib.checkout.intents.rules import Observation
 from chalicelib.links import store as link_store

@@ -4,9 +4,10 @@ import re
 from dataclasses import replace
 
 from chalicelib.access.callers import Owner
-from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, Locked, NotFound
+from chalicelib.base.addresses import same_address
+from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, NotFound
 from chalicelib.base.frozen import frozen
-from chalicelib.base.money import MAX_UINT256
+from chalicelib.base.money import MAX_UINT256, Fee
 from chalicelib.base.signatures import SIGNATURE_BYTES
 from chalicelib.bridging import flows as bridging
 from chalicelib.calldata import erc20, erc2612, permit2
@@ -14,12 +15,13 @@ from chalicelib.calldata.reverts import NOT_THE_OWNERS
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.contracts import PERMIT2, address_of
 from chalicelib.catalogue.tokens import Token
+from chalicelib.checkout import conversions
 from chalicelib.checkout.crosschain.rules import Payer, check_bridged, purpose_of, wanted_for
 from chalicelib.checkout.permits import rules, store
 from chalicelib.checkout.permits.records import PaymentIntent, Stage
-from chalicelib.checkout.permits.rules import Signed, Wish
-from chalicelib.checkout.permits.running import PERMIT_GAS, TAKE_GAS
-from chalicelib.checkout.rules import Position
+from chalicelib.checkout.permits.rules import RequestExecuted, Signed, Wish
+from chalicelib.checkout.rules import Owed, Position
+from chalicelib.offramp import store as offramp_store
 from chalicelib.relayer import flows as relayer
 from chalicelib.requests import store as request_store
 from chalicelib.requests.executions import Execution, ExecutionStatus
@@ -30,6 +32,9 @@ from chalicelib.scanning import store as scan_store
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
 
+PERMIT_GAS, TAKE_GAS = 200_000, 500_000
+"""The most gas of the calls that are tried before a signature is accepted. Permit2 asks a contract wallet about its
+signature, so that its code runs."""
 _ATTEMPTS = 5
 _LONGEST_SIGNATURE = 4_096
 """In bytes. Contract wallets have longer signatures than keys; a call of the relayer has room for this."""
@@ -54,22 +59,15 @@ class SentSignature:
     deadline: str
 
 
-def is_offered(owner: Owner, position: Position) -> bool:
-    """Whether a payer signs a payment from another chain in place of its transactions: the caller's credential has that
-    set, and the request stands by itself, is not paid out as fiat or by a schedule, and nothing is converted."""
-    request = position.owed.request
-    is_plain = request.link_token is None and request.recurring_payment_id is None and not request.is_crypto_to_fiat
-    return owner.uses_payment_intents and is_plain and position.converted is None
-
-
 def offer(services: Services, owner: Owner, position: Position, source: Token, paying: Payer) -> Offer:
     """Offers a payment from another chain to be signed. A quote, two calls to the node of the source, and one write.
 
     Raises BadRequest with what to change, also if the deployment cannot make the payment or there is no safe route.
     """
     request, network, payer = position.owed.request, source.network, paying.wallet
-    executor = relayer.account_address(services, network)
+    rules.check_signable(request)
     check_bridged(position)
+    executor = relayer.account_address(services, network)
     wanted = wanted_for(position, source, paying)
     chain, contract = services.chains.evm(network), address_of(PERMIT2, network)
     reading = chain.read_wallet(payer, [source.address], contract, code_of=payer)
@@ -79,12 +77,14 @@ def offer(services: Services, owner: Owner, position: Position, source: Token, p
             "fails: deploy it there first, or pay from a wallet with a key"
         )
     route, now = bridging.quote(services, wanted, purpose_of(position)), services.clock()
-    wish = Wish(request, request.account_id, owner.client_id, route, position.due.amount, executor)
+    wish = Wish(position, owner.client_id, route, executor)
     intent, approval = rules.offered(wish, now, services.entropy), None
     if reading.tokens[source.address].allowance < intent.permit.most:
-        answers = chain.read_permit_answers(source.address, payer)
-        deadline = intent.permit.deadline
-        permit = erc2612.permit_of(answers, source.address, source.chain_id, payer, contract, deadline)
+        permit = None
+        if not reading.is_contract:  # a token's permit takes the signature of a key
+            answers = chain.read_permit_answers(source.address, payer)
+            deadline = intent.permit.deadline
+            permit = erc2612.permit_of(answers, source.address, source.chain_id, payer, contract, deadline)
         intent = replace(intent, token_permit=permit)
         approval = erc20.approve(source.address, contract, MAX_UINT256) if permit is None else None
     services.store.write(intent)
@@ -98,8 +98,9 @@ def accept(
 
     The same signature again is accepted again. Two to three calls to the source's node, a quote, four reads, one write.
     Raises NotFound; BadRequest for another nonce or deadline, a signature that is not the payer's, or one that comes
-    too late; Conflict if another signature was accepted, the request is paid or something else is due of it now; Locked
-    while another payment intent of the request is made; WriteConflict after five conflicts.
+    too late; Conflict if another signature was accepted, the request is paid, something else is due of it now, or the
+    service has another account; Locked while another payment intent of the request is made; WriteConflict after five
+    conflicts.
     """
     signed = Signed(_bytes_of("signedPaymentIntent", sent.signature), sent.nonce, sent.deadline)
     allowed = None
@@ -114,6 +115,8 @@ def accept(
             return _repeated(intent, signed)
         rules.check_signed(intent, signed, allowed, services.clock())
         request = _open_request(services, intent)
+        if (reason := trouble(services, intent)) is not None:
+            raise Conflict(f"{reason[0].upper()}{reason[1:]}: get another payment intent from /pay, and sign that")
         right = _checked(services, intent, signed.signature)
         made = _accepted(services, intent, request, right, allowed)
         _check_allowance(services, made, allowed)
@@ -159,21 +162,44 @@ def _repeated(intent: PaymentIntent, signed: Signed) -> PaymentIntent:
 
 
 def _open_request(services: Services, intent: PaymentIntent) -> Request:
-    """The request, which is still to be paid as it was offered. One read. Raises Conflict and Locked."""
+    """The request, which is still to be paid as it was offered. One or two reads, and a query if its amount is
+    converted. Raises Conflict and Locked."""
     request = request_store.request(services.store, intent.request_id)
     assert request is not None, "a payment intent is of a stored request"
     check_not_executed(request)
     if request.status is RequestStatus.PAID:
         raise Conflict("This request has already been paid")
-    if remaining(request) < intent.due:
+    if not is_wanted(services, request):
+        raise Conflict("The provider has ended the payout of this request: create a new request")
+    if remaining(request) < intent.owed:
         raise Conflict("Less is due of this request now: get another payment intent from /pay, and sign that")
+    if not 0 < conversions.least_due(services, Owed(request, intent.owed, Fee())) <= intent.due:
+        raise Conflict(
+            "The rate by which this amount is converted is not held any more: get another payment intent from /pay, "
+            "and sign that"
+        )
     return request
 
 
+def is_wanted(services: Services, request: Request) -> bool:
+    """As rules.is_wanted. One read if the request is paid out to a bank account."""
+    order = offramp_store.order(services.store, request.request_id) if request.is_crypto_to_fiat else None
+    return rules.is_wanted(request, order)
+
+
+def trouble(services: Services, intent: PaymentIntent) -> str | None:
+    """Why nothing may be submitted: the tokens are, or were to come, into an account that is not the service's now."""
+    if not relayer.can_submit(services, intent.network):
+        return f"the service sends no transactions on {intent.network} any more"
+    if not same_address(relayer.account_address(services, intent.network), intent.permit.spender):
+        return f"the service's account on {intent.network} is not {intent.permit.spender} any more"
+    return None
+
+
 def check_not_executed(request: Request) -> None:
-    """Raises Locked while a payment of the request is made that its payer has signed."""
+    """Raises RequestExecuted while a payment of the request is made that its payer has signed."""
     if request.is_executed and request.execution is not None:
-        raise Locked(f"This request is being paid by payment intent {request.execution.intent_id}: wait for its end")
+        raise RequestExecuted(request.execution)
 
 
 def _checked(services: Services, intent: PaymentIntent, signature: bytes) -> bytes:

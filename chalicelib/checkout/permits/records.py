@@ -10,6 +10,7 @@ from chalicelib.calldata.erc2612 import TokenPermit
 from chalicelib.calldata.permit2 import PaymentPermit
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.links.records import Intent
+from chalicelib.rates.records import Rate
 
 UNSIGNED_RETENTION, RETENTION = timedelta(days=1), timedelta(days=90)
 """How long a payment intent is kept after its deadline if nobody signs it, and after its end."""
@@ -44,7 +45,8 @@ class PaymentIntent(Record):
 
     `permit` is what is signed, in base units of the `source` (an id of the catalogue), and `token_permit` the approval
     for Permit2 that can be signed with it. `call` is what pays on the request's network; it takes `amount` base units
-    of the request's token there, of which the payee gets `due`.
+    of the request's token there, of which the payee gets `due`, for `owed` of the request's amount,
+    by the `rate` if that is converted.
 
     From the acceptance on `taking` base units are taken, exactly once; the destination has no block with the payment
     before `searched_to`. The calls of the relayer have these keys, which accept one call each for ever:
@@ -69,6 +71,8 @@ class PaymentIntent(Record):
     call: Transaction
     amount: BaseUnits
     due: BaseUnits
+    owed: BaseUnits
+    rate: Rate | None
     created_at: datetime
     stage: Stage = Stage.OFFERED
     end: End | None = None

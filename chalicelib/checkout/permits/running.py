@@ -13,14 +13,13 @@ from datetime import timedelta
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable
-from chalicelib.base.money import BaseUnits
 from chalicelib.bridging import flows as bridging
-from chalicelib.bridging.rules import Route
 from chalicelib.calldata import erc20, erc2612
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.checkout.intents.crossings import following as crossings
 from chalicelib.checkout.intents.crossings.events import Failure, failure_event
-from chalicelib.checkout.permits import rules, store
+from chalicelib.checkout.permits import rules, stages, store
+from chalicelib.checkout.permits.flows import PERMIT_GAS, TAKE_GAS, is_wanted, trouble
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
 from chalicelib.links.records import Bill, IntentStatus
 from chalicelib.relayer import flows as relayer
@@ -29,7 +28,9 @@ from chalicelib.relayer.rules import Call, Submission, SubmissionStatus
 from chalicelib.requests import store as request_store
 from chalicelib.requests.executions import Execution, ExecutionStatus
 from chalicelib.requests.payments.records import Payment
-from chalicelib.requests.records import Request
+from chalicelib.requests.quotes import flows as quotes
+from chalicelib.requests.quotes.records import Quote
+from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning import store as scan_store
 from chalicelib.services import Services
 from chalicelib.storage.store import Add, WriteConflict
@@ -41,8 +42,8 @@ _DUE_PER_SHARD = 60
 _TIME_PER_RUN = timedelta(seconds=40)
 _STEPS_AT_ONCE = 4
 """How many steps of one payment intent one run takes, if none of them has to wait for a chain."""
-PERMIT_GAS, TAKE_GAS, APPROVE_GAS, SPEND_GAS = 200_000, 500_000, 150_000, 600_000
-"""The most gas of each call. Permit2 asks a contract wallet about its signature, so that its code runs in `take`."""
+APPROVE_GAS, SPEND_GAS = 150_000, 600_000
+"""The most gas of the calls after those two."""
 NOTHING_TAKEN = "Nothing was taken: the payment could not be begun before its deadline"
 GIVEN_BACK = "The payment could not be brought to the chain of the request, and the payer has it back"
 
@@ -101,19 +102,26 @@ def _step(services: Services, intent: PaymentIntent) -> None:
 
 def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
     """Has the tokens taken, until that is done or can be done no more."""
-    now, known = services.clock(), relayer.outcome(services, rules.call_key(intent, "take"))
+    now, known = services.clock(), relayer.outcome(services, stages.call_key(intent, "take"))
     if known is not None and known.status is CallStatus.SUCCEEDED:
-        services.store.write(rules.taken(intent, now))
+        services.store.write(stages.taken(intent, now), *_held_rate(services, intent))
     elif known is not None and known.status is CallStatus.UNKNOWN:
-        services.store.write(rules.postponed(intent, now))
-    elif known is not None or rules.cannot_be_taken(intent, now):
+        services.store.write(stages.postponed(intent, now))
+    elif known is not None or stages.cannot_be_taken(intent, now):
         why = known.reason if known is not None else intent.reason
         _end(services, replace(intent, reason=f"{NOTHING_TAKEN}: {why}" if why else NOTHING_TAKEN), request, End.FAILED)
     else:
         refused = None
-        if rules.may_take(intent, request, now):
-            refused = _trouble(services, intent) or _submit_take(services, intent)
-        services.store.write(rules.postponed(replace(intent, reason=refused or intent.reason), now))
+        if stages.may_take(intent, now) and is_wanted(services, request):
+            refused = trouble(services, intent) or _submit_take(services, intent)
+        services.store.write(stages.postponed(replace(intent, reason=refused or intent.reason), now))
+
+
+def _held_rate(services: Services, intent: PaymentIntent) -> tuple[Quote, ...]:
+    """The quote by which the rate of a converted amount holds until the payment is there. One query for it."""
+    if intent.rate is None:
+        return ()
+    return (quotes.prolonged(services, intent.request_id, intent.rate, stages.RATE_HELD),)
 
 
 def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
@@ -121,7 +129,7 @@ def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
 
     The approval may be refused because somebody else has sent it: what counts is whether the tokens can be taken.
     """
-    calls = [_call(intent, "take", rules.take_call(intent), TAKE_GAS)]
+    calls = [_call(intent, "take", stages.take_call(intent), TAKE_GAS)]
     if intent.approval_signature is not None and intent.token_permit is not None:
         permit = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
         calls.insert(0, _call(intent, "permit", permit, PERMIT_GAS))
@@ -129,17 +137,26 @@ def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
 
 
 def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
-    """Has the tokens that were taken brought into the bridge, or back to the payer."""
+    """Has the tokens that were taken brought into the bridge, or back to the payer.
+
+    After a fork that gave them back to the payer others' tokens may be in the account: those are not spent.
+    """
     now, key = services.clock(), f"spend/{intent.spends}"
-    known = relayer.accepted(services, rules.call_key(intent, key))
+    known = relayer.accepted(services, stages.call_key(intent, key))
     if known is None:
-        reason = _trouble(services, intent)
+        held = relayer.outcome(services, stages.call_key(intent, "take"))
+        if held is not None and held.status in (CallStatus.REVERTED, CallStatus.SUPERSEDED):  # since a deep fork
+            _end(services, replace(intent, reason=NOTHING_TAKEN), request, End.FAILED)
+            return
+        reason = trouble(services, intent)
+        if held is None or held.status is not CallStatus.SUCCEEDED:
+            reason = "a fork of the chain has undone the taking of the tokens"
         after = replace(intent, reason=reason) if reason else _submit_spend(services, intent, request, key)
-        services.store.write(rules.postponed(after, now))
+        services.store.write(stages.postponed(after, now))
         return
     outcome, made = known
     if outcome.status is CallStatus.UNKNOWN:
-        services.store.write(rules.postponed(intent, now))
+        services.store.write(stages.postponed(intent, now))
     elif outcome.status is not CallStatus.SUCCEEDED:  # it never can be executed any more
         services.store.write(replace(intent, spends=intent.spends + 1, reason=outcome.reason, check_at=now))
     elif same_address(made.to, rules.source_of(intent).address):
@@ -147,24 +164,24 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
         _end(services, back, request, End.REFUNDED)
     else:
         assert outcome.tx_hash is not None, "a call that succeeded has a transaction"
-        services.store.write(rules.bridged(intent, request, outcome.tx_hash, now))
+        services.store.write(stages.bridged(intent, request, outcome.tx_hash, now))
 
 
 def _submit_spend(services: Services, intent: PaymentIntent, request: Request, key: str) -> PaymentIntent:
     """Submits the call that spends the tokens, if there is one now. The payment intent has as its reason why there is
     none, or why it is not accepted."""
     token = rules.source_of(intent).address
-    if rules.is_returned(intent, request, services.clock()):
+    if stages.is_given_up(intent, services.clock()) or not is_wanted(services, request):
         made = erc20.transfer(token, intent.payer, intent.taking)
     else:
         try:
             route = bridging.quote(services, rules.wanted_of(intent, request), rules.purpose_of(intent))
         except BadRequest as error:
             return replace(intent, reason=error.message)
-        deposit = rules.deposit_of(intent, route)
+        deposit = stages.deposit_of(intent, route)
         if deposit is None:
             return replace(intent, reason="every route takes more than was signed and taken")
-        intent, is_approved = _approved(services, intent, route)
+        intent, is_approved = _approved(services, intent, deposit.to)
         if not is_approved:
             return replace(intent, reason="the bridge's contract is being approved")
         made = deposit
@@ -172,24 +189,25 @@ def _submit_spend(services: Services, intent: PaymentIntent, request: Request, k
     return replace(intent, reason=_refusal(services, intent, submission))
 
 
-def _approved(services: Services, intent: PaymentIntent, route: Route) -> tuple[PaymentIntent, bool]:
-    """Whether the bridge's contract may take what was taken; if not, a call is submitted that approves exactly that.
+def _approved(services: Services, intent: PaymentIntent, spender: str) -> tuple[PaymentIntent, bool]:
+    """Whether the bridge's contract may take what was taken; if not, a call is submitted that approves all that is in
+    the service's account: payments at the same time would replace an approval of one of them again and again.
 
-    Another payment intent may need an approval at the same time, and replace this one: then it is made again.
+    One that was submitted before the tokens of this payment were there does not suffice: then another one is made.
     """
     token, executor = rules.source_of(intent).address, intent.permit.spender
-    reading = services.chains.evm(intent.network).read_wallet(executor, [token], route.spender)
-    if reading.tokens[token].allowance >= intent.taking:
+    holding = services.chains.evm(intent.network).read_wallet(executor, [token], spender).tokens[token]
+    if holding.allowance >= intent.taking:
         return intent, True
     key = f"approve/{intent.approvals}"
-    known = relayer.outcome(services, rules.call_key(intent, key))
+    known = relayer.outcome(services, stages.call_key(intent, key))
     if known is not None and known.status is not CallStatus.UNKNOWN:
         return replace(intent, approvals=intent.approvals + 1), False
     if known is None:
-        grant = erc20.approve(token, route.spender, intent.taking)
+        grant = erc20.approve(token, spender, max(holding.balance, intent.taking))
         (submission,) = relayer.submit(services, [_call(intent, key, grant, APPROVE_GAS)])
         if submission.status is SubmissionStatus.REFUSED:  # as USDT on mainnet refuses to change what is not zero
-            none = erc20.approve(token, route.spender, 0)
+            none = erc20.approve(token, spender, 0)
             relayer.submit(services, [_call(intent, key, none, APPROVE_GAS)])
     return intent, False
 
@@ -198,13 +216,19 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
     """Follows the payment in the bridge; what was recorded of the request by then is read before it ends."""
     before, bill = intent.crossing, Bill((request,))
     assert before is not None, "it is in the bridge"
+    made = relayer.outcome(services, stages.call_key(intent, f"spend/{intent.spends}"))
+    if made is not None and (made.status, made.tx_hash) != (CallStatus.SUCCEEDED, before.transaction_hash):
+        services.store.write(stages.undone(intent, services.clock()))  # by a deep fork: it is seen what became of it
+        return
     after = crossings.checked(services, bill, before, set())
     if after.status is not IntentStatus.PENDING:
         if scan_store.has_work(services.store, (request.bill_id,)):
             (after,) = crossings.put_off([before], [after], services.clock())
         request = request_store.request(services.store, intent.request_id) or request
     done = crossings.concluded(services, Bill((request,)), before, [before], [after])
-    changed = rules.followed(intent, done.intents[0], services.clock())
+    changed = stages.followed(intent, done.intents[0], services.clock())
+    if stages.is_contradicted(changed, done.intents[0]):
+        services.log.error("payment intent overdue", extra={**_facts(changed), "reason": changed.reason})
     if changed.end is None:
         services.store.write(changed)
     else:
@@ -212,11 +236,13 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
 
 
 def _end(services: Services, intent: PaymentIntent, request: Request, end: End) -> None:
-    """Ends a payment intent that never got into the bridge, and tells the merchant why."""
-    context, ended = webhooks.event_context(services), rules.ended(intent, end, services.clock())
-    status = "bounced" if end is End.REFUNDED else "failed"
-    failure = Failure(BaseUnits(intent.due), intent.returned_by, intent.network, status, intent.reason)
-    _write_end(services, ended, request, (), (failure_event(request, failure, context),))
+    """Ends a payment intent that never got into the bridge, and tells the merchant why, unless the request is paid."""
+    ended, events = stages.ended(intent, end, services.clock()), tuple[Event, ...]()
+    if request.status is not RequestStatus.PAID:
+        status = "bounced" if end is End.REFUNDED else "failed"
+        failure = Failure(intent.due, intent.returned_by, intent.network, status, intent.reason)
+        events = (failure_event(request, failure, webhooks.event_context(services)),)
+    _write_end(services, ended, request, (), events)
 
 
 def _write_end(
@@ -234,17 +260,8 @@ def _write_end(
     services.log.info("payment intent ended", extra={**_facts(intent), "end": intent.end.value})
 
 
-def _trouble(services: Services, intent: PaymentIntent) -> str | None:
-    """Why nothing may be submitted: the tokens are, or were to come, into an account that is not the service's now."""
-    if not relayer.can_submit(services, intent.network):
-        return f"the service sends no transactions on {intent.network} any more"
-    if not same_address(relayer.account_address(services, intent.network), intent.permit.spender):
-        return f"the service's account on {intent.network} is not {intent.permit.spender} any more"
-    return None
-
-
 def _call(intent: PaymentIntent, step: str, made: Transaction, gas: int) -> Call:
-    return Call(rules.call_key(intent, step), intent.network, made.to, made.data, made.value, gas)
+    return Call(stages.call_key(intent, step), intent.network, made.to, made.data, made.value, gas)
 
 
 def _refusal(services: Services, intent: PaymentIntent, submission: Submission) -> str | None:
@@ -256,7 +273,7 @@ def _refusal(services: Services, intent: PaymentIntent, submission: Submission) 
 
 def _watch(services: Services, intent: PaymentIntent) -> None:
     """Logs tokens that are in the service's account for long; an alarm is made of it (infra/template.yaml)."""
-    if rules.is_overdue(intent, services.clock()):
+    if stages.is_overdue(intent, services.clock()):
         services.log.error("payment intent overdue", extra={**_facts(intent), "reason": intent.reason})
 
 

@@ -1,13 +1,15 @@
 """Models of payment intents: what a payer signs, and the signatures."""
 
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
 from chalicelib.calldata import erc2612, permit2
 from chalicelib.checkout.permits.flows import Offer, SentSignature
 from chalicelib.checkout.permits.records import PaymentIntent
+from chalicelib.checkout.permits.rules import RequestExecuted
+from chalicelib.http.errors import details_of
 from chalicelib.http.schemas import Input, Output
 
 Signature = Annotated[str, StringConstraints(pattern=r"^(0x)?([0-9a-fA-F]{2}){64,4096}$")]
@@ -55,6 +57,11 @@ class SignPaymentIntent(Input):
 class PaymentIntentSent(Output):
     message: Literal["Payment intent sent successfully"]
     paymentIntentId: str
+
+
+@details_of.register
+def _(error: RequestExecuted) -> dict[str, Any]:
+    return {"execution": {"paymentIntentId": error.execution.intent_id, "status": error.execution.status.value}}
 
 
 def payment_intent_answer(offered: Offer) -> PaymentIntentAnswer:

@@ -81,7 +81,7 @@ def prepare(
     """
     due = _due(services, name, owner, viewer, options, part, account)
     request, source = due.owed.request, source_for(due.position.due.token, options.source)
-    if source is not None and permits.is_offered(owner, due.position):
+    if source is not None and owner.uses_payment_intents:
         payer = payer_of(options.wallet, None)
         prepared: PreparedRequest | Offer = permits.offer(services, owner, due.position, source, payer)
     else:

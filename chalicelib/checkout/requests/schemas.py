@@ -70,6 +70,10 @@ class RequestPayQuery(PartQuery, SourceQuery):
 
 
 class RequestPayMetadata(PayMetadata):
+    """What the transactions need and do. Those of another chain take a while to arrive, and nobody announces those of
+    a request without a link, so it is offered meanwhile: have a payer sign once, and follow the request's status.
+    """
+
     amount: str = Field(description="What is paid, in the invoice currency, without the fee")
     isAmountCapped: bool = Field(description="Whether less is left of the request than `amount` asked for")
 

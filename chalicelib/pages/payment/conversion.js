@@ -28,7 +28,7 @@ export function readConversion(raw, { invoice, tokenDecimals }, { need, units, n
 }
 
 /** Until when a payment is begun by an offer that ends at `seconds`, in milliseconds. */
-export function endsAt(seconds, now) {
+function endsAt(seconds, now) {
   const left = seconds * 1_000 - now;
   return now + left - Math.min(LEAD, left / 10);
 }

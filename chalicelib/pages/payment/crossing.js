@@ -4,7 +4,7 @@
 import { transaction } from "./ends.js";
 import { NETWORKS, chainOf } from "./identity.js";
 import { poll } from "./poll.js";
-import { sourceOf } from "./bridge.js";
+import { sourceOf } from "./sources.js";
 
 const HASH = /^0x[0-9a-f]{64}$/;
 const ADDRESS = /^0x[0-9a-f]{40}$/i;

@@ -1,7 +1,6 @@
 // Follows a step after the wallet was asked for it, through the wallet's node and the service, until its outcome is known.
 // The step is offered again if it certainly failed, or if its time is over and the payer confirms that nothing was sent.
 
-import { goOn } from "./crossing.js";
 import { transaction } from "./ends.js";
 import { announced, isPayment } from "./link.js";
 import { poll } from "./poll.js";
@@ -35,7 +34,7 @@ export class Follower extends Views {
   async follow(note) {
     this.entered = Date.now();
     const isCrossing = note.source && isPayment(note) && note.txHash && !note.code;
-    if (isCrossing && (await goOn(this.app, note))) return "settled";
+    if (isCrossing && (await this.crosses(note))) return "settled";
     if (!note.txHash || note.isLost || note.isUncounted) return this.askPayer(note);
     if (note.isAnnounced) return this.askPayer({ ...note, isDoubted: true }); // a Safe's owners have not executed it
     if (note.step === "safe") return this.announce(note);
@@ -52,6 +51,12 @@ export class Follower extends Views {
       this.problem("failed", () => ({ body: [transaction(this.app, note.txHash, this.chain)] }));
     }
     return end;
+  }
+
+  /** What `goOn` of crossing.js returns. */
+  async crosses(note) {
+    const { goOn } = await this.app.asset("crossing.js");
+    return goOn(this.app, note);
   }
 
   /** Deletes the note of a step, which is then offered again. */

@@ -83,6 +83,9 @@ function readPayment(raw, network, chain) {
   return { ...known, requestId: raw.requestId, id, token, currency, invoice, ...unit, tokenSymbol, tokenDecimals, amount, left, fee };
 }
 
+/** A token is named with its network where payments of several networks stand beside each other. */
+const namedInFull = ({ paymentCurrency: id }) => ({ token: id, symbol: clean(id) });
+
 const COLUMNS = {
   amount: "amounts", remainingAmount: "remainingAmounts", paymentCurrency: "paymentCurrencies",
   invoiceCurrency: "invoiceCurrencies", invoiceDecimals: "invoiceDecimals",
@@ -108,13 +111,15 @@ function readLink(raw) {
   const children = raw.paymentType === "multicall" ? list(raw.children) : [];
   const network = string(raw.network ?? children.find((child) => child.network)?.network, 60);
   const known = rows(raw).filter((row) => row.amount !== null); // an unknown child has no amount
+  const isMixed = children.length > 0 && new Set(known.map(({ paymentCurrency }) => paymentCurrency)).size > 1;
   const expiresAt = Date.parse(string(raw.expiresAt, 40));
   need(Number.isFinite(expiresAt) && known.length > 0);
   return {
     kind: raw.paymentType,
     status: string(raw.status, 40),
-    canPay: raw.paymentType !== "multicall" || raw.canExecute === true,
-    payments: known.map((row) => readPayment(row, network, chain)),
+    canPay: raw.paymentType !== "multicall" || (raw.canExecute === true && !isMixed),
+    isMixed, // a multicall of several tokens or networks, whose payments this page makes one by one
+    payments: known.map((row) => ({ ...readPayment(row, network, chain), ...(isMixed && namedInFull(row)) })),
     blocked: children.filter((child) => child.blockReason),
     free: children.filter((child) => child.executable === true),
     dollars: /^\d{1,15}(\.\d+)?$/.exec(raw.feePlan?.payerTotalAmountUsd)?.[0] ?? null,

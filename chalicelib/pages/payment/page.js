@@ -8,10 +8,12 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/;
 const byId = (id) => document.getElementById(id);
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
 
-/** Imports another module of the page; the browser compares it with the hash in the page. */
+/** Imports another module of the page; the browser compares it, and those that it imports, with the hashes in the page. */
 async function asset(name) {
-  const link = document.querySelector(`link[data-asset="${name}"]`);
-  if (link.rel !== "modulepreload") link.rel = "modulepreload";
+  const linkOf = (each) => document.querySelector(`link[data-asset="${each}"]`);
+  const link = linkOf(name);
+  const needed = [link, ...(link.dataset.with?.split(" ") ?? []).map(linkOf)];
+  for (const each of needed) if (each.rel !== "modulepreload") each.rel = "modulepreload";
   return import(link.href).catch(() => {
     throw new Trouble("away");
   });
@@ -183,7 +185,7 @@ function summary(link) {
       (fees.length > 0 || !isWhole) && row("amount", listed(sums, (each) => each.left)),
       fees.length > 0 && row("fee", listed(fees, (each) => each.fee)),
       tokens.size > 0 && row("paid.in", [...tokens].join(", ")),
-      row("network", clean(chain.name)),
+      !link.isMixed && row("network", clean(chain.name)),
       link.reference && row("reference", el("bdi", {}, clean(link.reference))),
       !app.end && row("expires", el("span", { id: "countdown", "data-until": String(link.expiresAt) })),
     ),

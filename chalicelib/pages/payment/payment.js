@@ -1,13 +1,11 @@
 // Pays with a connected wallet: fetches the transactions, checks them, and requests one step after the other.
 // A note of each request is stored before the wallet is asked; while the note exists, nothing else is requested.
 
-import { isBridgeable, sourceOf } from "./bridge.js";
 import { Follower } from "./follow.js";
 import { approximately, endOf } from "./conversion.js";
 import { isPayment, locked } from "./link.js";
 import { poll } from "./poll.js";
 import { expected, readQuote, stands, verify } from "./quote.js";
-import { readSources } from "./sources.js";
 
 const SLOW = 30_000; // milliseconds after which the page says that the wallet may be hidden or stuck
 const WATCH = { first: 3_000, most: 15_000 }; // milliseconds between two reads of the link while the wallet asks
@@ -16,8 +14,9 @@ const HARMLESS = ["rejected", "unsupported", "wrong-chain", "add-chain-refused",
 /** Starts paying with the session of a wallet. */
 export async function begin(app, wallet, session) {
   app.payment?.leave();
-  app.payment = new Payment(app, wallet, session);
-  await app.payment.start();
+  const payment = (app.payment = new Payment(app, wallet, session));
+  await payment.recall();
+  if (app.payment === payment) await payment.start();
 }
 
 function hashOf(result) {
@@ -30,7 +29,7 @@ class Payment extends Follower {
   constructor(app, wallet, session) {
     super(app, wallet, session);
     Object.assign(this, { key: `pay:${app.token}`, turn: 0, cancel: () => {}, next: null });
-    Object.assign(this, { source: this.chosenBefore(), sources: null });
+    Object.assign(this, { source: null, sources: null });
     this.stopListening = session.onChange((what) => what !== "chain" && this.changed());
     this.onStorage = ({ key }) => {
       const isOurs = key === this.key || (key?.startsWith("pay:") && app.notes.twin());
@@ -73,7 +72,7 @@ class Payment extends Follower {
 
   async resumed() {
     const note = this.app.notes.own();
-    if (note) this.source = note.source ? sourceOf(note.source.network, note.source.symbol) : null;
+    if (note) this.source = note.source ? await this.sourceOf(note.source) : null;
     const end = note ? await this.follow(note) : "done";
     if (end === "done") this.next = "prepare";
   }
@@ -111,13 +110,15 @@ class Payment extends Follower {
     const { app, source } = this;
     const asSafe = this.isSafe ? "&isSafe=true" : "";
     const from = source ? `&chain=${source.label}&token=${source.symbol}` : "";
-    const response = await app.ask(`/pay?wallet=${encodeURIComponent(this.address)}${asSafe}${from}`);
+    const asked = app.ask(`/pay?wallet=${encodeURIComponent(this.address)}${asSafe}${from}`);
+    const needed = source ? ["bridge.js", "crossing.js"] : []; // the latter once it is sent, when it must not be missing
+    const [response, bridge] = await Promise.all([asked, ...needed.map(app.asset)]);
     const isOver = () => turn !== this.turn || this.isBusy;
     if (isOver()) return;
     if (response.status !== 200) return void (await this.showRefusal(response));
     const quote = readQuote(response.body, app, source);
     const owed = expected(app.link, quote, this.address);
-    const verdict = verify(app.link, quote, owed, app.now());
+    const verdict = verify(app.link, quote, owed, app.now(), bridge?.checkRoute);
     const held = verdict.ok ? await this.holdings(quote.due) : [];
     if (isOver()) return;
     const ends = [endOf(quote.due), quote.route?.endsAt].filter(Boolean);
@@ -134,10 +135,12 @@ class Payment extends Follower {
   /** Reads what the wallet has on the chains that can be paid from, and offers it; once for each wallet. */
   async fetchSources() {
     const { app } = this;
-    if (this.sources || this.isSafe || this.session.family !== "evm" || !isBridgeable(app.link)) return;
-    this.sources = { choices: [], unread: [] };
+    const found = this.sources ? null : await this.crossable();
+    if (!found || this.sources) return;
+    this.sources = {};
     const response = await app.ask(`?wallet=${encodeURIComponent(this.address)}`);
-    if (response.status === 200) this.sources = readSources(response.body, app.link, app);
+    const { readSources, sourceButtons: buttons } = found;
+    if (response.status === 200) this.sources = { ...readSources(response.body, app.link, app), buttons };
     if (document.getElementById("main").dataset.state === "review" && !this.isBusy) app.renew();
   }
 
@@ -148,10 +151,26 @@ class Payment extends Follower {
     void this.prepare();
   }
 
-  chosenBefore() {
+  async sourceOf({ network, symbol }) {
+    const { sourceOf } = await this.app.asset("sources.js");
+    return sourceOf(network, symbol);
+  }
+
+  /** Chooses the source that an earlier visit has chosen. */
+  async recall() {
+    const kept = this.app.stored.get(`from:${this.app.token}`)?.split(" ");
+    const found = kept ? await this.crossable() : null;
+    if (found) this.source = found.sourceOf(...kept);
+  }
+
+  // It is loaded for those alone who may need it.
+  /** The module of what can be paid with, if this wallet can pay this link from another chain; else null. */
+  async crossable() {
     const { app, isSafe, session } = this;
-    const kept = app.stored.get(`from:${app.token}`)?.split(" ") ?? [];
-    return isSafe || session.family !== "evm" || !isBridgeable(app.link) ? null : sourceOf(...kept);
+    const isStable = app.link.payments.every(({ tokenSymbol }) => ["USDC", "USDT"].includes(tokenSymbol));
+    if (isSafe || session.family !== "evm" || app.link.kind !== "single" || !isStable) return null;
+    const found = await app.asset("sources.js");
+    return found.isBridgeable(app.link) ? found : null;
   }
 
   // ---- the rate of an invoice in another currency

@@ -1,10 +1,13 @@
 // The transactions of /pay, and the payments that they have to make by what the page shows.
 
-import { checkRoute } from "./bridge.js";
 import { check } from "./check.js";
-import { dueAt, endsAt, readConversion } from "./conversion.js";
+import { dueAt, readConversion } from "./conversion.js";
 import { hashOf, isKnown } from "./identity.js";
 import { totals } from "./link.js";
+
+// In milliseconds: for how long a route is offered at least, because the service may give one in its last second; and how
+// long before the time from which the source chain does not accept it any more it is offered no longer.
+const [LEAST_OFFER, LEAD] = [5_000, 60_000];
 
 // With a source, which pays from another chain, it has the route to the link's chain.
 /** The transactions of a response of /pay, with values as hexadecimal text, and what is due; throws Trouble if it is invalid. */
@@ -30,7 +33,8 @@ export function readQuote(raw, app, source = null) {
 function readRoute({ routeType, sourceAmount, quoteExpiresAt, executionDeadline }, source, { units, need, now }) {
   need(routeType === "crosschain" && [quoteExpiresAt, executionDeadline].every(Number.isSafeInteger));
   const amount = units(sourceAmount, source.decimals);
-  return { source, amount, endsAt: endsAt(quoteExpiresAt, now()), deadline: executionDeadline };
+  const offered = Math.max(quoteExpiresAt * 1_000, now() + LEAST_OFFER);
+  return { source, amount, endsAt: Math.min(offered, executionDeadline * 1_000 - LEAD), deadline: executionDeadline };
 }
 
 /** The conversions of a response by payment reference: one for each payment that is owed in another currency. */
@@ -60,8 +64,8 @@ export function expected(link, { conversions }, wallet) {
 }
 
 // Without it if the link's network or tokens differ from the page's own list, or if more may be taken than the rate says.
-/** The result of `check` for the transactions of a quote, or of `checkRoute` at the time `now` in milliseconds. */
-export function verify(link, { transactions, due, route }, owed, now) {
+/** The result of `check` for the transactions of a quote, or with a route of `checkRoute` at the time `now` in milliseconds. */
+export function verify(link, { transactions, due, route }, owed, now, checkRoute) {
   const reason = !isKnown(link) ? "identity" : due.some((each) => each.isHigh) ? "rate" : null;
   if (reason) return { ok: false, reason };
   if (!route) return check(transactions, owed);

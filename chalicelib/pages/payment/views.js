@@ -5,7 +5,6 @@ import { copyField, transaction } from "./ends.js";
 import { chainOf } from "./identity.js";
 import { poll } from "./poll.js";
 import { charged } from "./quote.js";
-import { sourceButtons } from "./sources.js";
 
 const WALLET_TROUBLES = ["rejected", "busy", "timeout", "unsupported", "lied"];
 const NETWORK_TROUBLES = ["wrong-chain", "add-chain-refused"];
@@ -84,7 +83,7 @@ export class Views {
 
   /** What can be paid with, if that is more than the link's own token. */
   sourceChoice() {
-    return this.sources && sourceButtons(this.app, this.sources, this.source, (source) => this.choose(source));
+    return this.sources?.buttons?.(this.app, this.sources, this.source, (source) => this.choose(source));
   }
 
   /** A button to pay on the link's own chain instead, if another one was chosen. */

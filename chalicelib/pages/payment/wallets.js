@@ -93,7 +93,7 @@ export function within(milliseconds, work, isInWords = false) {
   return Promise.race([late, Promise.resolve().then(work)]).catch(failed).finally(() => clearTimeout(timer));
 }
 
-// Loaded with the other modules that paying needs when the first wallet is connected; the page has their hashes.
+// Loaded with the other modules that paying always needs when the first wallet is connected; the page has their hashes.
 function sessions(isTron) {
   const needed = isTron ? "" : ':not([data-asset="tron.js"])';
   for (const each of document.querySelectorAll(`link[rel="later"]${needed}`)) each.rel = "modulepreload";

@@ -57,6 +57,12 @@ def first(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
     return known | {quote.request_id: quote for quote in _next(services, lacking, {}, rates_known)}
 
 
+def prolonged(services: Services, request_id: str, rate: Rate, lifetime: timedelta) -> Quote:
+    """The next quote of a request, by which a rate holds that was quoted before; it is not written. One query."""
+    held, now = quote_store.newest(services.store, [request_id]).get(request_id), services.clock()
+    return Quote(request_id, held.number + 1 if held is not None else 0, rate, now, now + lifetime)
+
+
 def valid_at(store: Store, request_id: str, instant: datetime) -> Quote | None:
     """The quote that held at the time of a block, of several the one by which the payer owes the least; else None.
 

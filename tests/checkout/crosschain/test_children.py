@@ -9,7 +9,7 @@ from eth_abi import decode
 from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
-from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, BATCH, ERC20_FEE_PROXY, address_of
+from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, BATCH, ERC20_FEE_PROXY, LIFI_DIAMOND, address_of
 from chalicelib.chain.wallets import TokenReading
 from chalicelib.checkout.rules import SourceToken
 from chalicelib.links.multicalls import flows as multicalls
@@ -17,8 +17,10 @@ from chalicelib.links.multicalls.children import MulticallRefused
 from chalicelib.links.multicalls.rules import ExecutionKind
 from chalicelib.links.records import SecurePayment
 from chalicelib.outbound.lifi import RouterRefused, RouterUnavailable
+from tests.bridging import diamond
 from tests.checkout.crosschain.conftest import BASE_USDC, Bridged
 from tests.fakes.payouts import store_payouts
+from tests.fakes.router import answer_to
 from tests.fakes.world import WALLET
 from tests.support.errors import body_of
 
@@ -171,6 +173,37 @@ def test_a_child_without_a_route_is_named_with_its_reason(world: Bridged) -> Non
     assert (reason, action) == ("unsupported_route", "switch_route")
     assert "USDC is not exchanged for USDT on BASE" in message
     assert world.router.seen == []
+
+
+def test_a_child_that_is_too_small_for_the_bridge_is_named(world: Bridged) -> None:
+    small = store_payouts(world.services, world.account_id, 1, amount=BaseUnits(500_000), currency=ARBITRUM)[0].link.token
+    other = store_payouts(world.services, world.account_id, 1, currency=ARBITRUM)[0].link.token
+    payment = multicalls.create(world.services, Owner(world.account_id, None, None), [other, small], None).payment
+    with pytest.raises(MulticallRefused) as refused:
+        world.pay(payment)
+    ((reason, action, message),) = failures(refused)
+    assert (reason, action) == ("unsupported_route", "switch_route")
+    assert "at least 1 USD is paid, and this is 0.5" in message
+    assert body_of(refused.value)["failures"][0]["securePaymentToken"] == small
+    assert world.router.seen == []
+
+
+def test_routes_through_two_contracts_have_an_approval_of_what_each_takes(world: Bridged) -> None:
+    now = int(world.now.timestamp())
+
+    def through_diamond(answer: dict[str, Any]) -> dict[str, Any]:
+        asked = next(each for each in world.router.seen if answer == answer_to(each, now))
+        return answer if asked.to_chain == 1 else diamond.answer(diamond.true_call(asked, now), asked)
+
+    world.router.change = through_diamond
+    body = world.pay(combined(world, ARBITRUM, MAINNET))
+    sums = dict(approved(body))
+    assert set(sums) == {address_of(name, "base").lower() for name in (LIFI_DIAMOND, ACROSS_SPOKE_POOL)}
+    first, second = body["metadata"]["bridgeTxIndices"]
+    assert [body["transactions"][index]["to"] for index in (first, second)] == [
+        address_of(LIFI_DIAMOND, "base"), address_of(ACROSS_SPOKE_POOL, "base")
+    ]
+    assert all(12_500_000 < amount < 13_000_000 for amount in sums.values()), "one child each"
 
 
 @pytest.mark.parametrize(

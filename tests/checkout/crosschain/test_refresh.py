@@ -8,8 +8,9 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.schemas.pay_responses import single_answer
 from chalicelib.links.records import SecurePayment
+from chalicelib.requests.targets import Item
 from tests.checkout.crosschain.conftest import Bridged
-from tests.fakes.world import WALLET
+from tests.fakes.world import PAYEE, WALLET
 
 OWNER = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
 
@@ -61,6 +62,15 @@ def test_a_step_of_something_else_is_refused_before_anything_is_quoted(world: Br
     other = {**step, **changes, "action": {**step["action"], **changes.get("action", {})}}
     with pytest.raises(BadRequest, match="This step does not pay this link"):
         refreshed(world, payment, other)
+    assert len(world.router.seen) == 1
+
+
+def test_a_step_of_a_link_of_several_payments_is_refused(world: Bridged) -> None:
+    """No route of it was ever shown: it is paid on its own network."""
+    batch = world.link(items=(Item("12.50", None, PAYEE, "USDC-arbitrum-one", "USDC-arbitrum-one"),) * 2)
+    step = world.pay(world.link())["metadata"]["rawStep"]
+    with pytest.raises(BadRequest, match="This step does not pay this link"):
+        refreshed(world, batch, {**step, "id": f"{batch.link.token}:BASE:USDC:{WALLET}"})
     assert len(world.router.seen) == 1
 
 

@@ -1,5 +1,6 @@
 """What is asked of the bridge, as rules: amounts between tokens, the minimum, and the ids of steps."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -8,14 +9,30 @@ from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
+from chalicelib.bridging.rules import GasCost
+from chalicelib.bridging.verification import Limits, verify
+from chalicelib.calldata.conversions.proxy import Conversion
 from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, source_networks, source_token
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.checkout.building import PayOptions
-from chalicelib.checkout.crosschain.rules import is_enough, on_source, source_for
+from chalicelib.checkout.crosschain.rules import (
+    check_bridged,
+    cost_of,
+    gas_in_dollars,
+    is_enough,
+    is_offered,
+    on_source,
+    source_for,
+)
 from chalicelib.checkout.crosschain.steps import Step
 from chalicelib.checkout.rules import SourceToken
-from tests.fakes.world import WALLET
+from chalicelib.outbound.lifi import step_of
+from tests.bridging.routes import question, wanted
+from tests.checkout.crosschain.conftest import Bridged
+from tests.fakes.router import answer_to
+from tests.fakes.world import START, WALLET
 
+NOW = int(START.timestamp())
 OWNER = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
 SOURCES = [SourceToken(each.label, symbol) for each in source_networks() for symbol in SOURCE_SYMBOLS]
 
@@ -41,6 +58,39 @@ def test_an_amount_in_another_token_is_worth_as_much_and_less_than_a_unit_more(
 @given(units=st.integers(0, 2 * 10**18), token=tokens)
 def test_a_dollar_is_the_minimum(units: int, token: Token) -> None:
     assert is_enough(token, BaseUnits(units)) == (units >= 10**token.decimals)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=str)
+def test_exactly_a_dollar_is_enough_and_a_unit_less_is_not(source: SourceToken) -> None:
+    token = token_of(source)
+    assert is_enough(token, BaseUnits(10**token.decimals)) and not is_enough(token, BaseUnits(10**token.decimals - 1))
+
+
+def test_what_a_contract_converts_is_neither_offered_nor_accepted_from_another_chain(world: Bridged) -> None:
+    position = world.prepare(world.link()).prepared.positions[0]
+    assert is_offered(position)
+    check_bridged(position)
+    conversion = Conversion(("USD", "USDC"), position.due.debit, 1)
+    converted = replace(position, due=replace(position.due, conversion=conversion))
+    assert not is_offered(converted)
+    with pytest.raises(BadRequest, match="What a contract converts .* pay in USDC-arbitrum-one"):
+        check_bridged(converted)
+
+
+def test_a_route_costs_what_it_takes_beyond_the_amount_and_nothing_if_it_takes_less() -> None:
+    payment = wanted("BNB", "BASE")
+    route = verify(step_of(answer_to(question(payment), NOW)), payment, START, Limits(200, 5))
+    due = payment.amount * 10**12
+    costs = [cost_of(replace(route, source_amount=BaseUnits(due + more))) for more in (5, 1, 0, -1)]
+    assert costs == [5, 1, 0, 0]
+
+
+def test_gas_is_worth_what_the_router_says_of_its_first_price_of_the_coin() -> None:
+    payment = wanted()
+    route = verify(step_of(answer_to(question(payment), NOW)), payment, START, Limits(200, 5))
+    prices = (GasCost(BaseUnits(400), BaseUnits(30)), GasCost(BaseUnits(1), BaseUnits(1)))
+    assert gas_in_dollars(replace(route, gas_costs=prices), BaseUnits(1_000)) == 75
+    assert gas_in_dollars(replace(route, gas_costs=()), BaseUnits(1_000)) is None
 
 
 @given(source=sources, due=sources)

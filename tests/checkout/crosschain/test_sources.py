@@ -82,10 +82,15 @@ def test_each_node_is_asked_once_and_all_at_the_same_time(world: Bridged, monkey
 
 
 @pytest.mark.parametrize("down", [("bsc",), ("arbitrum-one",), ("base", "mainnet", "matic")])
-def test_a_node_that_does_not_answer_leaves_its_own_chain_out_and_says_so(world: Bridged, down: tuple[str, ...]) -> None:
+def test_a_node_that_does_not_answer_leaves_its_own_chain_out_and_says_so(
+    world: Bridged, monkeypatch: pytest.MonkeyPatch, down: tuple[str, ...]
+) -> None:
+    logged = list[dict[str, str]]()
+    monkeypatch.setattr(world.services.log, "warning", lambda message, extra: logged.append(extra))
     for name in down:
         world.on(name).is_down = True
     body = options(world)
+    assert {each["network"] for each in logged} == set(down) and all(each["reason"] for each in logged)
     assert len(body["unavailableChains"]) == len(down)
     assert set(body["paymentOptions"]) == LABELS - set(body["unavailableChains"])
 
@@ -127,6 +132,7 @@ def test_a_route_from_another_chain_has_its_costs_and_its_time(world: Bridged) -
     assert (bridged["speed"], bridged["price_impact"]) == ("FAST", 0)
     gas, crosschain, platform = bridged["feeBreakdown"]
     assert (gas["type"], gas["amount"], gas["currency"], gas["network"]) == ("gas", "0.00026", "POL", "matic")
+    assert gas["amountInUSD"] == "0.52", "at the price of the router"
     assert (crosschain["type"], crosschain["provider"], crosschain["amount"]) == ("crosschain", "across", "0.0301")
     assert (platform["type"], platform["amount"], platform["receiverAddress"]) == ("platform", "0.125", FEE_ADDRESS)
     assert bridged["fee"] == round(0.1551 / 12.5, 6)
@@ -157,6 +163,21 @@ def test_a_balance_that_does_not_cover_the_cost_of_the_route_offers_none(world: 
     only(world, "arbitrum-one")
     world.on("base").holding = TokenReading(BaseUnits(12_500_000), BaseUnits(0))
     assert len(routes(world)) == 1
+
+
+def test_a_balance_of_exactly_what_a_route_takes_offers_it(world: Bridged) -> None:
+    only(world, "arbitrum-one", "base")
+    for balance, number in ((12_530_000, 3), (12_529_999, 1)):
+        world.on("base").holding = TokenReading(BaseUnits(balance), BaseUnits(0))
+        assert len(routes(world)) == number
+
+
+def test_only_a_balance_of_what_is_due_at_least_is_quoted_for(world: Bridged) -> None:
+    only(world, "arbitrum-one", "base")
+    for balance, asked in ((12_499_999, 0), (12_500_000, 2)):  # in both tokens
+        world.on("base").holding = TokenReading(BaseUnits(balance), BaseUnits(0))
+        routes(world)
+        assert len(world.router.seen) == asked
 
 
 def test_what_cannot_be_bridged_has_the_direct_route_alone(world: Bridged) -> None:

@@ -10,17 +10,20 @@ from eth_abi import encode
 from eth_utils import keccak
 
 from chalicelib.access.callers import Owner
-from chalicelib.base.errors import BadRequest, Conflict, Locked, NotFound
+from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, Locked, NotFound
 from chalicelib.base.money import MAX_UINT256, BaseUnits
+from chalicelib.chain.readings import StepResult
 from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.permits import flows
 from chalicelib.checkout.permits.flows import Offer
 from chalicelib.checkout.permits.records import Stage
+from chalicelib.checkout.permits.rules import RequestExecuted
 from chalicelib.checkout.permits.schemas import payment_intent_answer
 from chalicelib.checkout.requests import flows as requests
 from chalicelib.checkout.requests.flows import PreparedRequest
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.rules import SourceToken
+from chalicelib.http.errors import error_body
 from chalicelib.links.reading import Viewer
 from chalicelib.outbound.lifi import RouterUnavailable
 from chalicelib.storage.store import WriteConflict
@@ -28,6 +31,7 @@ from tests.fakes.bridge import SOURCE_USDC
 from tests.fakes.crash import Interruption
 from tests.fakes.permits import CONTRACT, EXECUTOR, PAYER, WRONG, Permits
 from tests.fakes.router import answer_of, deposit_of
+from tests.fakes.world import PlainSigningKeys
 
 BASE_USDC = SourceToken("BASE", "USDC")
 
@@ -93,6 +97,22 @@ def accepted_with_permit(permits: Permits) -> Any:
     return flows.accept(permits.services, permits.owner, intent.intent_id, permits.sign(intent), approval)
 
 
+def test_an_approval_with_another_nonce_is_refused(permits: Permits) -> None:
+    with_permit(permits)
+    intent = permits.offer().intent
+    sent = permits.sign(intent)
+    with pytest.raises(BadRequest, match="signedApprovalPermit: nonce and deadline have to be those"):
+        flows.accept(permits.services, permits.owner, intent.intent_id, sent, replace(sent, nonce="8"))
+
+
+def test_what_the_node_cannot_judge_is_not_accepted(permits: Permits, monkeypatch: pytest.MonkeyPatch) -> None:
+    intent = permits.offer().intent
+    monkeypatch.setattr(permits.chain, "run_each", lambda sender, wanted: (StepResult(None, "busy"),) * len(wanted))
+    with pytest.raises(ChainUnavailable, match="does not say whether the signature is right"):
+        permits.accept(intent)
+    assert permits.load(intent).stage is Stage.OFFERED
+
+
 def test_an_approval_that_was_signed_is_sent_before_the_tokens_are_taken(permits: Permits) -> None:
     intent = accepted_with_permit(permits)
     permits.run_until_bridged(intent)
@@ -142,8 +162,9 @@ def test_the_same_signature_is_accepted_again_and_another_one_is_not(permits: Pe
 def test_while_one_is_made_nothing_else_pays_the_request(permits: Permits) -> None:
     other = permits.offer().intent
     intent = permits.begun()
-    with pytest.raises(Locked, match=intent.intent_id):
+    with pytest.raises(RequestExecuted, match=intent.intent_id) as refused:
         permits.accept(other)
+    assert error_body(refused.value)["execution"] == {"paymentIntentId": intent.intent_id, "status": "pending"}
     with pytest.raises(Locked):
         pay(permits, Owner("acct", None, None))
     viewer, owner = Viewer("acct", None), Owner("acct", None, None)
@@ -213,6 +234,18 @@ def test_a_payer_with_too_little_is_told_so(permits: Permits) -> None:
     permits.balances[PAYER.lower()] = 12_000_000
     with pytest.raises(BadRequest, match="does not have enough USDC on base"):
         permits.accept(intent)
+
+
+class OtherKeys(PlainSigningKeys):
+    private_key = bytes.fromhex("22" * 32)
+
+
+def test_a_signature_for_an_account_that_was_replaced_is_refused(permits: Permits) -> None:
+    intent = permits.offer().intent
+    permits.world.services = replace(permits.services, signing_keys=OtherKeys())
+    with pytest.raises(Conflict, match="is not .* any more: get another payment intent"):
+        permits.accept(intent)
+    assert not permits.loaded().is_executed
 
 
 def test_a_deployment_without_a_key_on_the_network_says_so() -> None:

@@ -1,15 +1,20 @@
 """Signed payments are made: the tokens are taken once, and go into the bridge or back to the payer."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.checkout.permits.records import End, Stage
+from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
 from chalicelib.outbound.lifi import RouterUnavailable
+from chalicelib.relayer import store as relayer
+from chalicelib.relayer.records import CallStatus
 from chalicelib.requests.executions import ExecutionStatus
 from chalicelib.requests.records import RequestStatus
+from tests.bridging import diamond
 from tests.fakes.permits import EXECUTOR, HAD, PAYER, POOL, Permits, check_conserved
 from tests.fakes.world import PlainSigningKeys
 
@@ -19,10 +24,15 @@ def permits() -> Permits:
     return Permits()
 
 
+def told(permits: Permits) -> str:
+    """The subStatus of the one `payment.failed`."""
+    (event,) = permits.events("payment.failed")
+    return str(json.loads(event.body)["subStatus"])
 
 
-def test_a_signed_payment_is_taken_bridged_and_settled(permits: Permits) -> None:
-    intent = permits.begun()
+def test_a_signed_payment_is_taken_bridged_and_settled(permits: Permits, monkeypatch: pytest.MonkeyPatch) -> None:
+    intent, lines = permits.begun(), list[str]()
+    monkeypatch.setattr(permits.services.log, "error", lambda message, **_: lines.append(message))
     sent = permits.run_until_bridged(intent)
     assert permits.balance(PAYER) == HAD - intent.taking == HAD - sent.deposit.input_amount
     assert sent.deposit.depositor == PAYER
@@ -36,6 +46,7 @@ def test_a_signed_payment_is_taken_bridged_and_settled(permits: Permits) -> None
     assert request.execution is not None and request.execution.status is ExecutionStatus.SETTLED
     assert dict(permits.made) == {"take": 1, "approve": 1, "deposit": 1}
     assert permits.events("payment.failed") == [] and len(permits.events("payment.confirmed")) == 1
+    assert lines == []
     check_conserved(permits)
 
 
@@ -74,7 +85,7 @@ def test_without_a_route_what_was_taken_goes_back_once(permits: Permits) -> None
     permits.settle(30)
     found = permits.load(intent)
     assert (found.end, permits.balance(PAYER)) == (End.REFUNDED, HAD)
-    assert found.returned_by is not None and permits.made["transfer"] == 1
+    assert found.returned_by is not None and permits.made["transfer"] == 1 and told(permits) == "bounced"
     assert not permits.loaded().is_executed and len(permits.events("payment.failed")) == 1
     check_conserved(permits)
 
@@ -99,6 +110,25 @@ def test_a_dearer_route_is_not_taken_from_others_and_a_cheaper_one_gets_all_that
     permits.world.advance(120)
     sent = permits.run_until_bridged(intent)
     assert sent.deposit.input_amount == intent.taking
+    check_conserved(permits)
+
+
+@pytest.mark.parametrize("fees", [(), ((diamond.TREASURY, 30_000),)])
+def test_what_the_router_leads_through_its_own_contract_is_deposited_in_the_bridge_itself(
+    permits: Permits, fees: tuple[tuple[str, int], ...]
+) -> None:
+    def through_it(answer: dict[str, Any]) -> dict[str, Any]:
+        wanted = permits.world.router.seen[-1]
+        return diamond.answer(diamond.true_call(wanted, int(permits.world.now.timestamp()), fees), wanted)
+
+    permits.world.router.change = through_it
+    intent = permits.begun()
+    sent = permits.run_until_bridged(intent)
+    assert sent.deposit.input_amount == intent.taking == 12_655_100 + sum(amount for _, amount in fees)
+    assert (sent.deposit.depositor, sent.deposit.recipient) == (PAYER, diamond.receiver(42161))
+    permits.fill(sent)
+    permits.settle(3)
+    assert permits.load(intent).end is End.SETTLED
     check_conserved(permits)
 
 
@@ -141,6 +171,7 @@ def test_a_request_that_was_paid_otherwise_meanwhile_gets_no_second_payment(perm
     permits.settle(2)
     found = permits.load(intent)
     assert (found.end, permits.balance(PAYER)) == (End.FAILED, HAD) and not permits.loaded().is_executed
+    assert permits.events("payment.failed") == []
 
 
 def test_a_request_that_was_paid_after_the_tokens_were_taken_returns_them(permits: Permits) -> None:
@@ -151,6 +182,7 @@ def test_a_request_that_was_paid_after_the_tokens_were_taken_returns_them(permit
     permits.bridge.tick()
     permits.settle(5)
     assert permits.load(intent).end is End.REFUNDED and permits.balance(PAYER) == HAD
+    assert permits.events("payment.failed") == []
     check_conserved(permits)
 
 
@@ -162,7 +194,7 @@ def test_a_payer_without_the_tokens_is_waited_for_until_the_deadline_and_nothing
     permits.world.advance(3600 + 700)
     permits.settle(2)
     found = permits.load(intent)
-    assert found.end is End.FAILED and "Nothing was taken" in str(found.reason)
+    assert found.end is End.FAILED and "Nothing was taken" in str(found.reason) and told(permits) == "failed"
     assert len(permits.events("payment.failed")) == 1 and not permits.loaded().is_executed
 
 
@@ -171,6 +203,33 @@ def test_a_take_that_reverts_has_taken_nothing(permits: Permits) -> None:
     permits.fails.add("take")
     permits.settle(4)
     assert permits.load(intent).end is End.FAILED and permits.balance(PAYER) == HAD
+
+
+def test_while_gas_is_too_dear_nothing_is_taken_and_what_was_taken_waits(permits: Permits) -> None:
+    usual, dear = permits.chain.mempool.base_fee, 10**12
+    permits.chain.mempool.base_fee = dear
+    intent = permits.begun()
+    permits.settle(5)
+    found = permits.load(intent)
+    assert found.stage is Stage.TAKING and permits.made["take"] == 0 and found.reason
+    permits.chain.mempool.base_fee = usual
+    permits.settle(2)
+    assert permits.made["take"] == 1
+    permits.chain.mempool.base_fee = dear
+    permits.settle(20)
+    assert permits.load(intent).stage is Stage.TAKEN and permits.made["transfer"] == 0
+    permits.chain.mempool.base_fee = usual
+    permits.settle(12)
+    assert permits.load(intent).end is End.REFUNDED
+    check_conserved(permits)
+
+
+def test_without_coins_for_gas_nothing_is_taken(permits: Permits) -> None:
+    permits.chain.mempool.balance = 0
+    intent = permits.begun()
+    permits.world.advance(3600 + 700)
+    permits.settle(2)
+    assert permits.load(intent).end is End.FAILED and permits.made["take"] == 0
 
 
 def test_a_token_that_keeps_an_allowance_gets_it_withdrawn_first(permits: Permits) -> None:
@@ -219,12 +278,25 @@ def test_two_payments_at_once_take_and_spend_what_is_theirs(permits: Permits) ->
     assert {permits.load(each).stage for each in (first, second)} == {Stage.BRIDGED}
 
 
-def test_a_payment_that_hangs_is_told_to_the_operator(permits: Permits, caplog: pytest.LogCaptureFixture) -> None:
-    intent = permits.begun()
-    permits.minute()
-    permits.refuses = {"transfer": "the account is on a list", "deposit": "paused"}
-    permits.world.advance(timedelta(hours=3).total_seconds())
+@pytest.mark.parametrize("count", [3, 6, 12])
+def test_many_payments_at_once_do_not_take_the_approvals_from_each_other(permits: Permits, count: int) -> None:
+    begun = [permits.accept(permits.offer(permits.new_request()).intent) for _ in range(count)]
+    permits.settle(8)
+    assert {permits.load(each).stage for each in begun} == {Stage.BRIDGED}
+    assert permits.made["approve"] <= count and permits.balance(EXECUTOR) == 0
+
+
+def test_a_payment_that_hangs_is_told_to_the_operator(permits: Permits, monkeypatch: pytest.MonkeyPatch) -> None:
+    intent, lines = permits.begun(), list[str]()
     permits.settle(2)
+    monkeypatch.setattr(permits.services.log, "error", lambda message, **_: lines.append(message))
+    permits.refuses = {"transfer": "the account is on a list", "deposit": "paused"}
+    permits.world.advance(timedelta(hours=1).total_seconds())
+    permits.settle(2)
+    assert lines == []
+    permits.world.advance(timedelta(hours=2).total_seconds())
+    permits.settle(2)
+    assert "payment intent overdue" in lines
     assert permits.load(intent).stage is Stage.TAKEN and permits.loaded().is_executed
 
 
@@ -232,3 +304,75 @@ def test_nothing_is_lost_by_a_network_without_an_answer(permits: Permits) -> Non
     with pytest.raises(ChainUnavailable):
         permits.chain.is_down = True
         permits.offer()
+
+
+# --- forks that are deeper than the confirmations ---
+
+
+def say(permits: Permits, intent: PaymentIntent, step: str, **changes: Any) -> None:
+    """The relayer says something else of a call than before, as it does after such a fork."""
+    call = relayer.call(permits.services.store, f"permit/{intent.intent_id}/{step}")
+    assert call is not None
+    permits.services.store.write(replace(call, **changes))
+
+
+@pytest.mark.parametrize("status", [CallStatus.SUCCEEDED, CallStatus.REVERTED])
+def test_after_a_fork_that_gave_the_tokens_back_those_of_others_are_not_spent(
+    permits: Permits, status: CallStatus
+) -> None:
+    intent = permits.begun()
+    permits.minute()
+    permits.world.router.trouble = RouterUnavailable("down")
+    permits.world.advance(120)  # the kept route expires
+    permits.settle(1)
+    assert permits.load(intent).stage is Stage.TAKEN
+    permits.world.router.trouble = None
+    say(permits, intent, "take", status=CallStatus.UNKNOWN)
+    permits.settle(30)  # by now they would go back, too
+    assert permits.made["deposit"] == permits.made["transfer"] == 0 and permits.loaded().is_executed
+    say(permits, intent, "take", status=status)
+    permits.settle(15)
+    is_taken = status is CallStatus.SUCCEEDED
+    assert permits.load(intent).end is (End.REFUNDED if is_taken else End.FAILED)
+    assert permits.made["transfer"] == is_taken and not permits.loaded().is_executed
+
+
+def test_after_a_fork_the_deposit_is_followed_by_its_new_hash(permits: Permits) -> None:
+    intent = permits.begun()
+    sent = permits.run_until_bridged(intent)
+    permits.settle(2)
+    assert permits.load(intent).stage is Stage.BRIDGED
+    again = "0x" + "5e" * 32
+    permits.chain.transactions[again] = permits.chain.transactions.pop(sent.tx_hash)
+    say(permits, intent, "spend/1", tx_hash=again)
+    permits.settle(40)
+    crossing = permits.load(intent).crossing
+    assert crossing is not None and crossing.transaction_hash == again
+    permits.fill(sent)
+    permits.settle(10)
+    assert permits.load(intent).end is End.SETTLED
+    check_conserved(permits)
+
+
+def test_a_deposit_that_the_node_does_not_have_is_told_to_the_operator(
+    permits: Permits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    intent, lines = permits.begun(), list[str]()
+    monkeypatch.setattr(permits.services.log, "error", lambda message, **_: lines.append(message))
+    sent = permits.run_until_bridged(intent)
+    permits.chain.transactions[sent.tx_hash] = replace(permits.chain.transactions[sent.tx_hash], success=False, deposits=())
+    permits.settle(5)
+    assert permits.load(intent).stage is Stage.BRIDGED and permits.loaded().is_executed
+    assert "payment intent overdue" in lines
+
+
+def test_after_a_fork_in_which_the_deposit_reverted_it_is_made_anew(permits: Permits) -> None:
+    intent = permits.begun()
+    sent = permits.run_until_bridged(intent)
+    permits.settle(2)
+    del permits.chain.transactions[sent.tx_hash]
+    permits.move(POOL, EXECUTOR, sent.deposit.input_amount)
+    say(permits, intent, "spend/1", status=CallStatus.REVERTED)
+    permits.settle(40)
+    assert permits.load(intent).spends == 2 and permits.balance(EXECUTOR) == 0
+    assert permits.made["deposit"] + permits.made["transfer"] == 2

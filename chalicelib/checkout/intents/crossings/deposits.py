@@ -7,6 +7,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.bridging.rules import BridgedCall, read_source
+from chalicelib.bridging.verification import has_route_times
 from chalicelib.calldata import fee_proxy
 from chalicelib.calldata.abi import WORD, read_uint
 from chalicelib.calldata.across import encode_deposit
@@ -29,9 +30,13 @@ _AMOUNT, _FEE, _FEE_ADDRESS = 2 * WORD, 4 * WORD, 5 * WORD
 
 @frozen
 class PaidDeposit:
-    """A deposit that pays a request, and the event of it once it is in a block."""
+    """A deposit that pays a request, and the event of it once it is in a block.
+
+    `is_timely`: it can be filled as soon, and as long, as one of a route that /pay shows.
+    """
 
     deposit: Deposit
+    is_timely: bool
     logged: LoggedDeposit | None = None
 
 
@@ -66,15 +71,17 @@ def paid_by(source: Network, requests: Iterable[Request], sent: SentTransaction)
 
     A smart wallet's transaction says nothing before it is in a block, because it is not the bridge that is called.
     """
-    known = tuple(requests)
+    pool = address_of(ACROSS_SPOKE_POOL, source.name)
+    calls: list[tuple[str, str, LoggedDeposit | None]] = [(sent.to or "", sent.data, None)]
     if sent.block is not None and sent.success:
-        pool = address_of(ACROSS_SPOKE_POOL, source.name)
-        logged = ((each, read_source(source, pool, encode_deposit(each.deposit))) for each in sent.deposits)
-        found = [(each, _deposit(call, source, known)) for each, call in logged if call is not None]
-        return tuple(PaidDeposit(deposit, each) for each, deposit in found if deposit is not None)
-    called = read_source(source, sent.to or "", sent.data)
-    deposit = _deposit(called, source, known) if called is not None else None
-    return (PaidDeposit(deposit),) if deposit is not None else ()
+        calls = [(pool, encode_deposit(each.deposit), each) for each in sent.deposits]
+    known, found = tuple(requests), list[PaidDeposit]()
+    for to, data, logged in calls:
+        called = read_source(source, to, data)
+        deposit = _deposit(called, source, known) if called is not None else None
+        if called is not None and deposit is not None:
+            found.append(PaidDeposit(deposit, has_route_times(called.deposit), logged))
+    return tuple(found)
 
 
 def request_of(requests: Iterable[Request], deposit: Deposit) -> Request | None:

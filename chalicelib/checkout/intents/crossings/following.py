@@ -5,11 +5,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.base.frozen import frozen
-from chalicelib.checkout.intents.crossings import rules
+from chalicelib.checkout.intents.crossings import rules, times
 from chalicelib.checkout.intents.crossings.deposits import covers, least_due_of, request_of
 from chalicelib.checkout.intents.crossings.events import failed_event
 from chalicelib.checkout.intents.crossings.observing import observed
-from chalicelib.checkout.intents.crossings.rules import SourceSeen
+from chalicelib.checkout.intents.crossings.seen import SourceSeen
 from chalicelib.links.records import Bill, Intent, IntentStatus, SecurePayment
 from chalicelib.rates.rules import RateUnavailable
 from chalicelib.recording import counting
@@ -46,7 +46,7 @@ def checked(
     if seen.source is not None:
         seen = replace(seen, source=_measured(services, payment, intent, seen.source))
     after = rules.decide(known, seen, now)
-    if after.status is IntentStatus.PENDING and rules.is_overdue(after, now):
+    if after.status is IntentStatus.PENDING and times.is_overdue(after, now):
         crossing = after.crossing
         assert crossing is not None, "it comes from another chain"
         facts = {"link": after.link_token, "intent_id": after.intent_id, "stage": crossing.stage.value}
@@ -69,13 +69,13 @@ def _measured(
         least = least_due_of(services, (payment,), request)
     except RateUnavailable:  # then it is not known to be too little
         least = 0
-    return replace(seen, covers=covers(seen.deposit, request, least))
+    return replace(seen, covers=seen.covers and covers(seen.deposit, request, least))
 
 
 def put_off(before: Sequence[Intent], after: Sequence[Intent], now: datetime) -> list[Intent]:
     """The intents as long as the recorder has work for their link: those that have ended are checked again."""
     pairs = zip(before, after, strict=True)
-    return [rules.postponed(one, now) if other.status is not IntentStatus.PENDING else other for one, other in pairs]
+    return [times.postponed(one, now) if other.status is not IntentStatus.PENDING else other for one, other in pairs]
 
 
 def concluded(
@@ -98,7 +98,7 @@ def concluded(
         if other.status is IntentStatus.SETTLED and request is not None:
             made = _payments_of(services, request, other)
             if not made and request.status is not RequestStatus.PAID:  # detection has missed it, and reads it again
-                intents.append(rules.postponed(one, services.clock()))
+                intents.append(times.postponed(one, services.clock()))
                 continue
             changed = [_brought_by(other, each) for each in made]
             counts += [Add(*each) for each in counting.amounts(made, changed)]

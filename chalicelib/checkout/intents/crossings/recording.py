@@ -6,8 +6,9 @@ from dataclasses import replace
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.bridging.rules import read_source
 from chalicelib.calldata.transaction import SentTransaction
-from chalicelib.catalogue.networks import Network, network
+from chalicelib.catalogue.networks import Network
 from chalicelib.checkout.intents.announcements import IntentDraft, IntentStart, names_payment
+from chalicelib.checkout.intents.crossings.chains import known_network
 from chalicelib.checkout.intents.crossings.deposits import (
     PaidDeposit,
     check_source,
@@ -26,7 +27,7 @@ _FOREIGN = "This transaction does not pay this link: announce the one that depos
 
 def is_crossing(payment: SecurePayment, draft: IntentDraft) -> bool:
     """Whether a draft is of a transaction on another chain than the link's; of a multicall, than that of a child."""
-    return any(draft.chain != _network(each.network).label for each in payment.requests)
+    return any(draft.chain != known_network(each.network).label for each in payment.requests)
 
 
 def children_paid(
@@ -43,7 +44,7 @@ def children_paid(
     sent = services.chains.evm(source.name).sent_transaction(draft.tx_hash)
     if sent is None:
         return ()
-    own = [each for each in parts if each.requests and _network(each.requests[0].network) == source]
+    own = [each for each in parts if each.requests and known_network(each.requests[0].network) == source]
     here = tuple(each.link.token for each in own if names_payment(each, sent.to, sent.data))
     if here:
         return here
@@ -62,7 +63,7 @@ def started(
     ChainUnavailable if a node does not answer or detection has not begun on the link's chain.
     """
     source = check_source(payment, draft.chain, draft.token)
-    destination = _network(payment.requests[0].network)
+    destination = known_network(payment.requests[0].network)
     cursor = scan_store.cursor(services.store, destination.name)
     if cursor is None:
         raise ChainUnavailable(f"Detection has not begun on {destination.name} yet: try again in a minute")
@@ -95,14 +96,9 @@ def _paid(source: Network, payment: SecurePayment, sent: SentTransaction) -> tup
 def _check_amount(
     services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], paid: PaidDeposit
 ) -> None:
-    """Raises BadRequest if a deposit brings less than what is due, or takes too little to be filled."""
+    """Raises BadRequest for a deposit that brings less than what is due, takes too little to be filled, or that only
+    whoever sends it may fill: it could lock the link for long without the money for it."""
     request = request_of(payment.requests, paid.deposit)
     assert request is not None, "the deposit pays a request of the link"
-    if not covers(paid.deposit, request, least_due_of(services, parts, request)):
+    if not paid.is_timely or not covers(paid.deposit, request, least_due_of(services, parts, request)):
         raise BadRequest("This transaction does not pay what is due of this link: get the transactions from /pay again")
-
-
-def _network(name: str) -> Network:
-    known = network(name)
-    assert known is not None, "a stored request is on a catalogued network"
-    return known

@@ -15,116 +15,21 @@ chain's own clock, or a second reading some time later.
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
-from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.crossings import LONGEST_QUOTE, Crossing, Deposit, Held, Stage
-from chalicelib.links.records import Intent, IntentStatus, Proof
+from chalicelib.checkout.intents.crossings.seen import Arrival, ArrivalSeen, RefundSeen, Seen, Source, SourceSeen
+from chalicelib.checkout.intents.crossings.times import execution_deadline, postponed
+from chalicelib.links.crossings import Crossing, Stage
+from chalicelib.links.records import Intent, IntentStatus
 
 GONE_AFTER = timedelta(minutes=10)
 """How long a node has to be without a transaction before that counts: nodes behind one address may lag."""
 REFUSED_AFTER = timedelta(minutes=10)
 """How long the chain's clock has to be past a deadline before the chain is taken to refuse what comes later."""
-UNKNOWN_AFTER = timedelta(minutes=30)
-"""How long after its time an outcome may be missing until it is shown as unknown."""
-OVERDUE_AFTER = timedelta(hours=2)
-OVERDUE_REFUND_AFTER = timedelta(hours=24)
-"""How long after its time an outcome may be missing until somebody has to look at it. Refunds are sent by the bridge
-some hours after the deadline."""
-MIN_DELAY, MAX_DELAY, OVERDUE_DELAY = timedelta(seconds=10), timedelta(minutes=5), timedelta(minutes=30)
-"""The delay until the next check: an eighth of the time at the stage, within these bounds; the last one if overdue."""
-_CHECKS_PER_AGE = 8
 MAX_FAILURES_TOLD = 20
 """The most failures of one link's crossings that are announced; anybody can cause some with little money."""
-
-
-class Source(StrEnum):
-    """What the source chain's node says of the transaction."""
-
-    WAITING = "waiting"
-    """The node has it, in no block or in one that is not deep enough."""
-    MISSING = "missing"
-    """The node does not have it."""
-    REPLACED = "replaced"
-    """The node does not have it, and its wallet's nonce was used up to a block that is deep enough."""
-    REVERTED = "reverted"
-    FOREIGN = "foreign"
-    """It does not deposit what pays the link."""
-    DEPOSITED = "deposited"
-
-
-class Arrival(StrEnum):
-    """What the destination chain's node says of a deposit."""
-
-    OPEN = "open"
-    """Not filled; it may be."""
-    EXPIRED = "expired"
-    """Not filled, after a block that is deep enough and later than the deadline: nobody can fill it any more."""
-    PAID = "paid"
-    """Filled, with the event of the payment."""
-    BOUNCED = "bounced"
-    """Filled, the payment failed, and the tokens went to the fallback."""
-    UNCLEAR = "unclear"
-    """Filled, and how is not known: the transaction was not found."""
-
-
-@frozen
-class SourceSeen:
-    """What was read of the source chain; `time` is that of its newest block that is deep enough.
-
-    `deposit` is that of the transaction if the node has it, or of what a Safe's owners sign, and `proof` how that is
-    known; `covers` is whether it brings what is due and is large enough to be filled. `destination` is where it leads
-    if that is another chain than was thought, which is searched after the block `searched_to`. The rest is set where it
-    is DEPOSITED. `reason` says why it REVERTED, if the node says so.
-    """
-
-    outcome: Source
-    time: datetime
-    in_block: bool = False
-    proof: Proof | None = None
-    wallet: str | None = None
-    nonce: int | None = None
-    tx_hash: str | None = None
-    deposit: Deposit | None = None
-    deposit_id: int | None = None
-    relay_hash: str | None = None
-    block: int | None = None
-    deposited_at: datetime | None = None
-    reason: str | None = None
-    fill_key: str | None = None
-    covers: bool = True
-    destination: str | None = None
-    searched_to: int = 0
-
-
-@frozen
-class ArrivalSeen:
-    """What was read of the destination chain, whose blocks up to `searched_to` were searched for the fill."""
-
-    outcome: Arrival
-    searched_to: int
-    tx_hash: str | None = None
-    held: Held | None = None
-    is_surplus: bool = False
-
-
-@frozen
-class RefundSeen:
-    """What was read of the source chain, whose blocks up to `searched_to` were searched for the refund."""
-
-    searched_to: int
-    tx_hash: str | None = None
-    held: Held | None = None
-
-
-@frozen
-class Seen:
-    """One check; None for what was not read, or not answered."""
-
-    source: SourceSeen | None = None
-    arrival: ArrivalSeen | None = None
-    refund: RefundSeen | None = None
+_FILLED_BPS = 9_900
+_FAILURES = (IntentStatus.FAILED, IntentStatus.PARTIAL, IntentStatus.REFUNDED)
 
 
 def decide(intent: Intent, seen: Seen, now: datetime) -> Intent:
@@ -217,13 +122,6 @@ def _is_refused(intent: Intent, chain_time: datetime, now: datetime) -> bool:
     return chain_time > deadline and now > deadline
 
 
-def execution_deadline(intent: Intent) -> datetime:
-    """Until when the source chain accepts the deposit; as long as that is not known, the latest that it can be."""
-    assert intent.crossing is not None, "it comes from another chain"
-    deposit = intent.crossing.deposit
-    return deposit.execution_deadline if deposit is not None else intent.created_at + LONGEST_QUOTE
-
-
 def _is_on_its_way(intent: Intent) -> bool:
     crossing = intent.crossing
     return crossing is not None and crossing.stage in (Stage.BRIDGE, Stage.REFUNDING)
@@ -259,36 +157,6 @@ def ended(intent: Intent, status: IntentStatus, now: datetime, reason: str | Non
     return replace(intent, status=status, crossing=replace(intent.crossing, since=now, reason=reason, is_unknown=False))
 
 
-def outcome_due(intent: Intent) -> datetime:
-    """By when the outcome of a pending crossing, or its next stage, should be known."""
-    crossing = intent.crossing
-    assert crossing is not None, "it comes from another chain"
-    if crossing.stage is Stage.SOURCE or crossing.deposit is None:
-        return execution_deadline(intent)
-    return crossing.deposit.fill_deadline if crossing.stage is Stage.BRIDGE else crossing.since
-
-
-def is_unknown(intent: Intent, now: datetime) -> bool:
-    """Whether a pending crossing is shown as unknown: nobody has its transaction, or its time has passed."""
-    is_refunding = intent.crossing is not None and intent.crossing.stage is Stage.REFUNDING
-    return intent.unseen_since is not None or (not is_refunding and now > outcome_due(intent) + UNKNOWN_AFTER)
-
-
-def is_overdue(intent: Intent, now: datetime) -> bool:
-    """Whether somebody has to find out what became of a pending crossing."""
-    is_refunding = intent.crossing is not None and intent.crossing.stage is Stage.REFUNDING
-    return now > outcome_due(intent) + (OVERDUE_REFUND_AFTER if is_refunding else OVERDUE_AFTER)
-
-
-def postponed(intent: Intent, now: datetime) -> Intent:
-    """The pending intent with its next check: the longer it has been at its stage, the later."""
-    assert intent.crossing is not None, "it comes from another chain"
-    delay = min(max((now - intent.crossing.since) / _CHECKS_PER_AGE, MIN_DELAY), MAX_DELAY)
-    if is_overdue(intent, now):
-        delay = OVERDUE_DELAY
-    return replace(intent, check_at=now + delay, crossing=replace(intent.crossing, is_unknown=is_unknown(intent, now)))
-
-
 def is_failure(before: Intent, after: Intent) -> bool:
     """Whether a check ended a proven payment without paying: the merchant is told of it."""
     has_ended = before.status is IntentStatus.PENDING and after.status in _FAILURES
@@ -299,7 +167,3 @@ def least_input(output: BaseUnits, output_decimals: int, input_decimals: int) ->
     """The least deposit that somebody will fill, both tokens being worth a dollar."""
     unit_in, unit_out = 10**input_decimals, 10**output_decimals
     return int(output * unit_in * _FILLED_BPS // (unit_out * 10_000))
-
-
-_FILLED_BPS = 9_900
-_FAILURES = (IntentStatus.FAILED, IntentStatus.PARTIAL, IntentStatus.REFUNDED)

@@ -10,6 +10,7 @@ import pytest
 from chalicelib.base.errors import Locked
 from chalicelib.calldata.across import decode_message
 from chalicelib.catalogue.contracts import LIFI_RECEIVER, address_of
+from chalicelib.chain.bridges import FILLED_TOPIC
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
 from chalicelib.links.crossings import Stage
@@ -188,6 +189,52 @@ def test_a_receipt_of_a_block_that_a_fork_removed_is_none(bridge: Bridge) -> Non
     assert state_of(bridge, payment)[0] is IntentStatus.PENDING
 
 
+def test_a_fill_or_a_refund_in_a_block_that_a_fork_removed_is_none(bridge: Bridge) -> None:
+    filled, returned = bridge.link(), bridge.link()
+    one, other = deposited(bridge, filled), deposited(bridge, returned)
+    bridge.fill(one, filled.requests[0])
+    (event,) = (each for each in bridge.destination.blocks[-1].logs if each["topics"][0] == FILLED_TOPIC)
+    true, event["blockHash"] = event["blockHash"], "0x" + "99" * 32
+    bridge.track()
+    assert state_of(bridge, filled) == (IntentStatus.PENDING, Stage.BRIDGE)
+    event["blockHash"] = true
+    bridge.track()
+    assert state_of(bridge, filled)[0] is IntentStatus.SETTLED
+    bridge.track(130)
+    bridge.refund(other)
+    (event,) = bridge.source.blocks[-1].logs
+    true, event["blockHash"] = event["blockHash"], "0x" + "99" * 32
+    bridge.track(31)
+    assert state_of(bridge, returned) == (IntentStatus.PENDING, Stage.REFUNDING)
+    event["blockHash"] = true
+    bridge.track(31)
+    assert state_of(bridge, returned)[0] is IntentStatus.REFUNDED
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_of_two_fills_in_one_transaction_each_is_judged_by_its_own_events(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch, is_reversed: bool
+) -> None:
+    """Whatever the order in which a node lists them."""
+    payment = bridge.link()
+    mine, theirs = bridge.send(payment), bridge.send(payment, OTHER)
+    for sent in (mine, theirs):
+        bridge.announce(payment, sent)
+        bridge.include(sent)
+    bridge.track()
+    bridge.fill(mine, payment.requests[0], fails=True)
+    with monkeypatch.context() as same_block:
+        same_block.setattr(bridge.destination, "mine", lambda: None)
+        bridge.fill(theirs, payment.requests[0])
+    if is_reversed:
+        read = bridge.destination.logs_of_transactions
+        monkeypatch.setattr(bridge.destination, "logs_of_transactions", lambda hashes: read(hashes)[::-1])
+    bridge.track()
+    bridge.track()
+    statuses = {intent.wallet: intent.status for intent in bridge.intents(payment)}
+    assert statuses == {SENDER: IntentStatus.PARTIAL, OTHER: IntentStatus.SETTLED}
+
+
 def test_a_transaction_that_no_node_has_locks_the_link_until_the_source_chain_would_refuse_it(bridge: Bridge) -> None:
     payment = bridge.link()
     bridge.announce(payment, NOWHERE)
@@ -245,6 +292,34 @@ def test_a_fill_that_was_not_among_the_logs_is_found_by_the_transaction_that_the
     assert state_of(bridge, payment) == (IntentStatus.PARTIAL, Stage.DESTINATION)
 
 
+def test_a_fill_that_the_router_names_counts_only_if_it_is_of_the_very_deposit(bridge: Bridge) -> None:
+    """A hostile router could name one that somebody made of another deposit, with its number."""
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    bridge.forge(sent, input_amount=1)
+    forged = str(bridge.destination.blocks[-1].logs[0]["transactionHash"])
+    filled = bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.destination.hides_logs = True
+    for named, state in (
+        (forged, (IntentStatus.PENDING, Stage.BRIDGE)),
+        (filled, (IntentStatus.PARTIAL, Stage.DESTINATION)),
+    ):
+        bridge.world.router.statuses[sent.tx_hash] = RouterStatus("DONE", "PARTIAL", sent.tx_hash, named, 42161, "across")
+        bridge.track(130)
+        assert state_of(bridge, payment) == state
+
+
+def test_without_a_router_a_fill_that_was_not_among_the_logs_stays_unknown(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.destination.hides_logs = True
+    bridge.world.router.is_configured = False
+    bridge.world.router.trouble = AssertionError("it is not asked")
+    bridge.track(130)
+    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE)
+
+
 def test_one_chain_or_the_router_that_does_not_answer_delays_no_other(bridge: Bridge) -> None:
     first, second = bridge.link(), bridge.link()
     one = deposited(bridge, first)
@@ -285,6 +360,34 @@ def test_of_two_payers_one_is_counted_and_the_other_is_offered_the_way_back(brid
     assert [(offer.payer, offer.amount, offer.token.id) for offer in offers] == [
         (OTHER, request.amount, "USDC-arbitrum-one")
     ]
+
+
+def test_two_payers_of_a_link_from_two_chains_are_both_followed_and_one_is_counted() -> None:
+    bridge = Bridge(others=("optimism",))
+    payment = bridge.link()
+    mine, theirs = bridge.send(payment), bridge.send(payment, OTHER, source="optimism")
+    for sent in (mine, theirs):
+        bridge.announce(payment, sent, PAGE)
+        bridge.include(sent)
+    bridge.track()
+    assert {each.network: each.status for each in bridge.intents(payment)} == {
+        "base": IntentStatus.PENDING,
+        "optimism": IntentStatus.PENDING,
+    }
+    for sent in (theirs, mine):
+        bridge.fill(sent, payment.requests[0])
+    bridge.track()
+    bridge.track()
+    ended = {each.network: each.crossing for each in bridge.intents(payment) if each.status is IntentStatus.SETTLED}
+    assert {name: crossing.is_surplus for name, crossing in ended.items() if crossing} == {
+        "optimism": False,
+        "base": True,
+    }
+    told = crosschain_intents(bridge.world.load(payment).intent)
+    assert {(each["sourceNetwork"], each["isSurplus"]) for each in told} == {("base", True), ("optimism", False)}
+    listing = transfers.list_of_link(bridge.world.services, payment.link.token, Viewer(bridge.world.account_id, None))
+    offers = [(each.refund.payer, each.refund.amount) for each in listing.transfers if each.refund is not None]
+    assert offers == [(SENDER, payment.requests[0].amount)], "the payee can send it back, to who came second"
 
 
 def test_a_second_payment_that_bounces_from_a_paid_link_is_no_failure_of_the_request(bridge: Bridge) -> None:

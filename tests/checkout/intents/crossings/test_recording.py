@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -13,12 +14,13 @@ from chalicelib.checkout.intents.announcements import MAX_CLAIMS
 from chalicelib.links.crossings import Stage
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.records import IntentStatus, Proof, SecurePayment
+from chalicelib.links.rules import check_payable
 from chalicelib.scanning.jobs import scan_chain
 from tests.fakes.bridge import Bridge
 from tests.fakes.chain import SENDER
 from tests.fakes.intents import PAGE
 from tests.fakes.payouts import store_payouts
-from tests.fakes.world import draft
+from tests.fakes.world import START, draft
 
 NOWHERE = "0x" + "ee" * 32
 
@@ -62,6 +64,16 @@ def test_one_hash_that_is_announced_for_two_links_before_any_node_has_it_pays_on
     assert bridge.intent(payment).status is IntentStatus.SETTLED
 
 
+NOW, HOUR = int(START.timestamp()), 3600
+HELD_BACK: tuple[dict[str, Any], ...] = (
+    {"fill_deadline": NOW + 26 * HOUR},
+    {"fill_deadline": NOW + HOUR // 10},
+    {"exclusive_relayer": SENDER, "exclusivity": HOUR},
+    {"exclusive_relayer": SENDER, "exclusivity": NOW + 2 * HOUR},
+)
+"""Times of deposits by which a payer who is a relayer could lock a link for long without the money for it."""
+
+
 def test_a_payment_to_another_payee_or_of_another_amount_or_in_another_call_is_refused(bridge: Bridge) -> None:
     payment = bridge.link()
     request = payment.requests[0]
@@ -75,6 +87,7 @@ def test_a_payment_to_another_payee_or_of_another_amount_or_in_another_call_is_r
         bridge.deposit_for(request, amount=request.amount - 1),
         replace(true, output_amount=true.output_amount - 1),
         replace(true, input_amount=1),
+        *(replace(true, **changes) for changes in HELD_BACK),
         replace(true, recipient=SENDER),
         replace(true, output_token=SENDER),
         replace(true, destination_chain_id=10),
@@ -87,6 +100,20 @@ def test_a_payment_to_another_payee_or_of_another_amount_or_in_another_call_is_r
         with pytest.raises(BadRequest, match="does not pay"):
             bridge.announce(payment, sent)
     assert bridge.announce(payment, bridge.send_deposit(true, nonce=99)).proof is Proof.SENT
+
+@pytest.mark.parametrize("changes", HELD_BACK)
+def test_a_deposit_that_its_sender_alone_may_fill_for_long_does_not_lock_the_link(
+    bridge: Bridge, changes: dict[str, Any]
+) -> None:
+    payment = bridge.link()
+    sent = bridge.send(payment, **changes)
+    known = bridge.source.transactions.pop(sent.tx_hash)
+    bridge.announce(payment, sent, PAGE)
+    bridge.source.transactions[sent.tx_hash] = known
+    bridge.include(sent)
+    bridge.track()
+    assert bridge.intent(payment).proof is Proof.SENT
+    check_payable(bridge.world.load(payment), bridge.world.now)
 
 
 def test_a_failed_transaction_is_refused(bridge: Bridge) -> None:

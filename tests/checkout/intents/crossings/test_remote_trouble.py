@@ -9,8 +9,8 @@ import pytest
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.checkout.intents import tracking
-from chalicelib.checkout.intents.crossings import following, observing, rules
-from chalicelib.checkout.intents.crossings.rules import Arrival, ArrivalSeen, RefundSeen, Seen, Source, SourceSeen
+from chalicelib.checkout.intents.crossings import following, observing, rules, sources
+from chalicelib.checkout.intents.crossings.seen import Arrival, ArrivalSeen, RefundSeen, Seen, Source, SourceSeen
 from chalicelib.links.crossings import Stage
 from chalicelib.links.records import Intent, IntentStatus
 from chalicelib.services import Services
@@ -46,8 +46,8 @@ def waits_as_on_the_links_own_chain(patch: pytest.MonkeyPatch) -> None:
 
 
 def compares_no_block_of_a_receipt(patch: pytest.MonkeyPatch) -> None:
-    seen = observing.source_seen
-    patch.setattr(observing, "source_seen", lambda *given: seen(*given[:3], replace(given[3], block_hash=None), given[4]))
+    seen = sources.source_seen
+    patch.setattr(sources, "source_seen", lambda *given: seen(*given[:3], replace(given[3], block_hash=None), given[4]))
 
 
 def takes_silence_for_an_end(patch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def takes_silence_for_an_end(patch: pytest.MonkeyPatch) -> None:
 
 
 def takes_an_expired_deposit_for_refunded(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(observing, "_refund", lambda *_: RefundSeen(0, "0x" + "66" * 32))
+    patch.setattr(observing, "read_refund", lambda *_: RefundSeen(0, "0x" + "66" * 32))
 
 
 def offers_the_link_while_the_bridge_refunds(patch: pytest.MonkeyPatch) -> None:

@@ -8,24 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.checkout.intents.crossings.rules import (
-    GONE_AFTER,
+from chalicelib.checkout.intents.crossings.rules import GONE_AFTER, REFUSED_AFTER, decide, is_failure, least_input
+from chalicelib.checkout.intents.crossings.seen import Arrival, ArrivalSeen, RefundSeen, Seen, Source, SourceSeen
+from chalicelib.checkout.intents.crossings.times import (
     MAX_DELAY,
     MIN_DELAY,
     OVERDUE_AFTER,
     OVERDUE_DELAY,
-    REFUSED_AFTER,
-    Arrival,
-    ArrivalSeen,
-    RefundSeen,
-    Seen,
-    Source,
-    SourceSeen,
-    decide,
-    is_failure,
     is_overdue,
     is_unknown,
-    least_input,
 )
 from chalicelib.links.crossings import LONGEST_QUOTE, Crossing, Deposit, Held, Stage
 from chalicelib.links.records import Intent, IntentStatus, Proof
@@ -124,6 +115,85 @@ def test_a_transaction_in_the_source_chain_tells_its_wallet_its_deposit_and_its_
 def test_after_the_deposit_the_destination_decides(seen: Seen, status: IntentStatus, stage: Stage) -> None:
     after = decide(ON_ITS_WAY, seen, LATE)
     assert (after.status, crossing_of(after).stage) == (status, stage)
+
+
+def test_each_end_says_in_words_why_nothing_was_paid() -> None:
+    over = START + LONGEST_QUOTE + REFUSED_AFTER + timedelta(minutes=1)
+    waiting = replace(ON_ITS_WAY, crossing=replace(crossing_of(ON_ITS_WAY), stage=Stage.SOURCE, deposit=None))
+    missed = replace(waiting, unseen_since=START, wallet=WALLET, nonce=7)
+    used = replace(missed, crossing=replace(crossing_of(missed), nonce_used_since=START))
+    reverted = "The transaction failed on the chain that it was to pay from, and nothing was taken"
+    for before, seen, words in (
+        (INTENT, seen_source(Source.FOREIGN), "The transaction does not pay this link"),
+        (INTENT, seen_source(Source.REVERTED), reverted),
+        (INTENT, seen_source(Source.REVERTED, reason="too late"), f"{reverted}: too late"),
+        (waiting, seen_source(Source.WAITING, over), "It was in no block before its deadline"),
+        (missed, seen_source(Source.MISSING, over), "It was in no block before its deadline"),
+        (used, seen_source(Source.REPLACED), "Its wallet sent another transaction in its place"),
+        (
+            ON_ITS_WAY,
+            seen_arrival(Arrival.BOUNCED, tx_hash=FILL, held=HELD),
+            "The payment failed on the chain of the request, and the payer has the tokens there",
+        ),
+        (
+            ON_ITS_WAY,
+            seen_arrival(Arrival.EXPIRED, RefundSeen(300, REFUND, HELD)),
+            "Nobody brought the payment to the chain of the request in time, and the payer has it back",
+        ),
+    ):
+        after = decide(before, seen, over)
+        assert after.status is not IntentStatus.PENDING
+        assert (crossing_of(after).reason, crossing_of(after).since) == (words, over)
+    paid = decide(ON_ITS_WAY, seen_arrival(Arrival.PAID, tx_hash=FILL), over)
+    assert crossing_of(paid).reason is None
+
+
+def test_what_was_searched_is_not_searched_again_and_what_was_found_is_kept() -> None:
+    for searched, kept in ((200, 200), (50, 100)):
+        after = crossing_of(decide(ON_ITS_WAY, Seen(arrival=ArrivalSeen(Arrival.OPEN, searched)), START))
+        assert (after.searched_to, after.refund_searched_to) == (kept, None)
+    paid = crossing_of(decide(ON_ITS_WAY, seen_arrival(Arrival.PAID, tx_hash=FILL, is_surplus=True), LATE))
+    assert (paid.destination_hash, paid.is_surplus, paid.held) == (FILL, True, None)
+    bounced = crossing_of(decide(ON_ITS_WAY, seen_arrival(Arrival.BOUNCED, tx_hash=FILL, held=HELD), LATE))
+    assert (bounced.destination_hash, bounced.held) == (FILL, HELD)
+    refunding = crossing_of(decide(ON_ITS_WAY, seen_arrival(Arrival.EXPIRED, RefundSeen(300)), LATE))
+    assert (refunding.refund_searched_to, refunding.refund_hash, refunding.since) == (300, None, LATE)
+    back = crossing_of(decide(ON_ITS_WAY, seen_arrival(Arrival.EXPIRED, RefundSeen(300, REFUND, HELD)), LATE))
+    assert (back.refund_searched_to, back.refund_hash, back.held) == (300, REFUND, HELD)
+    later = LATE + timedelta(minutes=1)
+    again = decide(decide(ON_ITS_WAY, seen_arrival(Arrival.EXPIRED), LATE), seen_arrival(Arrival.EXPIRED), later)
+    assert crossing_of(again).since == LATE, "since it began"
+
+
+def test_a_chain_refuses_what_is_later_than_its_deadline_and_some_time_by_both_clocks() -> None:
+    waiting = replace(INTENT, unseen_since=START)
+    limit, second = START + LONGEST_QUOTE + REFUSED_AFTER, timedelta(seconds=1)
+    for chain, now, is_over in (
+        (limit + second, limit + second, True),
+        (limit, limit + second, False),
+        (limit + second, limit, False),
+    ):
+        for outcome in (Source.MISSING, Source.WAITING):
+            after = decide(waiting, seen_source(outcome, chain), now)
+            assert (after.status is IntentStatus.LAPSED) is is_over
+
+
+def test_ten_minutes_without_a_proof_and_no_second_less_change_something() -> None:
+    over, second = START + LONGEST_QUOTE + REFUSED_AFTER + timedelta(minutes=1), timedelta(seconds=1)
+    for since, status in ((over - GONE_AFTER, IntentStatus.LAPSED), (over - GONE_AFTER + second, IntentStatus.PENDING)):
+        assert decide(replace(INTENT, unseen_since=since), seen_source(Source.MISSING, over), over).status is status
+    claim = replace(INTENT, is_public=True)
+    for now, locks in ((START + GONE_AFTER, False), (START + GONE_AFTER - second, True)):
+        for outcome in (Source.MISSING, Source.WAITING):
+            assert decide(claim, seen_source(outcome), now).locks is locks
+        assert decide(replace(claim, proof=Proof.SENT), seen_source(Source.WAITING), now).locks
+
+
+def test_a_transaction_that_leads_elsewhere_is_followed_there_from_the_block_that_was_read() -> None:
+    elsewhere = seen_source(Source.WAITING, deposit=DEPOSIT, destination="optimism", searched_to=55)
+    assert (crossing_of(INTENT).destination, crossing_of(INTENT).searched_to) == ("arbitrum-one", 100)
+    after = crossing_of(decide(INTENT, elsewhere, START))
+    assert (after.destination, after.searched_to, after.deposit) == ("optimism", 55, DEPOSIT)
 
 
 def test_while_the_bridge_refunds_a_fill_that_was_overlooked_still_decides() -> None:

@@ -1,0 +1,135 @@
+"""Reads what the destination chain says of a deposit: whether it was filled, and what came of that."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.money import BaseUnits
+from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
+from chalicelib.chain.bridges import UNFILLED, LoggedFill, fills_in, sent_tokens
+from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, BlockRange, InconsistentNode
+from chalicelib.checkout.intents.crossings.chains import RANGES_PER_CHECK, known_network
+from chalicelib.checkout.intents.crossings.deposits import request_of
+from chalicelib.checkout.intents.crossings.seen import Arrival, ArrivalSeen
+from chalicelib.links.crossings import Crossing, Deposit, Held
+from chalicelib.links.records import Bill, Intent, SecurePayment
+from chalicelib.outbound.lifi import RouterUnavailable
+from chalicelib.requests.records import Request
+from chalicelib.requests.references import reference_topic
+from chalicelib.requests.rules import currency_of
+from chalicelib.scanning import store as scan_store
+from chalicelib.scanning.records import Cursor
+from chalicelib.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.chain.evm import EvmChain
+
+_ROUTER = "router"
+
+
+def read_arrival(
+    services: Services, payment: Bill | SecurePayment, intent: Intent, crossing: Crossing, unavailable: set[str]
+) -> ArrivalSeen:
+    """What became of a deposit on its destination chain, up to where detection has read that. Raises ChainUnavailable,
+    RangeTooLarge."""
+    cursor = scan_store.cursor(services.store, crossing.destination)
+    deposit = crossing.deposit
+    assert deposit is not None and crossing.relay_hash is not None, "it was deposited"
+    if cursor is None or cursor.read_until is None:
+        raise ChainUnavailable(f"The {crossing.destination} chain has not been read yet")
+    chain, origin = services.chains.evm(crossing.destination), known_network(intent.network).chain_id
+    found, last = _searched(chain, cursor, crossing, origin)
+    if found is None and last < cursor.scanned_to:
+        return ArrivalSeen(Arrival.OPEN, last)
+    if found is None:
+        if cursor.read_until <= deposit.fill_deadline:
+            return ArrivalSeen(Arrival.OPEN, last)
+        if chain.fill_status(crossing.relay_hash, cursor.scanned_to) in UNFILLED:
+            return ArrivalSeen(Arrival.EXPIRED, last)
+        found = _hinted(services, chain, intent, crossing, unavailable)
+        if found is None or found.block_number > cursor.scanned_to:
+            return ArrivalSeen(Arrival.UNCLEAR, last)
+    if chain.block_facts([found.block_number])[found.block_number].hash != found.block_hash:
+        raise InconsistentNode(chain.network, f"a fill is of block {found.block_hash}, which is not canonical")
+    logs = chain.logs_of_transactions([found.tx_hash])
+    return _filled(payment.requests, deposit, found, _logs_of_fill(chain.network, logs, found), crossing.searched_to)
+
+
+def _searched(
+    chain: "EvmChain", cursor: Cursor, crossing: Crossing, origin_chain_id: int
+) -> tuple[LoggedFill | None, int]:
+    """The fill, if it is found in the next blocks, and the last block that was searched."""
+    assert crossing.deposit_id is not None, "it was deposited"
+    last, span = min(crossing.searched_to, cursor.scanned_to), max(cursor.range_limit // 2, 1)
+    for _ in range(RANGES_PER_CHECK):
+        if last >= cursor.scanned_to:
+            break
+        blocks = BlockRange(last + 1, min(last + span, cursor.scanned_to))
+        found = chain.fills(origin_chain_id, crossing.deposit_id, blocks)
+        own = next((each for each in found if each.key == crossing.fill_key), None)
+        if own is not None:
+            return own, last
+        last = blocks.last
+    return None, last
+
+
+def _hinted(
+    services: Services, chain: "EvmChain", intent: Intent, crossing: Crossing, unavailable: set[str]
+) -> LoggedFill | None:
+    """The fill in the transaction that the router names, if that has it: its word alone proves nothing."""
+    if _ROUTER in unavailable or not services.router.is_configured or intent.transaction_hash is None:
+        return None
+    source, destination = known_network(intent.network), known_network(crossing.destination)
+    try:
+        claim = services.router.status(intent.transaction_hash, source.chain_id, destination.chain_id, None)
+    except RouterUnavailable as error:
+        services.log.warning("router unavailable", extra={"reason": str(error)})
+        unavailable.add(_ROUTER)
+        return None
+    if claim.receiving_hash is None or claim.receiving_chain_id != destination.chain_id:
+        return None
+    logs = chain.logs_of_transactions([claim.receiving_hash])
+    return next((each for each in fills_in(chain.network, logs) if each.key == crossing.fill_key), None)
+
+
+def _logs_of_fill(
+    name: str, logs: Sequence[Mapping[str, Any]], fill: LoggedFill
+) -> Sequence[Mapping[str, Any]]:
+    """The logs of what a fill did: those after its event, up to the event of the next fill in the transaction.
+
+    A log that the node repeats counts once. Raises InconsistentNode if the fill's event is not among the logs: then
+    others may be missing, too.
+    """
+    by_index = {int(log["logIndex"], 16): log for log in logs}
+    ordered = [by_index[index] for index in sorted(by_index)]
+    own: list[Mapping[str, Any]] | None = None
+    for log in ordered:
+        for each in fills_in(name, [log]):
+            if own is not None:
+                return own
+            own = [] if each.key == fill.key else None
+        if own is not None:
+            own.append(log)
+    if own is None:
+        raise InconsistentNode(name, "the receipt of a fill does not have the event of the fill")
+    return own
+
+
+def _filled(
+    requests: Sequence[Request],
+    deposit: Deposit,
+    fill: LoggedFill,
+    logs: Sequence[Mapping[str, Any]],
+    searched_to: int,
+) -> ArrivalSeen:
+    """Whether a fill paid, by the event of the payment; if not, what the payer got on the destination chain."""
+    request = request_of(requests, deposit)
+    assert request is not None, "the deposit pays a request of the link"
+    token, proxy = currency_of(request), address_of(ERC20_FEE_PROXY, request.network)
+    topics = [ERC20_TRANSFER_TOPIC, reference_topic(bytes.fromhex(request.payment_reference[2:]))]
+    for log in logs:
+        if log["address"].lower() == proxy.lower() and [each.lower() for each in log["topics"]] == topics:
+            return ArrivalSeen(Arrival.PAID, searched_to, fill.tx_hash)
+    got = sent_tokens(logs, token.address, fill.recipient or "", deposit.fallback)
+    held = Held(deposit.fallback, token.id, BaseUnits(got)) if got else None
+    return ArrivalSeen(Arrival.BOUNCED, searched_to, fill.tx_hash, held)

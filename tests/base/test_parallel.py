@@ -1,0 +1,53 @@
+"""Tasks at the same time: in their order, at most so many of them, and waited for so long and no longer."""
+
+import threading
+import time
+from functools import partial
+
+import pytest
+
+from chalicelib.base.parallel import done_within
+
+
+def test_no_tasks_have_no_results() -> None:
+    assert done_within(1, [], 0) == []
+
+
+def test_results_are_in_the_order_of_the_tasks_which_run_at_the_same_time() -> None:
+    together, second = threading.Barrier(3, timeout=30), threading.Event()
+
+    def first() -> str:
+        together.wait()
+        second.wait(30)
+        return "first"
+
+    def other(name: str) -> str:
+        together.wait()
+        second.set()
+        return name
+
+    assert done_within(30, [first, lambda: other("second"), lambda: other("third")], 20) == ["first", "second", "third"]
+
+
+def test_an_error_of_a_task_is_raised() -> None:
+    def fail() -> str:
+        raise LookupError("nothing there")
+
+    with pytest.raises(LookupError, match="nothing there"):
+        done_within(30, [lambda: "fine", fail], 2)
+
+
+def test_what_is_not_done_in_time_is_not_waited_for_and_what_has_not_begun_never_begins() -> None:
+    released, begun = threading.Event(), list[str]()
+
+    def slow(name: str) -> str:
+        begun.append(name)
+        released.wait(30)
+        return name
+
+    tasks = [lambda: "at once", *(partial(slow, name) for name in "ab")]
+    found = done_within(0.2, tasks, 1)
+    assert (found, begun, released.is_set()) == (["at once", None, None], ["a"], False)
+    released.set()
+    time.sleep(0.1)
+    assert begun == ["a"], "the rest was given up"
