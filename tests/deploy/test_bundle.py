@@ -15,8 +15,6 @@ from infra.bundle import write_layer
 from infra.package import LOCK, ROOT
 from infra.stack import DeploymentStopped
 
-pytestmark = pytest.mark.xdist_group("deployment")
-
 BUILDS = 10
 ROOMS = ("base", "webhooks")
 """So much of the code that ten builds take a few seconds."""

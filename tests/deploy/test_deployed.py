@@ -448,9 +448,10 @@ def announce(api: Api, services: Services, safe: str) -> str:
     return token
 
 
-def test_without_a_local_cloud_one_sentence_says_so() -> None:
+@pytest.mark.parametrize("command", ["infra.deploy", "infra.verify"])
+def test_without_a_local_cloud_one_sentence_says_so(command: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "infra.deploy", "--stage", "local"],
+        [sys.executable, "-m", command, "--stage", "local"],
         cwd=ROOT,
         env={"PATH": "/usr/bin:/bin", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{free_port()}"},
         capture_output=True,
