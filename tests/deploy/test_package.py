@@ -88,6 +88,13 @@ def test_every_module_has_bytecode_that_is_not_compared_with_it(packages: dict[s
         assert all(archive.read(name)[:8] == header for name in compiled)
 
 
+def test_builds_in_different_folders_ship_the_same_bytes(packages: dict[str, Path]) -> None:
+    """The stages differ in their settings, and each was built in a folder of its own."""
+    built = [(folder / "deployment.zip").read_bytes() for folder in packages.values()]
+    assert len(built) > 1
+    assert len(set(built)) == 1
+
+
 def test_the_functions_have_the_python_of_the_package(packages: dict[str, Path]) -> None:
     python = f"python{sys.version_info.major}.{sys.version_info.minor}"
     assert {entry["Runtime"] for entry in functions(packages["prod"]).values()} == {python}
