@@ -6,7 +6,7 @@ STAGE ?= local
 TESTED := $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py tests/*/*/*/test_*.py))))
 ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(folder)))))
 
-.PHONY: help setup demo local test lint docs fuzz mutants chaos bench page-hash screens package deploy clean
+.PHONY: help setup demo local test lint docs fuzz mutants chaos bench page-hash screens lock audit package sbom deploy verify clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -54,11 +54,26 @@ page-hash: setup ## print the hashes of the payment page and its files; with URL
 screens: setup ## take pictures of the payment page in every state into .local/screens (needs a browser)
 	@.venv/bin/python -m infra.local.screens
 
+lock: setup ## pin what requirements*.txt need, with hashes (versions that are pinned already stay; UPGRADE=1 takes the newest)
+	@for each in requirements tests/requirements infra/local/requirements infra/local/node; do \
+	  .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-package pip \
+	    --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade) $$each.txt --output-file $$each.lock || exit; done
+
+audit: setup ## compare all pinned packages with the known vulnerabilities
+	@for each in requirements tests/requirements infra/local/requirements infra/local/node; do \
+	  .venv/bin/pip-audit --strict --require-hashes --disable-pip --requirement $$each.lock || exit; done
+
 package: setup ## build what Lambda gets, for STAGE, into build/STAGE
 	@.venv/bin/python -m infra.package --stage $(STAGE) --out build/$(STAGE)
 
+sbom: setup ## build it, list every library with its licence, and write every file with its hash to build/STAGE/sbom.json
+	@.venv/bin/python -m infra.sbom --stage $(STAGE) --out build/$(STAGE)
+
 deploy: setup ## put STAGE into AWS, or with STAGE=local into the running local cloud
 	@.venv/bin/python -m infra.deploy --stage $(STAGE)
+
+verify: setup ## compare what runs in STAGE with this checkout: code, packages, settings, policies, stacks, payment page
+	@.venv/bin/python -m infra.verify --stage $(STAGE)
 
 clean: ## remove environments, packages, builds and the local state
 	rm -rf .venv .local infra/local/node_modules tests/oracles/payments/node_modules build .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

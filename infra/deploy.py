@@ -2,9 +2,10 @@
 
     python -m infra.deploy --stage local|dev|prod
 
-Every step can be repeated: run it again after a failure. Stage local is deployed to the local cloud that `make local`
-runs (or that AWS_ENDPOINT_URL names), without reading the AWS credentials of this machine. The URL is printed at the
-end and written to `.local/deployed-<stage>.json` as {"api_url": ...}.
+A step that fails ends it with the name of the step and the cause. Every step can be repeated: run it again after a
+failure. Stage local is deployed to the local cloud that `make local` runs (or that AWS_ENDPOINT_URL names), without
+reading the AWS credentials of this machine. The URL is printed at the end and written to `.local/deployed-<stage>.json`
+as {"api_url": ...}.
 """
 
 import argparse
@@ -16,6 +17,8 @@ import sysconfig
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from infra.account import deployed_record, rest_api_id
+from infra.bundle import need_lambda_python
 from infra.gateway import set_gateway_responses
 from infra.package import ROOT, chalice, project_copy, stages
 from infra.stack import DeploymentStopped, apply_stack
@@ -68,23 +72,45 @@ class Target:
 
 
 def deploy(target: Target) -> str:
-    """Deploys a stage; returns the URL of its API. Raises DeploymentStopped."""
-    apply_stack(target.client("cloudformation"), target.stage)
-    with project_copy(target.stage, target.settings) as copy:
-        if target.stage == "local" and HOST_PACKAGES:
-            (copy / "requirements.txt").write_text("")
-        record = copy / ".chalice" / "deployed" / f"{target.stage}.json"
-        record.parent.mkdir()
-        record.write_text(json.dumps(deployed_record(target.client, target.stage)))
-        environment = {**target.environment, **(_quick_waiters(copy) if target.stage == "local" else {})}
-        chalice(copy, ["deploy", "--stage", target.stage], environment)
-    api = rest_api_id(target.client, target.stage)
-    if api is None:
-        raise DeploymentStopped("Chalice reported success, but there is no REST API.")
-    set_gateway_responses(target.client("apigateway"), api, target.stage)
+    """Deploys a stage; returns the URL of its API. Raises DeploymentStopped, with the name of the step that failed."""
+    with _step("The stack"):
+        apply_stack(target.client("cloudformation"), target.stage)
+    layer = target.stage != "local" or not HOST_PACKAGES
+    with ExitStack() as ending:
+        with _step("The package"):
+            copy = ending.enter_context(project_copy(target.stage, target.settings, layer))
+        with _step("The account"):
+            record = copy / ".chalice" / "deployed" / f"{target.stage}.json"
+            record.parent.mkdir()
+            record.write_text(json.dumps(deployed_record(target.client, target.stage)))
+        with _step("Functions and API"):
+            environment = {**target.environment, **(_quick_waiters(copy) if target.stage == "local" else {})}
+            chalice(copy, ["deploy", "--stage", target.stage], environment)
+    return finish(target)
+
+
+def finish(target: Target) -> str:
+    """What Chalice does not do after its deployment; returns the URL of the API. Raises DeploymentStopped."""
+    with _step("The error responses of the API"):
+        api = rest_api_id(target.client, target.stage)
+        if api is None:
+            raise DeploymentStopped("Chalice reported success, but there is no REST API.")
+        set_gateway_responses(target.client("apigateway"), api, target.stage)
     url = target.api_url(api)
-    _wait_until_healthy(url)
+    with _step("The health of the API"):
+        _wait_until_healthy(url)
     return url
+
+
+@contextmanager
+def _step(name: str) -> Iterator[None]:
+    """Ends the deployment, whatever fails here, with a message that begins with the name of the step."""
+    try:
+        yield
+    except DeploymentStopped as stopped:
+        raise DeploymentStopped(f"{name}: {stopped}", stopped.status) from stopped
+    except Exception as error:
+        raise DeploymentStopped(f"{name}: {type(error).__name__}: {error}") from error
 
 
 def target_of(stage: str) -> Target:
@@ -152,6 +178,8 @@ def main() -> int:
     parser.add_argument("--stage", choices=stages(), required=True)
     stage = parser.parse_args().stage
     try:
+        if stage != "local":
+            need_lambda_python()
         url = deploy(target_of(stage))
     except DeploymentStopped as stopped:
         print(stopped, file=sys.stderr)

@@ -1,8 +1,8 @@
 """Runs `chalice` in a copy of the project, so that the files it writes are not in the repository.
 
-The copy has app.py, chalicelib, requirements.txt and .chalice with the configuration of the stage, and no bytecode of
-this machine. The layer with the dependencies is kept in `.local/packages`, named by Chalice's hash of its contents: it
-is built once for all stages, until requirements.txt changes.
+The copy has app.py, chalicelib, requirements.lock as requirements.txt, and .chalice with the configuration of the
+stage. The zip files (infra/bundle.py) are put where Chalice looks for those of an earlier run, so that it makes none.
+The layer is kept in `.local/packages`: it is built once for all stages, until requirements.lock or its builder change.
 
     python -m infra.package --stage prod --out out     # what `make package` runs: no AWS, no credentials
 """
@@ -19,25 +19,33 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from chalice.deploy.packager import AppOnlyDeploymentPackager, DependencyBuilder, LayerDeploymentPackager
+from chalice.utils import UI, OSUtils
+
+from infra.bundle import layer_key, need_lambda_python, write_code, write_layer
 from infra.stack import DeploymentStopped
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ROOT / ".local" / "packages"
 CONFIG = ROOT / ".chalice" / "config.json"
+LOCK = ROOT / "requirements.lock"
 ANY_REGION = "us-east-1"
 
 
 @contextmanager
-def project_copy(stage: str, settings: dict[str, Any] | None = None) -> Iterator[Path]:
-    """A temporary directory to run Chalice in. `settings` override the configuration of `stage`."""
+def project_copy(stage: str, settings: dict[str, Any] | None = None, layer: bool = True) -> Iterator[Path]:
+    """A temporary directory to run Chalice in. `settings` override the configuration of `stage`.
+
+    Without `layer` the functions get no packages; they have to find them on their machine.
+    """
     (ROOT / ".local").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="chalice-", dir=ROOT / ".local") as name:
         copy = Path(name)
         shutil.copy(ROOT / "app.py", copy)
-        shutil.copy(ROOT / "requirements.txt", copy)
+        (copy / "requirements.txt").write_text(LOCK.read_text() if layer else "")
         ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
         shutil.copytree(ROOT / "chalicelib", copy / "chalicelib", ignore=ignored)
-        (copy / ".chalice").mkdir()
+        (copy / ".chalice" / "deployments").mkdir(parents=True)
         for policy in CONFIG.parent.glob("policy-*.json"):
             shutil.copy(policy, copy / ".chalice")
         config = json.loads(CONFIG.read_text())
@@ -45,23 +53,27 @@ def project_copy(stage: str, settings: dict[str, Any] | None = None) -> Iterator
         for key, value in (settings or {}).items():
             own[key] = {**own.get(key, {}), **value} if isinstance(value, dict) else value
         (copy / ".chalice" / "config.json").write_text(json.dumps(config))
-        _take_packages(copy / ".chalice" / "deployments")
+        _put_zips(copy, own.get("lambda_architecture", "x86_64"), layer)
         yield copy
-        _keep_packages(copy / ".chalice" / "deployments")
 
 
 def chalice(copy: Path, arguments: list[str], environment: dict[str, str] | None = None) -> None:
-    """Runs the chalice of this interpreter, which decides the Lambda runtime. Raises DeploymentStopped if it fails."""
-    command = [sys.executable, "-c", "from chalice.cli import main; main()", *arguments]
+    """Runs the chalice of this interpreter, which decides the Lambda runtime.
+
+    Raises DeploymentStopped if it fails, with the last line of what it said.
+    """
+    command = [sys.executable, "-c", "import sys; from chalice.cli import main; sys.exit(main())", *arguments]
     variables = {**(environment if environment is not None else os.environ), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=copy, env=variables, check=False)
+    done = subprocess.run(command, cwd=copy, env=variables, check=False, stderr=subprocess.PIPE, text=True)
+    sys.stderr.write(done.stderr)
     if done.returncode != 0:
-        raise DeploymentStopped(f"chalice {arguments[0]} did not succeed; what it said is above.")
+        said = [line.strip() for line in done.stderr.splitlines() if line.strip()] or ["it gave no reason"]
+        raise DeploymentStopped(f"chalice {arguments[0]} ended with status {done.returncode}: {said[-1]}")
 
 
-def package(stage: str, out: Path) -> None:
+def package(stage: str, out: Path, settings: dict[str, Any] | None = None, layer: bool = True) -> None:
     """Writes sam.json, deployment.zip and layer-deployment.zip of a stage to `out`. Needs PyPI once, and no AWS."""
-    with project_copy(stage) as copy:
+    with project_copy(stage, settings, layer) as copy:
         environment = {"AWS_DEFAULT_REGION": ANY_REGION, **os.environ}
         chalice(copy, ["package", "--stage", stage, str(out.resolve())], environment)
 
@@ -71,27 +83,41 @@ def stages() -> list[str]:
     return list(json.loads(CONFIG.read_text())["stages"])
 
 
-def _take_packages(folder: Path) -> None:
-    folder.mkdir()
-    PACKAGES.mkdir(exist_ok=True)
-    for built in PACKAGES.glob("*.zip"):
-        (folder / built.name).hardlink_to(built)
+def _put_zips(copy: Path, architecture: str, layer: bool) -> None:
+    """Puts the zip files where Chalice looks for them, by names that it makes of the files in `copy`."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    parts = (OSUtils(), DependencyBuilder(OSUtils()), UI(), architecture)
+    write_code(copy, Path(AppOnlyDeploymentPackager(*parts).deployment_package_filename(str(copy), version)))
+    if layer:
+        wanted = Path(LayerDeploymentPackager(*parts).deployment_package_filename(str(copy), version))
+        wanted.hardlink_to(_kept_layer({"arm64": "aarch64"}.get(architecture, architecture)))
 
 
-def _keep_packages(folder: Path) -> None:
-    """Moves a new layer to PACKAGES, in one step. Code packages are not kept, as building them is quick."""
-    for built in folder.glob("managed-layer-*.zip"):
-        if not (PACKAGES / built.name).exists():
-            built.replace(PACKAGES / built.name)
+def _kept_layer(machine: str) -> Path:
+    """The layer in PACKAGES, which is built if it is not there. It appears there in one step."""
+    kept = PACKAGES / f"layer-{layer_key(LOCK, machine)}.zip"
+    if not kept.exists():
+        PACKAGES.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=PACKAGES) as folder:
+            built = Path(folder, kept.name)
+            write_layer(LOCK, machine, built)
+            built.replace(kept)
+    return kept
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m infra.package", description="Build what a stage deploys.")
     parser.add_argument("--stage", choices=stages(), required=True)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    package(arguments.stage, arguments.out)
+    try:
+        need_lambda_python()
+        package(arguments.stage, arguments.out)
+    except DeploymentStopped as stopped:
+        print(stopped, file=sys.stderr)
+        return stopped.status
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

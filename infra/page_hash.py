@@ -19,7 +19,7 @@ from urllib.request import HTTPRedirectHandler, build_opener
 from chalicelib.pages.assets import assets, template
 
 _HTML = "text/html; charset=utf-8"
-_SECONDS = 20
+_SECONDS = 60
 _MAX_BYTES = 4 * 1024 * 1024
 _READ_ERRORS = (OSError, ValueError, HTTPException)
 _REFUSED_HEADERS = ("content-encoding", "link", "refresh")
@@ -42,7 +42,8 @@ def compare(url: str) -> tuple[list[str], str]:
     """One line for each difference between a served page with its files and this code; and a sentence with the API URL
     and client id that the page uses, which the reader has to judge."""
     (parts, before, after) = urlsplit(url), *template()
-    host, page = f"{parts.scheme}://{parts.netloc}", parts.path or "/"
+    page = parts.path or "/"
+    base = f"{parts.scheme}://{parts.netloc}{page.rpartition('/')[0]}"  # a stage without a host is below /<stage>
     try:
         body = _read(url, _HTML)
     except _READ_ERRORS as error:
@@ -50,7 +51,7 @@ def compare(url: str) -> tuple[list[str], str]:
     differences = [f"{page}: {each}" for each in _page_differences(body, before.encode(), after.encode())]
     for name, asset in assets().items():
         try:
-            digest = _sha256(_read(f"{host}/pages/{name}", asset.content_type))
+            digest = _sha256(_read(f"{base}/pages/{name}", asset.content_type))
             if digest != _sha256(asset.text.encode()):
                 differences.append(f"/pages/{name}: its SHA-256 is {digest}")
         except _READ_ERRORS as error:

@@ -55,7 +55,7 @@ def _apply(cloudformation: Any, name: str, stage: str, wanted: Template) -> dict
     if stack["StackStatus"].endswith("_IN_PROGRESS"):
         raise DeploymentStopped(f"The stack {name} is being changed by someone else ({stack['StackStatus']}).")
     request["DisableRollback"] = stack["StackStatus"] == "CREATE_FAILED"
-    for template in steps(_deployed(cloudformation, name), wanted):
+    for template in steps(deployed_template(cloudformation, name), wanted):
         if _update(cloudformation, {**request, "TemplateBody": body_of(template)}):
             stack = _good(cloudformation, name)
     return stack
@@ -66,7 +66,7 @@ def body_of(template: Template) -> str:
     return json.dumps(template, separators=(",", ":"))
 
 
-def _deployed(cloudformation: Any, name: str) -> Template:
+def deployed_template(cloudformation: Any, name: str) -> Template:
     """The template of the last update of a stack that succeeded."""
     body = cloudformation.get_template(StackName=name)["TemplateBody"]
     template: Template = yaml.safe_load(body) if isinstance(body, str) else body

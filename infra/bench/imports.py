@@ -1,23 +1,27 @@
-"""Cold start: importing the app in a fresh process, with and without bytecode of the packaged modules."""
+"""Cold start: importing the app of the unpacked package in a fresh process, as Lambda starts it."""
 
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from infra.bench.figures import Figure
+from infra.deploy import HOST_PACKAGES
 from infra.local.process import ROOT
+from infra.package import package
 
 STARTS = 9
 HEAVY = ("web3", "eth_account", "eth_abi", "eth_utils", "tronpy", "aiohttp", "boto3", "botocore.client", "moto")
-_BARE = "import infra.bench.bare_app"
+_RUNTIME = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "six.py", "urllib3")
+"""What Lambda's Python brings with it."""
+_BARE = "import bare_app"
 _APP = "import app"
 _APP_AND_CLIENT = "import app; from chalicelib.storage.clients import aws_client; aws_client('dynamodb')"
 _WORKERS = {
@@ -38,17 +42,18 @@ _TIMED = "import time; began = time.process_time(); {}; print(time.process_time(
 
 def measure() -> list[Figure]:
     """Returns CPU times: medians of fresh processes, in turns, without the interpreter's own start."""
-    figures, reference = [], "bare Chalice app with a boto3 client"
-    with _bytecode() as (with_pyc, without_pyc):
-        for label, folder in (("with .pyc", with_pyc), ("without .pyc", without_pyc)):
-            workers = tuple(_WORKER.format(module) for module in _WORKERS.values())
-            bare, app, app_and_client, *of_workers = _starts(folder, (_BARE, _APP, _APP_AND_CLIENT, *workers))
-            names = ("import app", "import app and open the DynamoDB client", *_WORKERS)
-            figures += [
-                Figure(f"{name}, {label}", seconds * 1e3, "ms", reference, bare * 1e3, "<= 1.2")
-                for name, seconds in zip(names, (app, app_and_client, *of_workers), strict=True)
-            ]
-    return figures
+    statements = {
+        "import app": _APP,
+        "import app and open the DynamoDB client": _APP_AND_CLIENT,
+        **{name: _WORKER.format(module) for name, module in _WORKERS.items()},
+    }
+    with _unpacked() as path:
+        bare, *taken = _starts(path, (_BARE, *statements.values()))
+    reference = "bare Chalice app with a boto3 client"
+    return [
+        Figure(name, seconds * 1e3, "ms", reference, bare * 1e3, "<= 1.2")
+        for name, seconds in zip(statements, taken, strict=True)
+    ]
 
 
 def heavy_modules() -> dict[str, bool]:
@@ -62,36 +67,40 @@ def heavy_modules() -> dict[str, bool]:
     return dict(zip(HEAVY, json.loads(process.stdout), strict=True))
 
 
-def _starts(bytecode: Path, statements: tuple[str, ...]) -> list[float]:
+def _starts(path: list[Path], statements: tuple[str, ...]) -> list[float]:
     samples: list[list[float]] = [[] for _ in statements]
+    for statement in statements:
+        _start(statement, path)  # reads the files from the disk
     for _ in range(STARTS):
         for statement, taken in zip(statements, samples, strict=True):
-            taken.append(_start(statement, bytecode, write_bytecode=False))
+            taken.append(_start(statement, path))
     return [statistics.median(taken) for taken in samples]
 
 
-def _start(statement: str, bytecode: Path, write_bytecode: bool) -> float:
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(bytecode)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    if not write_bytecode:
-        environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    process = subprocess.run(
-        [sys.executable, "-c", _TIMED.format(statement)], cwd=ROOT, env=environment, check=True, capture_output=True
-    )
+def _start(statement: str, path: list[Path]) -> float:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-S", "-s", "-c", _TIMED.format(statement)]  # without the packages of this venv
+    process = subprocess.run(command, cwd=path[0], env=environment, check=True, capture_output=True)
     return float(process.stdout)
 
 
 @contextmanager
-def _bytecode() -> Iterator[tuple[Path, Path]]:
-    """Yields two bytecode folders: one with all bytecode, one with that of the standard library only.
+def _unpacked() -> Iterator[list[Path]]:
+    """Yields the folders of modules that a function has, in Lambda's order, and one with the bare app.
 
-    Without bytecode in the package, Lambda compiles our code and site-packages at every cold start.
+    The package has its bytecode. It is that of Linux: elsewhere the packages of this venv take the place of its layer.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        full, partial = Path(folder, "full"), Path(folder, "partial")
-        for statement in (_BARE, _APP_AND_CLIENT, *(_WORKER.format(module) for module in _WORKERS.values())):
-            _start(statement, full, write_bytecode=True)
-        shutil.copytree(full, partial)
-        for shipped in (Path(sysconfig.get_paths()["purelib"]), ROOT):  # in this order: purelib may be inside ROOT
-            shutil.rmtree(partial / shipped.relative_to("/"))
-        yield full, partial
+    installed = Path(sysconfig.get_path("purelib"))
+    with tempfile.TemporaryDirectory() as name:
+        built, task, layer, runtime = (Path(name, each) for each in ("built", "task", "layer", "runtime"))
+        package("local", built, layer=not HOST_PACKAGES)
+        for archive, folder in (("deployment.zip", task), ("layer-deployment.zip", layer)):
+            if (built / archive).exists():
+                with zipfile.ZipFile(built / archive) as opened:
+                    opened.extractall(folder)
+        runtime.mkdir()
+        for each in _RUNTIME:
+            (runtime / each).symlink_to(installed / each)
+        (runtime / "bare_app.py").symlink_to(Path(__file__).with_name("bare_app.py"))
+        (site,) = [installed] if HOST_PACKAGES else layer.glob("python/lib/*/site-packages")
+        yield [task, site, runtime]

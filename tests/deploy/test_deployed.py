@@ -44,6 +44,7 @@ from infra.local.relayer import relayer_address
 from infra.local.safe import Safe
 from infra.package import ROOT
 from infra.stack import DeploymentStopped
+from infra.verify import differences
 from tests.onchain.conftest import SAFE_OWNERS
 from tests.support.signing import keys_in
 
@@ -304,6 +305,43 @@ def test_a_wallet_signs_in_and_says_where_it_is_paid(deployed: str) -> None:
     assert mine.call("GET", "/v1/auth/me")[0] == 401
 
 
+def test_what_runs_is_compared_with_this_checkout(cloud: Cloud, deployed: str) -> None:
+    """One changed byte, one more action, one changed setting: a line for each, and the next deployment undoes them."""
+    assert found_by_verify(cloud) == []
+    lambda_, byte, setting = cloud.client("lambda"), "expire_links", "track_intents"
+    location = lambda_.get_function(FunctionName=function_name("local", byte))["Code"]["Location"]
+    with urllib.request.urlopen(location) as answer:
+        changed = with_a_changed_byte(answer.read(), "chalicelib/base/errors.py")
+    lambda_.update_function_code(FunctionName=function_name("local", byte), ZipFile=changed)
+    iam, role = cloud.client("iam"), f"{PREFIX}-run_permits"
+    (name,) = iam.list_role_policies(RoleName=role)["PolicyNames"]
+    allowed = iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
+    allowed["Statement"][0]["Action"].append("logs:DeleteLogStream")
+    iam.put_role_policy(RoleName=role, PolicyName=name, PolicyDocument=json.dumps(allowed))
+    variables = lambda_.get_function_configuration(FunctionName=function_name("local", setting))["Environment"]
+    variables["Variables"]["LINK_LIFETIME_SECONDS"] = "1"
+    lambda_.update_function_configuration(FunctionName=function_name("local", setting), Environment=variables)
+    first, second, third = found_by_verify(cloud)
+    assert first == f"{byte}: deployment.zip differs in chalicelib/base/errors.py"
+    assert second.startswith("run_permits: its policy differs; more than here: ['logs:DeleteLogStream on ")
+    assert third == f"{setting}: LINK_LIFETIME_SECONDS is '1', and '604800' here"
+
+
+def found_by_verify(cloud: Cloud) -> list[str]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AWS_ENDPOINT_URL", cloud.url)
+        return list(differences(target_of("local")))
+
+
+def with_a_changed_byte(archive: bytes, name: str) -> bytes:
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as before, zipfile.ZipFile(changed, "w", zipfile.ZIP_DEFLATED) as after:
+        for entry in before.infolist():
+            content = before.read(entry)
+            after.writestr(entry, content[:-1] + b" " if entry.filename == name else content)
+    return changed.getvalue()
+
+
 @pytest.fixture(scope="module")
 def redeployed(cloud: Cloud, api: Api) -> Redeployment:
     """A second deployment, with a link made before it and functions in the account that the app does not have."""
@@ -322,6 +360,7 @@ def test_a_second_deployment_makes_nothing_twice_and_loses_nothing(
     assert len([each for each in apis if each["name"] == "payment-requests"]) == 1
     assert len(cloud.client("lambda").list_event_source_mappings()["EventSourceMappings"]) == CONSUMERS
     assert api.call("GET", f"/v2/secure-payments/{redeployed.token}")[0] == 200
+    assert found_by_verify(cloud) == []
 
 
 @pytest.mark.usefixtures("redeployed")
@@ -409,9 +448,10 @@ def announce(api: Api, services: Services, safe: str) -> str:
     return token
 
 
-def test_without_a_local_cloud_one_sentence_says_so() -> None:
+@pytest.mark.parametrize("command", ["infra.deploy", "infra.verify"])
+def test_without_a_local_cloud_one_sentence_says_so(command: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "infra.deploy", "--stage", "local"],
+        [sys.executable, "-m", command, "--stage", "local"],
         cwd=ROOT,
         env={"PATH": "/usr/bin:/bin", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{free_port()}"},
         capture_output=True,

@@ -96,7 +96,7 @@ def test_a_second_setup_does_nothing_and_says_nothing(tmp_path: Path) -> None:
 def test_a_setup_after_a_change_installs_what_changed(tmp_path: Path) -> None:
     copy = copy_of_the_project(tmp_path)
     assert run(copy, before=INSTALLED, CI="").returncode == 0
-    with (copy / "tests" / "requirements.txt").open("a") as file:
+    with (copy / "tests" / "requirements.lock").open("a") as file:
         file.write("more\n")
     again = run(copy, before=INSTALLED, CI="")
     assert (again.returncode, again.stderr) == (0, "")

@@ -1,0 +1,124 @@
+"""Writes what a stage ships as a CycloneDX document: every library with its licence, every file with its SHA-256.
+
+    python -m infra.sbom --stage prod --out build/prod    # what `make sbom` runs: builds the package, writes sbom.json
+
+The files of the document are those of the two zip files, each below the library that brings it. Prints the licences.
+"""
+
+import argparse
+import hashlib
+import importlib.metadata
+import importlib.util
+import sys
+import zipfile
+from datetime import UTC, datetime
+from email.message import Message
+from email.parser import HeaderParser
+from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
+
+from cyclonedx.factory.license import LicenseFactory
+from cyclonedx.model import HashAlgorithm, HashType
+from cyclonedx.model.bom import Bom
+from cyclonedx.model.component import Component, ComponentType
+from cyclonedx.output.json import JsonV1Dot6
+from packageurl import PackageURL
+
+from infra import APP
+from infra.bundle import DATE, need_lambda_python
+from infra.package import package, stages
+from infra.stack import DeploymentStopped
+
+DOCUMENT = "sbom.json"
+_SITE = "/site-packages/"
+_CLASSIFIER = "License :: "
+
+
+def write(folder: Path) -> list[tuple[str, str, str]]:
+    """Writes the document about the zip files in `folder` beside them; returns (library, version, licence) of each."""
+    digest, libraries = hashlib.sha256(), dict[str, Component]()
+    for archive in (folder / "deployment.zip", folder / "layer-deployment.zip"):
+        digest.update(archive.read_bytes())
+        with zipfile.ZipFile(archive) as opened:
+            owners = _owners(opened)
+            for name in opened.namelist():
+                library = owners.get(_source(name)) or _of_code(name)
+                parent = libraries.setdefault(library.name, library)
+                parent.components.add(_file(archive.name, name, opened.read(name)))
+    bom = Bom(components=libraries.values(), serial_number=uuid5(NAMESPACE_URL, digest.hexdigest()))
+    bom.metadata.component = root = Component(name=f"{APP} package", type=ComponentType.APPLICATION, bom_ref="package")
+    bom.metadata.timestamp = datetime(*DATE, tzinfo=UTC)  # the same package, the same document
+    bom.register_dependency(root, libraries.values())
+    JsonV1Dot6(bom).output_to_file(str(folder / DOCUMENT), allow_overwrite=True, indent=1)
+    return sorted((each.name, each.version or "", _licence(each)) for each in libraries.values())
+
+
+def _owners(archive: zipfile.ZipFile) -> dict[str, Component]:
+    """File -> library, by the lists of files that wheels bring."""
+    owners = {}
+    for name in archive.namelist():
+        if name.endswith(".dist-info/RECORD"):
+            site = name[: name.index(_SITE) + len(_SITE)]
+            metadata = HeaderParser().parsestr(archive.read(name.replace("RECORD", "METADATA")).decode())
+            library = _library(metadata)
+            for line in archive.read(name).decode().splitlines():
+                owners[site + line.rsplit(",", 2)[0].strip('"')] = library
+    return owners
+
+
+def _of_code(name: str) -> Component:
+    """What brings a file of the functions' zip file: Chalice or this project."""
+    if name.startswith("chalice/"):
+        return _library(HeaderParser().parsestr(importlib.metadata.distribution("chalice").read_text("METADATA") or ""))
+    licences = [LicenseFactory().make_from_string("MIT")]
+    return Component(name=APP, type=ComponentType.APPLICATION, bom_ref=APP, licenses=licences)
+
+
+def _library(metadata: Message) -> Component:
+    name, version = metadata["Name"], metadata["Version"]
+    classified = [each for each in metadata.get_all("Classifier", ()) if each.startswith(_CLASSIFIER)]
+    named = " and ".join(each.rpartition(" :: ")[2] for each in classified)
+    licence = metadata["License-Expression"] or named or metadata["License"]
+    purl = PackageURL("pypi", name=name.lower(), version=version)
+    return Component(
+        name=name,
+        version=version,
+        purl=purl,
+        bom_ref=purl.to_string(),
+        licenses=[LicenseFactory().make_from_string((licence or "unknown").splitlines()[0])],
+    )
+
+
+def _licence(component: Component) -> str:
+    return ", ".join(str(getattr(each, "value", None) or each.id or each.name) for each in component.licenses)
+
+
+def _source(name: str) -> str:
+    """The module of a file with bytecode; any other file itself."""
+    return importlib.util.source_from_cache(name) if name.endswith(".pyc") else name
+
+
+def _file(archive: str, name: str, content: bytes) -> Component:
+    digest = HashType(alg=HashAlgorithm.SHA_256, content=hashlib.sha256(content).hexdigest())
+    return Component(name=name, group=archive, type=ComponentType.FILE, hashes=[digest], bom_ref=f"{archive}/{name}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m infra.sbom", description="List what a stage ships.")
+    parser.add_argument("--stage", choices=stages(), required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    try:
+        need_lambda_python()
+        package(arguments.stage, arguments.out)
+    except DeploymentStopped as stopped:
+        print(stopped, file=sys.stderr)
+        return stopped.status
+    for name, version, licence in write(arguments.out):
+        print(f"{name:<24} {version:<12} {licence}")
+    print(f"Written to {arguments.out / DOCUMENT}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

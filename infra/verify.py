@@ -1,0 +1,214 @@
+"""Compares what runs in a stage with this checkout: code, packages, settings, policies, event sources, stacks, page.
+
+    python -m infra.verify --stage local|dev|prod    # what `make verify` runs; it changes nothing
+
+Prints a line for each difference. Exit code 1 if there are any, 2 if it could not look.
+"""
+
+import argparse
+import base64
+import hashlib
+import io
+import json
+import sys
+import tempfile
+import urllib.request
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from botocore.exceptions import BotoCoreError, ClientError
+
+from infra import APP, page_hash
+from infra.account import deployed_record, rest_api_id
+from infra.bundle import need_lambda_python
+from infra.deploy import HOST_PACKAGES, Target, target_of
+from infra.iam import function_name
+from infra.package import package, stages
+from infra.parts import parts
+from infra.stack import TEMPLATE, DeploymentStopped, deployed_template
+
+Properties = dict[str, Any]
+_SECONDS = 60
+_SETTINGS = ("Runtime", "Handler", "MemorySize", "Timeout", "Architectures")
+_NAMED = 5
+"""So many files that differ are named."""
+
+
+def differences(target: Target) -> Iterator[str]:
+    """Yields a line for each difference. Raises DeploymentStopped if the package cannot be built, ClientError if the
+    account may not be read."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        package(target.stage, folder, target.settings, layer=target.stage != "local" or not HOST_PACKAGES)
+        resources = json.loads((folder / "sam.json").read_text())["Resources"]
+        wanted = {
+            each["Properties"]["Handler"].removeprefix("app.").replace("app", "api_handler"): each["Properties"]
+            for each in resources.values()
+            if each["Type"] == "AWS::Serverless::Function"
+        }
+        running = {each["name"] for each in _record(target) if each["resource_type"] == "lambda_function"}
+        yield from (f"{each}: a function that this checkout does not have" for each in sorted(running - set(wanted)))
+        yield from (f"{each}: there is no such function" for each in sorted(set(wanted) - running))
+        archives = {_hash(file): file for file in folder.glob("*.zip")}
+        for function in sorted(running & set(wanted)):
+            found = target.client("lambda").get_function(FunctionName=function_name(target.stage, function))
+            yield from _code(target, function, found, archives)
+            yield from _settings(function, wanted[function], found["Configuration"])
+            yield from _events(target, function, wanted[function])
+            role = resources[wanted[function]["Role"]["Fn::GetAtt"][0]]["Properties"]
+            yield from _policies(target, function, role, found["Configuration"]["Role"].rpartition("/")[2])
+    yield from _stacks(target)
+    yield from _page(target)
+
+
+def _record(target: Target) -> list[dict[str, str]]:
+    resources: list[dict[str, str]] = deployed_record(target.client, target.stage)["resources"]
+    return resources
+
+
+def _code(target: Target, function: str, found: Properties, archives: dict[str, Path]) -> Iterator[str]:
+    """Compares hashes; where they differ, the files that differ are named."""
+    files = {file.name: file for file in archives.values()}
+    sent = [("deployment.zip", found["Configuration"]["CodeSha256"], found["Code"]["Location"])]
+    for each in found["Configuration"].get("Layers", ()):
+        content = target.client("lambda").get_layer_version_by_arn(Arn=each["Arn"])["Content"]
+        sent.append(("layer-deployment.zip", content["CodeSha256"], content["Location"]))
+    if len(sent) != len(files):
+        yield f"{function}: it has {len(sent) - 1} layers, and {len(files) - 1} here"
+    for name, digest, location in sent:
+        if digest not in archives and name in files:
+            yield from (f"{function}: {line}" for line in _compared(digest, location, files[name]))
+
+
+def _compared(digest: str, location: str, ours: Path) -> Iterator[str]:
+    """Compares the files of an archive, as another machine may compress the same files to other bytes."""
+    with urllib.request.urlopen(location, timeout=_SECONDS) as response:
+        theirs = response.read()
+    if base64.b64encode(hashlib.sha256(theirs).digest()).decode() != digest:
+        yield f"what AWS sends of {ours.name} does not have the SHA-256 that runs, {digest}"
+        return
+    left, right = _contents(io.BytesIO(theirs)), _contents(ours)
+    changed = sorted(name for name in left.keys() | right.keys() if left.get(name) != right.get(name))
+    if changed:
+        more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+        yield f"{ours.name} differs in {', '.join(changed[:_NAMED])}{more}"
+
+
+def _contents(archive: Path | io.BytesIO) -> dict[str, bytes]:
+    with zipfile.ZipFile(archive) as opened:
+        return {name: hashlib.sha256(opened.read(name)).digest() for name in opened.namelist()}
+
+
+def _settings(function: str, wanted: Properties, found: Properties) -> Iterator[str]:
+    here = {name: wanted[name] for name in _SETTINGS} | {"Tracing": wanted.get("Tracing", "PassThrough")}
+    there = {name: found[name] for name in _SETTINGS} | {"Tracing": found["TracingConfig"]["Mode"]}
+    yield from _unequal(function, here, there)
+    yield from _unequal(function, wanted["Environment"]["Variables"], found.get("Environment", {}).get("Variables", {}))
+
+
+def _unequal(what: str, here: Properties, there: Properties) -> Iterator[str]:
+    for name in sorted(here.keys() | there.keys()):
+        if here.get(name) != there.get(name):
+            yield f"{what}: {name} is {there.get(name)!r}, and {here.get(name)!r} here"
+
+
+def _events(target: Target, function: str, wanted: Properties) -> Iterator[str]:
+    """Compares how queues feed the function."""
+    here = {
+        (each["Properties"]["BatchSize"], each["Properties"]["ScalingConfig"]["MaximumConcurrency"], "Enabled")
+        for each in wanted.get("Events", {}).values()
+        if each["Type"] == "SQS"
+    }
+    name = function_name(target.stage, function)
+    mappings = target.client("lambda").list_event_source_mappings(FunctionName=name)["EventSourceMappings"]
+    there = {
+        (each["BatchSize"], each.get("ScalingConfig", {}).get("MaximumConcurrency"), each["State"]) for each in mappings
+    }
+    if here != there or len(mappings) != len(here):
+        yield f"{function}: its queue has (batch, concurrency, state) {sorted(there, key=str)}, and {sorted(here)} here"
+
+
+def _policies(target: Target, function: str, wanted: Properties, role: str) -> Iterator[str]:
+    iam = target.client("iam")
+    here = [each["PolicyDocument"] for each in wanted["Policies"]]
+    names = iam.list_role_policies(RoleName=role)["PolicyNames"]
+    there = [iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"] for name in names]
+    if there != here:
+        extra = sorted(_allowed(there) - _allowed(here))
+        missing = sorted(_allowed(here) - _allowed(there))
+        yield f"{function}: its policy differs; more than here: {extra}; less than here: {missing}"
+    attached = iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]
+    yield from (f"{function}: the policy {each['PolicyArn']} is attached to its role" for each in attached)
+    trust = iam.get_role(RoleName=role)["Role"]["AssumeRolePolicyDocument"]
+    if _unnamed(trust) != _unnamed(wanted["AssumeRolePolicyDocument"]):
+        yield f"{function}: its role can be assumed by {json.dumps(trust['Statement'])}"
+
+
+def _unnamed(policy: Properties) -> list[Properties]:
+    """The statements without their names, which permit nothing."""
+    return [{name: value for name, value in each.items() if name != "Sid"} for each in policy["Statement"]]
+
+
+def _allowed(policies: list[Properties]) -> set[str]:
+    """Every action with its resource."""
+    return {
+        f"{action} on {resource}"
+        for policy in policies
+        for statement in policy["Statement"]
+        for action in _listed(statement["Action"])
+        for resource in _listed(statement["Resource"])
+    }
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def _stacks(target: Target) -> Iterator[str]:
+    for end, template in parts(yaml.safe_load(TEMPLATE.read_text())).items():
+        name = f"{APP}-{target.stage}{end}"
+        there = deployed_template(target.client("cloudformation"), name)["Resources"]
+        changed = [
+            each for each in template["Resources"].keys() | there if template["Resources"].get(each) != there.get(each)
+        ]
+        if changed:
+            yield f"the stack {name} was made from another template: {', '.join(sorted(changed))}"
+
+
+def _page(target: Target) -> Iterator[str]:
+    api = rest_api_id(target.client, target.stage)
+    if api is None:
+        yield "there is no REST API"
+        return
+    found, _ = page_hash.compare(f"{target.api_url(api)}/")
+    yield from (f"payment page: {line}" for line in found)
+
+
+def _hash(file: Path) -> str:
+    return base64.b64encode(hashlib.sha256(file.read_bytes()).digest()).decode()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m infra.verify", description="Compare a stage with this checkout.")
+    parser.add_argument("--stage", choices=stages(), required=True)
+    stage = parser.parse_args().stage
+    try:
+        if stage != "local":
+            need_lambda_python()
+        found = list(differences(target_of(stage)))
+    except DeploymentStopped as stopped:
+        print(stopped, file=sys.stderr)
+        return 2
+    except (BotoCoreError, ClientError, OSError) as error:
+        print(f"{stage} cannot be read: {error}", file=sys.stderr)
+        return 2
+    for line in found or [f"What runs in {stage} is this checkout."]:
+        print(line)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

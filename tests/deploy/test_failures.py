@@ -1,0 +1,116 @@
+"""A deployment of which any step fails says which and why, and ends with a status that is not 0.
+
+Each step is broken in the local cloud, which refuses one kind of request, and left as the failure leaves it.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from infra import bundle, deploy, package
+from infra.local.cloud import Cloud
+from infra.package import chalice
+from infra.stack import DeploymentStopped
+from tests.deploy.faults import CAUSE, Refused, door
+
+pytestmark = pytest.mark.xdist_group("deployment")
+
+
+@pytest.fixture(scope="module")
+def made(cloud: Cloud) -> Iterator[Cloud]:
+    """The cloud with the stack of the stage, as each step comes after it."""
+    cloud.apply_template("payment-requests-local")
+    yield cloud
+
+
+def broken(cloud: Cloud, refused: Refused, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """The last line of a `make deploy` that has to fail."""
+    with door(cloud.url, refused) as url:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        monkeypatch.setattr(sys, "argv", ["deploy", "--stage", "local"])
+        status = deploy.main()
+    said = capsys.readouterr()
+    assert status != 0
+    assert "API:" not in said.out
+    return said.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("step", "part"),
+    [("The stack", b"Action=DescribeStacks"), ("The account", b"Action=GetRole&")],
+)
+def test_a_step_before_chalice(
+    made: Cloud, step: str, part: bytes, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = broken(made, lambda _method, _path, body: part in body, capsys, monkeypatch)
+    assert last.startswith(f"{step}: ")
+    assert CAUSE in last
+
+
+def test_a_package_that_the_registry_does_not_have(
+    made: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = tmp_path / "requirements.lock"
+    lock.write_text("no-such-package-of-anybody==1.0 --hash=sha256:" + "0" * 64 + "\n")
+    monkeypatch.setattr(package, "LOCK", lock)
+    monkeypatch.setattr(package, "PACKAGES", tmp_path / "packages")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    last = broken(made, lambda *_: False, capsys, monkeypatch)
+    assert last.startswith("The package: pip download did not succeed: ")
+    assert "no-such-package-of-anybody" in last
+
+
+def test_chalice_that_dies_after_two_of_the_functions(
+    made: Cloud, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = count(1)
+
+    def refused(method: str, path: str, _body: bytes) -> bool:
+        is_code = (method, path) == ("POST", "/2015-03-31/functions") or path.endswith("/code")
+        return is_code and next(numbers) > 2
+
+    last = broken(made, refused, capsys, monkeypatch)
+    assert last.startswith("Functions and API: chalice deploy ended with status ")
+    assert CAUSE in last
+
+
+@pytest.mark.parametrize(
+    ("step", "part"),
+    [("The error responses of the API", "/gatewayresponses/"), ("The health of the API", "/v2/health")],
+)
+def test_a_step_after_chalice(made: Cloud, step: str, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    api = made.client("apigateway").create_rest_api(name="payment-requests")["id"] if not _api(made) else None
+    monkeypatch.setattr(deploy, "HEALTHY_WITHIN_SECONDS", 0)
+    try:
+        with door(made.url, lambda _method, path, _body: part in path) as url:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+            with pytest.raises(DeploymentStopped, match=f"^{step}: ") as stopped:
+                deploy.finish(deploy.target_of("local"))
+    finally:
+        if api:
+            made.client("apigateway").delete_rest_api(restApiId=api)
+    assert stopped.value.status == 1
+    assert CAUSE in str(stopped.value) or "403" in str(stopped.value)
+
+
+def _api(cloud: Cloud) -> bool:
+    return any(each["name"] == "payment-requests" for each in cloud.client("apigateway").get_rest_apis()["items"])
+
+
+def test_a_chalice_that_ends_by_an_exception(tmp_path: Path) -> None:
+    """It returns a status then, and does not raise it."""
+    (tmp_path / ".chalice").mkdir()
+    (tmp_path / ".chalice" / "config.json").write_text(json.dumps({"version": "2.0", "app_name": "x"}))
+    (tmp_path / "app.py").write_text("raise RuntimeError('no app here')")
+    with pytest.raises(DeploymentStopped, match="chalice package ended with status"):
+        chalice(tmp_path, ["package", "out"])
+
+
+def test_another_python_than_that_of_the_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "LAMBDA_PYTHON", (3, 9))
+    with pytest.raises(DeploymentStopped, match=r"^Packages are built with Python 3\.9, .*`make setup PYTHON=python3\.9`"):
+        bundle.need_lambda_python()
