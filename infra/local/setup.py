@@ -27,7 +27,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LOCAL = os.path.join(ROOT, ".local")
 NPM_FOLDERS = ("infra/local", "tests/oracles/payments")
 OLDEST, NEWEST = (3, 11), (3, 13)  # coincurve, which tronpy holds below 21 there, has no wheel for 3.14
-# The headless shell, which has no windows, starts and shows pages with two thirds of the work of the others.
+# The headless shell, which has no windows, starts and shows pages with less work than the others.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "/usr/bin/chromium")
 BROWSER_COMMAND = "apt-get update && apt-get install -y chromium-headless-shell"
 MISSING_BROWSER = "No browser was found; on Debian, as root, `%s` brings one." % BROWSER_COMMAND
