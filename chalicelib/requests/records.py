@@ -42,6 +42,7 @@ class Reference(Record):
 
     @property
     def vanishes_at(self) -> datetime | None:
+        """When it expires; None while it is needed."""
         return self.expires_at
 
 

@@ -60,6 +60,8 @@ CONSUMERS = sum(len(access.consumes) for access in ACCESS.values())
 SCHEDULE_SECONDS = 300
 """A schedule fires a minute after the deployment; the rest is for cores that have other things to do."""
 FAILURES = ("AccessDenied", "Traceback", "Error: ", "Exception: ", '"ERROR"')
+EXPECTED = ("relayer balance is low",)
+"""Errors that say what is so: the service's own account has nothing until a test gives it something."""
 IDLE = {"execute_recurring"}
 """What has nothing to do here: no schedule is due."""
 PATIENCE_SECONDS = 300
@@ -432,7 +434,8 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
     failures = {}
     for function in ACCESS.keys() - IDLE:
         lines = wait_for(partial(logs_of, cloud, function), PATIENCE_SECONDS)
-        failures[function] = [line for line in lines if any(word in line for word in FAILURES)]
+        others = [line for line in lines if not any(word in line for word in EXPECTED)]
+        failures[function] = [line for line in others if any(word in line for word in FAILURES)]
     assert {function: lines for function, lines in failures.items() if lines} == {}
 
 

@@ -242,20 +242,20 @@ def test_after_a_kill_the_demo_holds_on_the_same_state_and_ends_with_a_link_that
 
 def test_a_fresh_demo_that_is_to_run_once_has_other_credentials_and_ends_by_itself(project: Path, port: int) -> None:
     earlier = credentials(project)
-    demo = start(project, "infra.local.demo", PORT=str(port), FRESH="1", ONCE="1", KIND="request,payout-batch,conversion,crosschain")
+    demo = start(project, "infra.local.demo", PORT=str(port), FRESH="1", ONCE="1", KIND="request,payout-batch,conversion,crosschain,commerce")
     assert description(project, demo)["api_key"] != earlier.get("api_key")
-    output, _ = demo.communicate(timeout=400)
+    output, _ = demo.communicate(timeout=500)
     assert demo.returncode == 0, output
     assert "Every step held" in output
-    assert len(deliveries(output)) >= 2 * (1 + 4 + 2) + 3 * (1 + 2)
+    assert len(deliveries(output)) >= 2 * (1 + 4 + 2) + 3 * (1 + 2) + 2
     assert processes_of(project) == []
 
 
 def test_a_kind_that_nobody_can_demonstrate_is_refused_with_a_sentence(project: Path) -> None:
     demo = start(project, "infra.local.demo", KIND="single,double")
     output, _ = demo.communicate(timeout=180)
-    known = "batch, conversion, crosschain, multicall, offramp, payout, payout-batch, recurring, request, safe, single, tron"
-    sentence = f"KIND must be one of {known}, or several with commas between, not 'single,double'.\n"
+    known = "batch, commerce, conversion, crosschain, multicall, offramp, payout, payout-batch, recurring, request"
+    sentence = f"KIND must be one of {known}, safe, single, tron, or several with commas between, not 'single,double'.\n"
     assert (demo.returncode, output) == (2, sentence)
 
 
