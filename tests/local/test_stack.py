@@ -247,7 +247,7 @@ def test_a_fresh_demo_that_is_to_run_once_has_other_credentials_and_ends_by_itse
     output, _ = demo.communicate(timeout=500)
     assert demo.returncode == 0, output
     assert "Every step held" in output
-    assert len(deliveries(output)) >= 2 * (1 + 4 + 2) + 3 * (1 + 2) + 2
+    assert len(deliveries(output)) >= 2 * (1 + 4 + 2) + 3 * (1 + 2)
     assert processes_of(project) == []
 
 
