@@ -164,6 +164,13 @@ def test_a_client_id_alone_does_not_choose_how_much_is_authorized(shop: Shop, ap
     assert status["status"] == "PENDING"
 
 
+def test_a_client_id_alone_executes_nothing_that_was_created_with_a_key(shop: Shop, api: Api) -> None:
+    request_id = create(shop, buyerAddress=None).json["requestId"]
+    reply = api.request("POST", f"{ROOT}/{request_id}/authorize", {"payer": WALLET}, shop.by_client)
+    assert reply.status == 403 and "x-api-key" in str(reply.message), reply.json
+    assert send(shop, "GET", f"{ROOT}/{request_id}/status").json["failureReason"] is None
+
+
 def test_another_merchants_payment_is_not_found(shop: Shop, new_shop: Shop) -> None:
     request_id = with_events(shop.account_id)
     assert send(shop, "GET", f"{ROOT}/{request_id}/status").json["events"][1]["type"] == "CAPTURED"
