@@ -30,6 +30,7 @@ def create_commerce_payment(call: Call[CreateCommercePayment, None]) -> Commerce
 
 
 def authorize_commerce_payment(call: Call[AuthorizeCommercePayment | None, None]) -> CommerceAuthorizing:
+    rules.check_amount(call.caller.mode, call.body.amount if call.body is not None else None)
     done = _execute(call, OperationKind.AUTHORIZE, _authorizing(call.body))
     return CommerceAuthorizing(
         requestId=call.path["request_id"],

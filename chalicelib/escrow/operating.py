@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from chalicelib.access.callers import Owner
-from chalicelib.base.errors import ChainUnavailable, Conflict
+from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden
 from chalicelib.escrow import refunding, rules, steps
 from chalicelib.escrow.calls import contracts_of, operation_call
 from chalicelib.escrow.reading import load
@@ -19,6 +19,7 @@ from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.keys.signer import NoRelayer
 from chalicelib.requests.commerce.records import CommercePayment, OperationKind, PendingOperation
 from chalicelib.requests.commerce.rules import Operation, Refusal, begun, reserve
+from chalicelib.requests.permissions import may_change
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
 
@@ -29,11 +30,14 @@ Decide = Callable[[CommercePayment], Operation]
 def execute(services: Services, owner: Owner, request_id: str, kind: OperationKind, decide: Decide) -> PendingOperation:
     """The operation that the service executes now; `decide` makes it of the payment.
 
-    The same one again, while it is pending, is the same. Raises NotFound, ValidationFailed or Conflict for what the
-    payment or the chain refuses, and WriteConflict after five conflicts.
+    The same one again, while it is pending, is the same. Raises NotFound, Forbidden for a client id alone that has not
+    created it, ValidationFailed or Conflict for what the payment or the chain refuses, and WriteConflict after five
+    conflicts.
     """
     for _ in range(_TRIES):
         payment = load(services, owner, request_id)
+        if not may_change(owner, payment):
+            raise Forbidden("This client ID alone executes only what it has created: send an x-api-key")
         rules.check_executes(payment, kind)
         pending = reserve(payment, decide(payment), services.clock())
         if isinstance(pending, Refusal):

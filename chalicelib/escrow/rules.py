@@ -4,8 +4,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NoReturn
 
+from chalicelib.access.modes import Mode
 from chalicelib.base.addresses import evm_address, same_address
-from chalicelib.base.errors import Conflict
+from chalicelib.base.errors import Conflict, Forbidden
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.requests.commerce.records import Collector, CommercePayment, OperationKind, PendingOperation
@@ -48,6 +49,13 @@ def check_executes(payment: CommercePayment, kind: OperationKind) -> None:
             f"The operator of this payment is the wallet {payment.operator}, which the service cannot sign for: "
             f"send the transaction of /{kind.value}/calldata from it"
         )
+
+
+def check_amount(mode: Mode, amount: str | None) -> None:
+    """Raises Forbidden if a caller without a secret chooses how much is authorized, which is done once: a payer could
+    have next to nothing taken, and the request would be paid by that."""
+    if amount is not None and mode is Mode.CLIENT_ID:
+        raise Forbidden("Send amount with an x-api-key: a client ID alone authorizes the amount of the payment")
 
 
 def payer_of(payment: CommercePayment, sent: str | None) -> str:

@@ -25,8 +25,10 @@ def payment(store: Store, bill_id: str) -> CommercePayment | None:
 
 
 def entries(store: Store, request_id: str) -> tuple[EscrowEntry, ...]:
-    """The first events of the escrow about a payment, the oldest first. One query."""
-    return store.query(EscrowEntry, EscrowEntry.KEY.all(request_id=request_id), MOST_ENTRIES)
+    """The last events of the escrow about a payment, at most 100, the oldest first. One query."""
+    partition = EscrowEntry.KEY.partition(request_id=request_id)
+    found, _ = store.page(EscrowEntry, partition, None, MOST_ENTRIES, consistent=True)
+    return found[::-1]
 
 
 def due(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:

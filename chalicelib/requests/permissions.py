@@ -25,10 +25,10 @@ def sees(account_id: str, client_id: str | None, owned: Owned) -> bool:
     return owned.account_id == account_id and (client_id is None or owned.client_id in (client_id, None))
 
 
-def may_change(owner: Owner, request: Request) -> bool:
-    """Whether a caller may change a request that it sees: with a client id alone, which anybody can send, only one
-    that this client id has created."""
-    return owner.mode is not Mode.CLIENT_ID or request.client_id == owner.client_id
+def may_change(owner: Owner, owned: Owned) -> bool:
+    """Whether a caller may change what it sees: with a client id alone, which anybody can send, only what this client
+    id has created."""
+    return owner.mode is not Mode.CLIENT_ID or owned.client_id == owner.client_id
 
 
 def check_platform(owner: Owner) -> None:

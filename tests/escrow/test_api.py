@@ -151,6 +151,26 @@ def test_money_is_moved_by_a_secret_alone(shop: Shop, api: Api) -> None:
     assert reply.status == 200
 
 
+def test_a_client_id_alone_does_not_choose_how_much_is_authorized(shop: Shop, api: Api) -> None:
+    body = {name: value for name, value in BODY.items() if name != "buyerAddress"}
+    created = api.request("POST", f"{ROOT}/authorize/calldata", body, shop.by_client)
+    assert created.status == 201, created.json
+    path = f"{ROOT}/{created.json['requestId']}/authorize"
+    for amount in ("1", BODY["amount"]):
+        reply = api.request("POST", path, {"amount": amount, "payer": WALLET}, shop.by_client)
+        assert reply.status == 403 and "x-api-key" in str(reply.message), reply.json
+    assert "no wallet" in str(api.request("POST", path, {}, shop.by_client).message).lower()
+    status = send(shop, "GET", f"{ROOT}/{created.json['requestId']}/status").json
+    assert status["status"] == "PENDING"
+
+
+def test_a_client_id_alone_executes_nothing_that_was_created_with_a_key(shop: Shop, api: Api) -> None:
+    request_id = create(shop, buyerAddress=None).json["requestId"]
+    reply = api.request("POST", f"{ROOT}/{request_id}/authorize", {"payer": WALLET}, shop.by_client)
+    assert reply.status == 403 and "x-api-key" in str(reply.message), reply.json
+    assert send(shop, "GET", f"{ROOT}/{request_id}/status").json["failureReason"] is None
+
+
 def test_another_merchants_payment_is_not_found(shop: Shop, new_shop: Shop) -> None:
     request_id = with_events(shop.account_id)
     assert send(shop, "GET", f"{ROOT}/{request_id}/status").json["events"][1]["type"] == "CAPTURED"

@@ -8,10 +8,12 @@ import pytest
 
 from chalicelib.access.callers import ClientSettings, Owner
 from chalicelib.base.errors import BadRequest, Conflict, NotFound
+from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import erc20
-from chalicelib.escrow import flows, rules
+from chalicelib.chain.escrow_logs import EscrowEventKind
+from chalicelib.escrow import flows, rules, store
 from chalicelib.escrow.paying import pre_approval_of
-from chalicelib.requests.commerce.records import OperationKind
+from chalicelib.requests.commerce.records import EscrowEntry, OperationKind
 from tests.fakes.escrows import AMOUNT, CONTRACTS, FEES, HAD, OPERATOR, PAYER, Commerce, check_conserved
 from tests.fakes.world import PAYEE
 
@@ -63,6 +65,16 @@ def test_what_a_payer_has_pre_approved_is_authorized_without_being_asked_for(com
     commerce.pre_approve(created)
     commerce.settle(4)
     assert sums(commerce, created)[0] == AMOUNT and commerce.made["authorize"] == 1
+
+
+def test_of_many_events_the_last_ones_are_shown(commerce: Commerce) -> None:
+    created = commerce.create()
+    payment = commerce.load(created)
+    for number in range(store.MOST_ENTRIES + 5):
+        place = (payment.request_id, number, f"0x{number:064x}", f"0x{number:064x}", "1", 0)
+        commerce.services.store.write(EscrowEntry(*place, EscrowEventKind.CAPTURED, BaseUnits(1), payment.created_at))
+    shown = flows.find(commerce.services, commerce.owner(), payment.request_id).entries
+    assert [each.block_number for each in shown] == list(range(5, store.MOST_ENTRIES + 5))
 
 
 def test_a_charge_authorizes_and_captures_at_once(commerce: Commerce) -> None:

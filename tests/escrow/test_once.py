@@ -95,6 +95,19 @@ def test_two_callers_may_press_at_the_same_time(kind: str) -> None:
         check_once(commerce, created, kind)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_slow_caller_ends_nothing_that_was_executed_meanwhile(kind: str) -> None:
+    wire = Tripwire()
+    commerce, created = ready(kind)
+    begin(commerce, created, kind, commerce.guarded(wire))
+    for position in range(1, wire.calls + 1):
+        commerce, created = ready(kind)
+        slow = Interruption(position, lambda commerce=commerce: commerce.settle(1))
+        with suppress(ServiceError, WriteConflict):
+            begin(commerce, created, kind, commerce.guarded(slow))
+        check_once(commerce, created, kind)
+
+
 @pytest.mark.parametrize("minute", range(4))
 def test_the_schedule_may_die_at_any_call_of_a_refund_and_two_may_run_at_once(minute: int) -> None:
     def at() -> tuple[Commerce, Any]:
