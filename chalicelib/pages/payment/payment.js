@@ -15,7 +15,7 @@ const HARMLESS = ["rejected", "unsupported", "wrong-chain", "add-chain-refused",
 export async function begin(app, wallet, session) {
   app.payment?.leave();
   const payment = (app.payment = new Payment(app, wallet, session));
-  await payment.recall();
+  await payment.recall().catch(() => undefined); // without the choice that was made before, the page asks again
   if (app.payment === payment) await payment.start();
 }
 

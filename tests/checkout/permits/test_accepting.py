@@ -16,7 +16,7 @@ from chalicelib.chain.readings import StepResult
 from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.permits import flows
 from chalicelib.checkout.permits.flows import Offer
-from chalicelib.checkout.permits.records import Stage
+from chalicelib.checkout.permits.records import PaymentIntent, Stage
 from chalicelib.checkout.permits.rules import RequestExecuted
 from chalicelib.checkout.permits.schemas import payment_intent_answer
 from chalicelib.checkout.requests import flows as requests
@@ -26,6 +26,8 @@ from chalicelib.checkout.rules import SourceToken
 from chalicelib.http.errors import error_body
 from chalicelib.links.reading import Viewer
 from chalicelib.outbound.lifi import RouterUnavailable
+from chalicelib.storage.codec import decode
+from chalicelib.storage.items import item_of
 from chalicelib.storage.store import WriteConflict
 from tests.fakes.bridge import SOURCE_USDC
 from tests.fakes.crash import Interruption
@@ -202,6 +204,16 @@ def test_of_a_request_that_is_paid_in_part_meanwhile_less_is_due(permits: Permit
     permits.bridge.destination.pay(permits.loaded(), BaseUnits(1_000_000))
     permits.bridge.tick()
     with pytest.raises(Conflict, match="Less is due"):
+        permits.accept(intent)
+
+
+def test_an_offer_of_an_earlier_version_is_refused(permits: Permits) -> None:
+    """It does not say for how much of the request's amount it is."""
+    intent = permits.offer().intent
+    item = item_of(intent, intent.key)
+    earlier = decode(PaymentIntent, {name: item[name] for name in item if name not in ("owed", "rate")})
+    permits.services.store.write(earlier)
+    with pytest.raises(Conflict, match="get another payment intent"):
         permits.accept(intent)
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
-from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.chain.bridges import UNFILLED, LoggedFill, fills_in, sent_tokens
-from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, BlockRange, InconsistentNode
+from chalicelib.chain.logs import BlockRange, InconsistentNode, decode_transfer
 from chalicelib.checkout.intents.crossings.chains import RANGES_PER_CHECK, known_network
 from chalicelib.checkout.intents.crossings.deposits import request_of
 from chalicelib.checkout.intents.crossings.seen import Arrival, ArrivalSeen
@@ -125,10 +125,12 @@ def _filled(
     """Whether a fill paid, by the event of the payment; if not, what the payer got on the destination chain."""
     request = request_of(requests, deposit)
     assert request is not None, "the deposit pays a request of the link"
-    token, proxy = currency_of(request), address_of(ERC20_FEE_PROXY, request.network)
-    topics = [ERC20_TRANSFER_TOPIC, reference_topic(bytes.fromhex(request.payment_reference[2:]))]
+    token, topic = currency_of(request), reference_topic(bytes.fromhex(request.payment_reference[2:]))
+    paid = (hex_address(token.address), request.payee_in_logs, deposit.amount, topic)
     for log in logs:
-        if log["address"].lower() == proxy.lower() and [each.lower() for each in log["topics"]] == topics:
+        each = decode_transfer(request.network, log)
+        # a filler can pay something else with the same reference in the transaction
+        if each is not None and (each.token_address, each.payee, each.amount, each.reference_topic) == paid:
             return ArrivalSeen(Arrival.PAID, searched_to, fill.tx_hash)
     got = sent_tokens(logs, token.address, fill.recipient or "", deposit.fallback)
     held = Held(deposit.fallback, token.id, BaseUnits(got)) if got else None

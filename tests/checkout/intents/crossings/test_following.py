@@ -235,6 +235,21 @@ def test_of_two_fills_in_one_transaction_each_is_judged_by_its_own_events(
     assert statuses == {SENDER: IntentStatus.PARTIAL, OTHER: IntentStatus.SETTLED}
 
 
+def test_a_cent_that_the_filler_pays_with_the_same_reference_is_not_the_payment(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = bridge.send(payment)
+    bridge.announce(payment, sent)
+    bridge.include(sent)
+    bridge.track()
+    bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.destination.pay_too(payment.requests[0], 10_000, 0)
+    bridge.track()
+    bridge.track()
+    intent = bridge.intent(payment)
+    assert intent.status is IntentStatus.PARTIAL
+    assert intent.crossing.held.amount == sent.deposit.output_amount
+
+
 def test_a_transaction_that_no_node_has_locks_the_link_until_the_source_chain_would_refuse_it(bridge: Bridge) -> None:
     payment = bridge.link()
     bridge.announce(payment, NOWHERE)
