@@ -302,7 +302,11 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
     ("PATCH", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
     ("POST", "/v2/commerce-payments/authorize/calldata"): example(body=a_commerce_payment),
-    ("POST", f"{COMMERCE}/authorize"): of_payment(lambda name: executing(name, OperationKind.AUTHORIZE, AMOUNT)),
+    ("POST", f"{COMMERCE}/authorize"): example({
+        "request_id": lambda owner, way: executing(
+            owner.account_id, OperationKind.AUTHORIZE, AMOUNT, client_id=owner.client_id
+        )
+    }),
     ("POST", f"{COMMERCE}/authorize/calldata"): of_payment(lambda name: commerce_payment(name).request_id),
     ("POST", f"{COMMERCE}/charge"): of_payment(lambda name: executing(name, OperationKind.CHARGE, AMOUNT)),
     ("POST", f"{COMMERCE}/charge/calldata"): of_payment(lambda name: commerce_payment(name).request_id),
