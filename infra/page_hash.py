@@ -25,7 +25,8 @@ _READ_ERRORS = (OSError, ValueError, HTTPException)
 _REFUSED_HEADERS = ("content-encoding", "link", "refresh")
 """Headers with which a browser would run other bytes than those that were read."""
 _FACTS = re.compile(
-    r'<meta name="api-url" content="([^"<>]*)"><meta name="client-id" content="([^"<>]*)"><noscript>(.*)</noscript>',
+    r'<meta name="api-url" content="([^"<>]*)"><meta name="client-id" content="([^"<>]*)">'
+    r'(?:<meta name="escrows" content="([^"<>]*)">)?<noscript>(.*)</noscript>',
     re.DOTALL,
 )
 """All that may be between the two marks. A browser that runs scripts treats the content of `noscript` as text."""
@@ -57,18 +58,21 @@ def compare(url: str) -> tuple[list[str], str]:
         except _READ_ERRORS as error:
             differences.append(f"/pages/{name}: {error}")
     facts = _FACTS.search(body.decode(errors="replace"))
-    return differences, f"it asks {unescape(facts[1])!r} as client id {unescape(facts[2])!r}" if facts else ""
+    if facts is None:
+        return differences, ""
+    escrows = f" and has the escrows {unescape(facts[3])} besides" if facts[3] else ""
+    return differences, f"it asks {unescape(facts[1])!r} as client id {unescape(facts[2])!r}{escrows}"
 
 
 def _page_differences(body: bytes, before: bytes, after: bytes) -> Iterator[str]:
-    """Checks that every byte outside the marks is this code's, and that between them are two metas and one noscript."""
+    """Checks that every byte outside the marks is this code's, and that between them are the metas and one noscript."""
     if len(body) < len(before) + len(after) or not body.startswith(before) or not body.endswith(after):
         yield "it differs outside of the facts of the link"
         return
     facts = _FACTS.fullmatch(body[len(before) : len(body) - len(after)].decode(errors="replace"))
     if facts is None:
-        yield "more than the two metas and one noscript stands between the marks of the facts"
-    elif _ESCAPES.search(facts[3]):
+        yield "more than the metas and one noscript stands between the marks of the facts"
+    elif _ESCAPES.search(facts[4]):
         yield "the noscript holds a script, its own end, or a comment"
 
 

@@ -52,13 +52,16 @@ def template() -> tuple[str, str]:
 @cache
 def locales() -> frozenset[str]:
     """Returns the languages of the page."""
-    return frozenset(Path(name).stem for name in assets() if name.startswith("locales/"))
+    stems = (Path(name).stem for name in assets() if name.startswith("locales/"))
+    return frozenset(stem for stem in stems if "." not in stem)
 
 
 @cache
-def locale(language: str) -> dict[str, str]:
-    """Returns the messages of a language by key; callers must not change the dictionary, which is cached."""
-    messages: dict[str, str] = json.loads(assets()[f"locales/{language}.json"].text)
+def locale(language: str, group: str = "") -> dict[str, str]:
+    """Returns the messages of a language by key, or those of a group of links such as `held`: its own, and some in
+    place of the others. Callers must not change the dictionary, which is cached."""
+    name = f"{language}.{group}" if group else language
+    messages: dict[str, str] = json.loads(assets()[f"locales/{name}.json"].text)
     return messages
 
 

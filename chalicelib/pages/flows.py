@@ -118,7 +118,7 @@ def _parts(payment: SecurePayment, details: MulticallDetails | None) -> Sequence
 
 
 def _state(payment: SecurePayment, details: MulticallDetails | None, now: datetime) -> str:
-    if payment.is_paid:
+    if payment.is_paid or (payment.commerce is not None and payment.commerce.is_collected):
         return "completed"
     if payment.intent is not None and payment.is_locked:
         return "in_progress" if payment.intent.safe_tx_hash else "sent"
@@ -128,8 +128,10 @@ def _state(payment: SecurePayment, details: MulticallDetails | None, now: dateti
 def _steps(payment: SecurePayment, dues: Sequence[PageDue]) -> tuple[str, ...]:
     """Returns the steps of a single payment: approval and payment, for the native coin the payment only.
 
-    The calldata of a batch does not fit a QR code, and that of a conversion is right for minutes only.
+    The calldata of a batch or of a commerce payment does not fit a QR code, and that of a conversion is right for
+    minutes only.
     """
-    if payment.link.payment_type is not PaymentType.SINGLE or not dues or dues[0].invoice != dues[0].token:
+    is_single = payment.link.payment_type is PaymentType.SINGLE and payment.commerce is None
+    if not is_single or not dues or dues[0].invoice != dues[0].token:
         return ()
     return ("pay",) if dues[0].token.is_native else ("approve", "pay")

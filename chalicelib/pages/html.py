@@ -42,7 +42,7 @@ class Absence(StrEnum):
 def page(settings: Settings, facts: PageFacts | Absence, language: str) -> str:
     """Returns the page for a link. Without facts, its `<noscript>` part says why they are missing."""
     before, after = template()
-    metas = f'{_meta("api-url", settings.api_url)}{_meta("client-id", settings.page_client_id)}'
+    metas = f'{_meta("api-url", settings.api_url)}{_meta("client-id", settings.page_client_id)}{_escrows(settings)}'
     return f"{before}{metas}<noscript>{_noscript(facts, language)}</noscript>{after}"
 
 
@@ -176,6 +176,12 @@ def _codes(facts: PageFacts, words: Mapping[str, str]) -> list[str]:
         "</figure>"
         for step, caption in codes
     ]
+
+
+def _escrows(settings: Settings) -> str:
+    """Returns the escrows of ESCROW_CONTRACTS, which the page accepts beside its own: network, escrow, collector."""
+    found = (f"{name} {each.escrow} {each.pre_approval}" for name, each in settings.escrow_contracts.items())
+    return _meta("escrows", ",".join(found)) if settings.escrow_contracts else ""
 
 
 def _meta(name: str, content: str) -> str:

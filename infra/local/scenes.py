@@ -303,6 +303,7 @@ SCENES: dict[str, Scene] = {
     "stalled": Scene("loading", lacks="page.js"),
     "loading": Scene("loading", link=None),
     "away": Scene("trouble-away", link=(503, {})),
+    "stopped": Scene("trouble-stopped", link=(503, {"code": "payments_stopped"})),
     "odd": Scene("trouble-odd", link=(200, [])),
     "storage": Scene("trouble-storage", before=_NO_STORAGE, press=PAY),
     "missing": Scene("missing", link=ended(404)),

@@ -23,6 +23,7 @@ from chalicelib.requests.records import RequestStatus
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
 from infra.local.chain import Chain
+from infra.local.escrow import LOCAL_ESCROWS
 from infra.local.gateway import Server
 from infra.local.market import Market
 from infra.local.tron import SOLID_AFTER, TronNode
@@ -98,7 +99,7 @@ def running_stack() -> Iterator[Stack]:
     pay, api = (f"http://{host}:{server.server_port}" for host in ("localhost", "127.0.0.1"))
     frames = json.dumps(["https://app.safe.global", api])
     os.environ |= {"API_URL": api, "AUTH_URL": api, "PAY_URL": pay, "PAGE_FRAME_ANCESTORS": frames}
-    os.environ["RATE_LIMIT_SCALE"] = "100000"
+    os.environ |= {"RATE_LIMIT_SCALE": "100000", "ESCROW_CONTRACTS": json.dumps(LOCAL_ESCROWS)}
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     try:
         with (

@@ -163,6 +163,23 @@ def test_text_that_is_no_json_is_no_answer(stack: Stack, new_visitor: NewVisitor
     visitor.open(stack.shop.link(), "trouble-odd")
 
 
+def test_a_stop_of_payments_is_said_and_the_payer_goes_on_after_it(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    """The link is read; what pays it is refused as the API refuses it."""
+    visitor = new_visitor(purse).open(stack.shop.link())
+    refused = {
+        "status": 503,
+        "json": {"statusCode": 503, "message": "stopped", "error": "Service Unavailable", "code": "payments_stopped"},
+        "headers": {"retry-after": "60", "access-control-allow-origin": "*"},
+    }
+    paying = re.compile(r"/v2/secure-payments/\w+/pay")
+    visitor.page.route(paying, lambda route: route.fulfill(**refused))
+    visitor.connect(purse, "trouble-stopped").shows("Payments are stopped for now")
+    visitor.page.unroute(paying)
+    visitor.press("Try again").reach("review")
+
+
 @pytest.mark.parametrize("part", ["locales/*", "wallets.js"])
 def test_what_the_page_itself_lacks_is_said_and_asked_for_again(
     stack: Stack, purse: Purse, new_visitor: NewVisitor, part: str

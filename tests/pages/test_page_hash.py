@@ -10,7 +10,7 @@ from tests.support.served_page import FACTS, HTML, METAS, Served, serving
 
 SCRIPT = '<script src="/pages/x.js"></script>'
 WHOLE = FACTS.join(template())
-BETWEEN = "/: more than the two metas and one noscript stands between the marks of the facts"
+BETWEEN = "/: more than the metas and one noscript stands between the marks of the facts"
 INSIDE = "/: the noscript holds a script, its own end, or a comment"
 OUTSIDE = "/: it differs outside of the facts of the link"
 

@@ -8,7 +8,16 @@ from chalicelib.pages.assets import assets, locale
 from infra.local.screens import SCENES, Stage, look
 from tests.pages.visitor import axe_findings
 
-ENGLISH = {text for key, text in locale("en").items() if "{" not in text and text != locale("de").get(key)}
+GROUPS = ("", "held")
+TITLES = {
+    key.removesuffix(".title") for group in GROUPS for key in locale("en", group) if key.endswith(".title")
+}
+ENGLISH = {
+    text
+    for group in GROUPS
+    for key, text in locale("en", group).items()
+    if "{" not in text and text != locale("de", group).get(key)
+}
 OTHER_TITLES = {"paid": "already-paid", "part": "part-settled", "apart": "apart", "found": "found"}
 """Of a state that has another title besides, the scene that shows this one."""
 NO_STATES = {"page", "manual"}
@@ -35,7 +44,7 @@ def named_states() -> set[str]:
     shown = re.findall(r"\b(?:show|problem|progress)\(([^,)]*)", scripts)
     literals = {literal for each in shown for literal in re.findall(r'"([\w-]+)"', each)}
     assert len(literals) > 15
-    return literals | {key.removesuffix(".title") for key in locale("en") if key.endswith(".title")}
+    return literals | TITLES
 
 
 def test_every_state_has_a_scene() -> None:

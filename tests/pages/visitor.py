@@ -44,10 +44,17 @@ def axe_findings(page: Page) -> list[str]:
 
 
 class Visitor:
-    """One browser profile. `complaints` are uncaught errors, violated policies and errors in the console."""
+    """One browser profile. `complaints` are uncaught errors, violated policies and errors in the console.
 
-    def __init__(self, context: BrowserContext, stack: Stack) -> None:
-        self.context, self.stack = context, stack
+    `open` needs the stack; without one the caller opens a URL.
+    """
+
+    stack: Stack
+
+    def __init__(self, context: BrowserContext, stack: Stack | None = None) -> None:
+        self.context = context
+        if stack is not None:
+            self.stack = stack
         self.complaints: list[str] = []
         self._purses = dict[str, Purse]()
         context.expose_binding("askWallet", self._asked)

@@ -158,3 +158,32 @@ function trail(app, crossing) {
   return el("ol", { class: "steps" },
     item(0, "route.sent", sourceNetwork, sent), item(1, "route.through", destinationNetwork, null), item(2, ...last));
 }
+
+// ---- before it is sent
+
+/** What leaves the wallet and what arrives, what is lost between them, and until when that is offered. */
+export function routeFacts({ app, due: [{ left, fee, decimals, symbol }], quote: { route }, rateEndsAt }, ending) {
+  const { t, el, money, clean, paragraph } = app;
+  const { source } = route;
+  const row = (name, ...nodes) => el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, ...nodes));
+  const on = (amount, chain) => t("route.amount", { amount, network: clean(chain.name) });
+  const arriving = (left + fee) * 10n ** BigInt(source.decimals);
+  const cost = route.amount - (arriving + 10n ** BigInt(decimals) - 1n) / 10n ** BigInt(decimals);
+  const there = chainOf(app.link);
+  return [
+    el("dl", { class: "balances" },
+      row("pay.total", on(money(route.amount, source.decimals, source.symbol), source.chain)),
+      row("route.arrives", on(money(left + fee, decimals, symbol), there)),
+      row("route.cost", money(cost > 0n ? cost : 0n, source.decimals, source.symbol)),
+      row("route.ends", ending(el, rateEndsAt))),
+    paragraph(t("route.fails", { amount: money(left + fee, decimals, symbol), network: clean(there.name) }), "hint"),
+  ];
+}
+
+/** A step in words. */
+export function sentence({ app, due: [{ left, fee, payee, decimals, symbol }] }, kind, amount, short) {
+  const { t, money, clean, link } = app;
+  if (kind === "approve") return t("step.approve.bridge", { amount });
+  const paid = money(left + fee, decimals, symbol);
+  return t("step.bridge", { amount, paid, payee: short(payee), network: clean(chainOf(link).name) });
+}

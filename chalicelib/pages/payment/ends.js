@@ -1,4 +1,4 @@
-// Views of a link that cannot be paid now: paid, expired, waiting for a transaction, its network or a Safe, blocked.
+// Views of a link that cannot be paid now: paid, expired, waiting for a transaction, its network or a Safe.
 
 import { Notes, isPayment } from "./link.js";
 
@@ -105,7 +105,7 @@ function deadline({ t, paragraph, language }, statuses) {
 }
 
 /** The link back to the shop, with the host it leads to, because its label is the merchant's text. */
-function back({ t, anchor, webAddress, clean, code }, { redirectUrl, redirectLabel }) {
+export function back({ t, anchor, webAddress, clean, code }, { redirectUrl, redirectLabel }) {
   const href = webAddress(redirectUrl);
   if (!href) return [];
   const isOwn = typeof redirectLabel === "string" && redirectLabel !== DEFAULT_LABEL;
@@ -129,32 +129,4 @@ async function again(app, before, crossing) {
     await ended(app, outcome);
     return true;
   }, { first: 4_000, most: 30_000 });
-}
-
-/** Shows a multicall that is not paid at once: which payments cannot be made and why, and links to those that are made alone. */
-export function blocked(app) {
-  const { t, el, code, anchor, clean, money, units, link } = app;
-  const isPart = link.status === "partially_settled";
-  const isApart = isPart || (link.isMixed && link.blocked.length === 0);
-  const name = isPart ? "part" : isApart ? "apart" : "blocked";
-  const reason = ({ blockReason }) => {
-    const message = t(`reason.${blockReason}`);
-    return message === `reason.${blockReason}` ? clean(blockReason) : message;
-  };
-  const item = (each) => el("li", {}, code(each.payee ?? each.securePaymentToken), el("span", {}, reason(each)));
-  const address = (each) => `?token=${encodeURIComponent(each.securePaymentToken)}`;
-  const owed = ({ remainingAmount, decimals, paymentCurrency: id }) => money(units(remainingAmount, decimals), decimals, clean(id));
-  const open = (each) => [link.isMixed && `${owed(each)} `, anchor(address(each), t("blocked.open"))];
-  const left = (each) => el("li", {}, code(each.payee), el("span", {}, open(each)));
-  app.show("blocked", () => ({
-    title: t(`${name}.title`),
-    text: t(`${name}.text`),
-    tone: isApart ? "plain" : "bad",
-    body: [
-      link.blocked.length > 0 && el("ul", { class: "reasons" }, link.blocked.map(item)),
-      isApart && link.free.length > 0 && el("ul", { class: "reasons" }, link.free.map(left)),
-      // The link can be paid: only this payer was refused.
-      link.canPay && app.button("again", t("again"), () => app.payment.start()),
-    ],
-  }));
 }

@@ -75,7 +75,7 @@ export class Follower extends Views {
     if (!outcome) return false;
     app.paidHere = true;
     if (outcome.kind === "sent" && announced(outcome.body).includes(txHash?.toLowerCase())) return false;
-    const isEnd = ["open", "completed", "safe", "sent"].includes(outcome.kind);
+    const isEnd = ["open", "completed", "held", "safe", "sent"].includes(outcome.kind);
     this.late = isDeep && !isEnd ? (this.late ?? 0) + 1 : 0;
     return isEnd || this.late > LATE_AFTER ? app.settle(outcome) : false;
   }

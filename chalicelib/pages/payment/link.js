@@ -4,7 +4,7 @@
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
 
 // `told` is what the service says of it, if it does.
-/** Why the page cannot go on: `away` no response, `odd` an invalid response, `storage` the browser stores no note. */
+/** Why the page cannot go on: `away` no response, `stopped` no payments for now, `odd` an invalid response, `storage` the browser stores no note. */
 export class Trouble extends Error {
   constructor(kind, wait = 0, told = "") {
     super(kind);
@@ -159,9 +159,9 @@ export function totals(payments) {
 }
 
 /** A text of the facts of a link that no payment changes. */
-export function fixed({ network, reference, payments }) {
+export function fixed({ network, reference, payments, terms }) {
   const facts = payments.map(({ left, fee, ...each }) => ({ ...each, amount: String(each.amount) }));
-  return JSON.stringify([network, reference, facts]);
+  return JSON.stringify([network, reference, facts, terms]);
 }
 
 // --- notes of what wallets were asked for ---

@@ -11,7 +11,7 @@ export async function show(app) {
   const fill = (...nodes) => section.replaceChildren(...nodes);
   fill(paragraph(t("loading")));
   try {
-    const response = await app.ask("/pay");
+    const response = app.held ? {} : await app.ask("/pay");
     if (response.status !== 200) return fill(paragraph(t("manual.none")));
     const quote = readQuote(response.body, app);
     const verdict = verify(app.link, quote, expected(app.link, quote, null));
@@ -25,9 +25,9 @@ export async function show(app) {
     const sums = [...rates(app, quote.due), ...inAll(app, quote.due, verdict)];
     fill(paragraph(t("manual.text")), thisPage(app), ...sums, lead, el("ol", {}, steps), after);
     app.countDown();
-  } catch {
+  } catch ({ kind }) {
     const isConverted = app.link.payments.some((each) => each.invoice);
-    fill(paragraph(t(isConverted ? "norate.title" : "away.title"), "note bad"));
+    fill(paragraph(t(kind === "stopped" ? "stopped.title" : isConverted ? "norate.title" : "away.title"), "note bad"));
   }
 }
 
@@ -62,7 +62,7 @@ function oneStep(app, { kind, amount, transaction: { to, data, value } }, index,
 
 /** Fields, beside a QR code with the same content, which the server draws if `which` says of what. */
 function figure({ el, token, t }, which, title, ...fields) {
-  const src = `/pages/qr.svg?token=${encodeURIComponent(token)}&${which}`;
+  const src = `pages/qr.svg?token=${encodeURIComponent(token)}&${which}`;
   const image = which && el("img", { class: "qr", alt: t("manual.qr", { what: title }), width: 168, height: 168, src });
   if (image) image.addEventListener("error", () => image.remove());
   const beside = el("div", { class: "beside" }, image, el("div", {}, ...fields));

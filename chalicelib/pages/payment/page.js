@@ -10,7 +10,7 @@ const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?
 
 /** Imports another module of the page; the browser compares it, and those that it imports, with the hashes in the page. */
 async function asset(name) {
-  const linkOf = (each) => document.querySelector(`link[data-asset="${each}"]`);
+  const linkOf = (each) => document.querySelector(`link[href$="/${each}"]`);
   const link = linkOf(name);
   const needed = [link, ...(link.dataset.with?.split(" ") ?? []).map(linkOf)];
   for (const each of needed) if (each.rel !== "modulepreload") each.rel = "modulepreload";
@@ -152,7 +152,8 @@ async function ask(path = "", body = undefined) {
   };
   const { status, wait, text } = await send().catch(() => ({ status: 503 }));
   const parsed = await new Response(text).json().catch(() => null);
-  if (status >= 500 || status === 429) throw new Trouble("away", 1_000 * (wait || 0), parsed?.message);
+  const kind = parsed?.code === "payments_stopped" ? "stopped" : "away";
+  if (status >= 500 || status === 429) throw new Trouble(kind, 1_000 * (wait || 0), parsed?.message);
   need(parsed instanceof Object && !Array.isArray(parsed));
   return { status, body: parsed };
 }
@@ -190,6 +191,7 @@ function summary(link) {
       !app.end && row("expires", el("span", { id: "countdown", "data-until": String(link.expiresAt) })),
     ),
     ...[payments.length > 1 && everyPayment(link)].filter(Boolean),
+    ...((!app.end && app.held?.terms(app, link)) || []),
   );
   countDown();
 }
@@ -223,10 +225,11 @@ function tick() {
 
 /** Shows an outcome: returns true if the link has ended; else stores the open link and shows what is left to pay. */
 async function settle(outcome) {
+  if (app.held && !group) await speak(language, "held");
   if (outcome.kind !== "open") {
     app.stopWatch();
     app.end = outcome.kind;
-    void (await asset("ends.js")).ended(app, outcome);
+    void (await asset(outcome.module ?? "ends.js")).ended(app, outcome);
     return true;
   }
   if (app.link && fixed(app.link) !== fixed(outcome.link)) return changed();
@@ -248,10 +251,15 @@ function changed() {
   return true;
 }
 
-const load = async () => outcomeOf(await ask());
+async function load() {
+  const outcome = outcomeOf(await ask());
+  if (!outcome.body?.commerce) return outcome;
+  app.held ??= await asset("held.js");
+  return app.held.judge(app, outcome);
+}
 
 function failed(trouble, again) {
-  const kind = ["away", "storage"].includes(trouble.kind) ? trouble.kind : "odd";
+  const kind = ["away", "stopped", "storage"].includes(trouble.kind) ? trouble.kind : "odd";
   const act = () => button("again", t("again"), again);
   show(`trouble-${kind}`, () => ({ title: t(`${kind}.title`), text: t(`${kind}.text`), tone: "bad", body: [act()] }));
 }
@@ -278,7 +286,7 @@ async function open(loaded) {
     setTimeout(() => asset("poll.js").then(({ watch }) => watch(app), () => {}), 10_000);
     const sent = app.notes.crossing();
     if (sent && (await (await asset("crossing.js")).goOn(app, sent))) return;
-    if (!app.link.canPay && !app.notes.paying()) return void (await asset("ends.js")).blocked(app);
+    if (!app.link.canPay && !app.notes.paying()) return void (await asset("blocked.js")).blocked(app);
     app.choose();
     app.resume();
   } catch (trouble) {
@@ -288,12 +296,13 @@ async function open(loaded) {
 
 const loading = () => show("loading", () => ({ title: t("loading"), tone: "busy" }));
 
+let group = ""; // of messages that the link needs besides, some of them in place of others
+
 /** Fetches the messages of a language and shows the whole page in it. */
-async function speak(wanted) {
-  const response = await fetch(`/pages/locales/${wanted}.json`, { signal: AbortSignal.timeout(API_TIMEOUT) });
-  need(response.ok);
-  messages = await response.json();
-  language = wanted;
+async function speak(wanted, also = group) {
+  const names = also ? [wanted, `${wanted}.${also}`] : [wanted];
+  messages = Object.assign({}, ...(await Promise.all(names.map(wordsOf))));
+  [language, group] = [wanted, also];
   Object.assign(document.documentElement, { lang: wanted, dir: wanted === "ar" ? "rtl" : "ltr" });
   byId("language").value = wanted;
   document.querySelectorAll("[data-t]").forEach((each) => (each.textContent = t(each.dataset.t)));
@@ -306,6 +315,12 @@ function preferred() {
   const known = [...byId("language").options].map((option) => option.value);
   const wanted = [new URLSearchParams(location.search).get("lang"), stored.get("language"), ...navigator.languages];
   return wanted.map((each) => each?.split(/[-_]/)[0].toLowerCase()).find((each) => known.includes(each)) ?? "en";
+}
+
+async function wordsOf(name) {
+  const response = await fetch(`pages/locales/${name}.json`, { signal: AbortSignal.timeout(API_TIMEOUT) });
+  need(response.ok);
+  return response.json();
 }
 
 const read = () => (/^[0-9A-Za-z]{26}$/.test(token) ? load() : Promise.resolve({ kind: "missing" }));

@@ -96,7 +96,7 @@ class Payment extends Follower {
     app.show("reading", () => ({ title: app.t("reading.title"), tone: "busy" }));
     try {
       if (await app.refresh()) return;
-      if (!app.link.canPay) return void (await app.asset("ends.js")).blocked(app);
+      if (!app.link.canPay) return void (await app.asset("blocked.js")).blocked(app);
       const twin = app.notes.twin();
       if (twin) return this.waitFor(twin);
       await this.fetchQuote(turn);
@@ -112,18 +112,18 @@ class Payment extends Follower {
     const from = source ? `&chain=${source.label}&token=${source.symbol}` : "";
     const asked = app.ask(`/pay?wallet=${encodeURIComponent(this.address)}${asSafe}${from}`);
     const needed = source ? ["bridge.js", "crossing.js"] : []; // the latter once it is sent, when it must not be missing
-    const [response, bridge] = await Promise.all([asked, ...needed.map(app.asset)]);
+    const [response, bridge, crossing] = await Promise.all([asked, ...needed.map(app.asset)]);
     const isOver = () => turn !== this.turn || this.isBusy;
     if (isOver()) return;
     if (response.status !== 200) return void (await this.showRefusal(response));
     const quote = readQuote(response.body, app, source);
     const owed = expected(app.link, quote, this.address);
-    const verdict = verify(app.link, quote, owed, app.now(), bridge?.checkRoute);
+    const verdict = verify(app.link, quote, owed, app.now(), bridge?.checkRoute ?? app.held?.check);
     const held = verdict.ok ? await this.holdings(quote.due) : [];
     if (isOver()) return;
     const ends = [endOf(quote.due), quote.route?.endsAt].filter(Boolean);
     const rateEndsAt = ends.length ? Math.min(...ends) : null;
-    Object.assign(this, { quote, owed, verdict, held, due: quote.due, rateEndsAt, isTold: false });
+    Object.assign(this, { quote, owed, verdict, held, due: quote.due, rateEndsAt, crossing, isTold: false });
     if (!verdict.ok) return this.unsafe();
     if (this.rateEndsAt && this.rateEndsAt <= app.now()) throw new app.Trouble("rate");
     this.review();
@@ -167,7 +167,7 @@ class Payment extends Follower {
   /** The module of what can be paid with, if this wallet can pay this link from another chain; else null. */
   async crossable() {
     const { app, isSafe, session } = this;
-    const isStable = app.link.payments.every(({ tokenSymbol }) => ["USDC", "USDT"].includes(tokenSymbol));
+    const isStable = !app.held && app.link.payments.every(({ tokenSymbol }) => ["USDC", "USDT"].includes(tokenSymbol));
     if (isSafe || session.family !== "evm" || app.link.kind !== "single" || !isStable) return null;
     const found = await app.asset("sources.js");
     return found.isBridgeable(app.link) ? found : null;
@@ -213,7 +213,8 @@ class Payment extends Follower {
     const { app } = this;
     const { body, status } = response;
     if (status === 403 && typeof body.creatorWalletAddress === "string") return this.foreign(body.creatorWalletAddress);
-    if (status === 400 && Array.isArray(body.failures)) return (await app.asset("ends.js")).blocked(app);
+    if (status === 400 && Array.isArray(body.failures)) return (await app.asset("blocked.js")).blocked(app);
+    if (app.held && (await app.refresh())) return;
     if (status !== 400) return void (await app.settle(app.outcomeOf(response)));
     const message = typeof body.message === "string" ? app.clean(body.message.slice(0, 300)) : "";
     return this.problem("unpayable", () => ({ text: message, body: this.ownChain() }));

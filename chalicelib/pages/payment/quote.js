@@ -64,14 +64,16 @@ export function expected(link, { conversions }, wallet) {
 }
 
 // Without it if the link's network or tokens differ from the page's own list, or if more may be taken than the rate says.
-/** The result of `check` for the transactions of a quote, or with a route of `checkRoute` at the time `now` in milliseconds. */
-export function verify(link, { transactions, due, route }, owed, now, checkRoute) {
+// `checkOther` is `check` of held.js for a commerce payment, and `checkRoute` of bridge.js for a route.
+/** The result of a check of the transactions of a quote, at the time `now` in milliseconds. */
+export function verify(link, { transactions, due, route }, owed, now, checkOther) {
   const reason = !isKnown(link) ? "identity" : due.some((each) => each.isHigh) ? "rate" : null;
   if (reason) return { ok: false, reason };
+  if (link.commerce) return checkOther(link, transactions, owed.wallet, now);
   if (!route) return check(transactions, owed);
   const [payment] = owed.payments;
   const facts = { network: link.network, wallet: owed.wallet, payment, decimals: due[0].decimals };
-  return checkRoute(transactions, { ...route, ...facts, now: Math.floor(now / 1_000) });
+  return checkOther(transactions, { ...route, ...facts, now: Math.floor(now / 1_000) });
 }
 
 /** The totals with the batch contract's own fee as `extra`; `batchFee` is in basis points. */

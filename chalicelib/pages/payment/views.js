@@ -65,7 +65,7 @@ export class Views {
         text: !isShort && t("review.text", { count: steps.length }),
         body: [
           isShort && paragraph(t("balance.short"), "note bad"),
-          ...[this.account(), this.sourceChoice(), ...rates(app, this.due), ...this.routeFacts(), this.balances()],
+          ...[this.account(), this.sourceChoice(), ...rates(app, this.due), ...(this.quote.route ? this.crossing.routeFacts(this, ending) : []), this.balances()],
           this.stepsOf(steps),
           el("div", { class: "acts" }, isShort ? again : pay),
         ],
@@ -92,28 +92,6 @@ export class Views {
     if (!this.source) return [];
     const text = app.t("from.own", { network: app.clean(chainOf(app.link).name) });
     return [app.button("own-chain", text, () => this.choose(null))];
-  }
-
-  /** What leaves the wallet and what arrives, what is lost between them, and until when that is offered. */
-  routeFacts() {
-    const { route } = this.quote;
-    if (!route) return [];
-    const { t, el, money, clean, paragraph } = this.app;
-    const { source } = route;
-    const [{ left, fee, decimals, symbol }] = this.due;
-    const row = (name, ...nodes) => el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, ...nodes));
-    const on = (amount, chain) => t("route.amount", { amount, network: clean(chain.name) });
-    const arriving = (left + fee) * 10n ** BigInt(source.decimals);
-    const cost = route.amount - (arriving + 10n ** BigInt(decimals) - 1n) / 10n ** BigInt(decimals);
-    const there = chainOf(this.app.link);
-    return [
-      el("dl", { class: "balances" },
-        row("pay.total", on(money(route.amount, source.decimals, source.symbol), source.chain)),
-        row("route.arrives", on(money(left + fee, decimals, symbol), there)),
-        row("route.cost", money(cost > 0n ? cost : 0n, source.decimals, source.symbol)),
-        row("route.ends", ending(el, this.rateEndsAt))),
-      paragraph(t("route.fails", { amount: money(left + fee, decimals, symbol), network: clean(there.name) }), "hint"),
-    ];
   }
 
   /** What the wallet has and what is needed, by the service's response; gas is an estimate. */
@@ -193,7 +171,7 @@ export class Views {
     const owed = this.due ?? link.payments.filter((each) => each.left > 0n); // this.due: as it was checked
     const money = (units, decimals, symbol) => approximately(t, owed, app.money(units, decimals, symbol));
     const { decimals, symbol } = this.quote?.route?.source ?? owed.find((each) => each.token === token) ?? owed[0];
-    if (this.quote?.route && kind !== "reset") return this.bridging(kind, app.money(amount, decimals, symbol));
+    if (this.quote?.route && kind !== "reset") return this.crossing.sentence(this, kind, app.money(amount, decimals, symbol), short);
     if (["reset", "approve", "fund"].includes(kind)) {
       return t(`step.${kind}`, { amount: app.money(amount, decimals, symbol), token: symbol });
     }
@@ -207,14 +185,6 @@ export class Views {
     return t(fee > 0n ? "step.pay.fee" : "step.pay", values);
   }
 
-  bridging(kind, amount) {
-    const { t, money, clean, link } = this.app;
-    if (kind === "approve") return t("step.approve.bridge", { amount });
-    const [{ left, fee, payee, decimals, symbol }] = this.due;
-    const paid = money(left + fee, decimals, symbol);
-    return t("step.bridge", { amount, paid, payee: short(payee), network: clean(chainOf(link).name) });
-  }
-
   /** The exact content of the transactions, decoded from their bytes; last the service's explanation, which is unchecked. */
   details(step) {
     const { t, el } = this.app;
@@ -225,7 +195,8 @@ export class Views {
   }
 
   facts({ kind, index, call, spender, token, amount, payments, transaction: { to, value } }) {
-    const { t, el, code, money, clean } = this.app;
+    const { app } = this;
+    const { t, el, code, money, clean } = app;
     const words = (text) => clean(text.slice(0, SUMMARY_LENGTH));
     const row = (name, ...nodes) => el("div", {}, el("dt", {}, t(name)), el("dd", {}, ...nodes));
     const { route } = this.quote;
@@ -248,7 +219,7 @@ export class Views {
       spender && row("step.spender", code(spender)),
       (kind !== "pay" || route) && row("amount", money(amount, decimals, symbol)),
       route && kind === "pay" && row("network", clean(chainOf(this.app.link).name)),
-      payments.flatMap((at) => paid(this.due[at])),
+      ...(kind === "pay" && app.held ? app.held.facts(app, row) : payments.flatMap((at) => paid(this.due[at]))),
       route && kind === "pay" && row("step.fallback", code(this.address)),
       BigInt(value) > 0n && row("manual.value", code(String(BigInt(value)))),
       typeof summary === "string" && row("step.told", el("q", { lang: "en", dir: "ltr" }, words(summary))),

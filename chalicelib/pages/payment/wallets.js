@@ -95,7 +95,7 @@ export function within(milliseconds, work, isInWords = false) {
 
 // Loaded with the other modules that paying always needs when the first wallet is connected; the page has their hashes.
 function sessions(isTron) {
-  const needed = isTron ? "" : ':not([data-asset="tron.js"])';
+  const needed = isTron ? "" : ':not([href$="/tron.js"])';
   for (const each of document.querySelectorAll(`link[rel="later"]${needed}`)) each.rel = "modulepreload";
   return import("./sessions.js");
 }
@@ -287,7 +287,7 @@ export function brand({ t, anchor, webAddress }, branding) {
   }
   const logo = document.getElementById("logo");
   const isOurs = /^\/pages\/logos\/[\w-]{1,80}(\?v=\w{1,64})?$/.test(branding.logoPath);
-  if (isOurs) setTimeout(() => Object.assign(logo, { src: branding.logoPath, hidden: false }), LOGO_MS);
+  if (isOurs) setTimeout(() => Object.assign(logo, { src: branding.logoPath.slice(1), hidden: false }), LOGO_MS);
   document.getElementById("service").hidden = branding.displayRequestBranding === false;
   for (const name of ["terms", "privacy"]) {
     const href = webAddress(branding[`${name}Path`]);

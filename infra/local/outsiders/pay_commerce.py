@@ -36,6 +36,7 @@ def run(demo: Demo) -> None:
         execute(demo, "refund 10", f"{path}/refund", {"refundAmount": str(10 * UNIT)}, refundedAmount=10 * UNIT)
         demo.await_event("payment.refunded", requestId=request_id)
         execute(demo, "void 40", f"{path}/void", {"reason": "out of stock"}, voidedAmount=40 * UNIT)
+        demo.await_event("payment.confirmed", requestId=request_id, totalAmountPaid="60")
     spent = before - payer.balance(currency.token, payer.address)
     if spent != 50 * UNIT:
         raise Failed(f"the payer has paid {spent} base units, not {50 * UNIT}")

@@ -1,0 +1,151 @@
+// Links of commerce payments, whose amount is held in an escrow: their terms, what is checked before a wallet signs, where
+// the money is, and all of it in words.
+//
+// state: "authorizing" | "held" | "partly" | "taken" | "voided" | "reclaimable" | "reclaimed" | "refunded"
+
+import { ESCROWS, checkAuthorization } from "./authorize.js";
+import { back, transaction } from "./ends.js";
+import { Notes, isPayment, need, string, units } from "./link.js";
+import { poll } from "./poll.js";
+
+const FINAL = ["voided", "reclaimed"]; // states after which nothing more can happen
+const TONES = { authorizing: "busy", reclaimable: "bad" };
+const FAST = { first: 4_000, most: 30_000 };
+const NAMES = ["maxAmount", "operator", "escrow", "preApprovalExpiry", "authorizationExpiry", "refundExpiry", "minFeeBps",
+  "maxFeeBps", "feeReceiver", "salt"];
+
+/** The outcome with the terms in its link; of kind `held` with its state once there is nothing to pay any more. */
+export function judge(app, outcome) {
+  const { link, body } = outcome;
+  link.commerce = readTerms(body.commerce, link);
+  const { most, due, expiries } = link.commerce;
+  link.terms = [due, ...NAMES.map((name) => body.commerce[name])].join(" ");
+  link.expiresAt = 1_000 * Number(expiries[0]);
+  // The wallet allows the most that may be taken, so that is what the page shows as the amount.
+  Object.assign(link.payments[0], { amount: most, left: most });
+  const state = stateOf(app, link.commerce);
+  return state ? { ...outcome, kind: "held", state, module: "held.js" } : outcome;
+}
+
+function readTerms(raw, { network, kind, payments: [payment] }) {
+  need(kind === "single" && payment.token !== null && !payment.invoice && payment.fee === 0n);
+  need(Array.isArray(raw.preApprovedBy) && raw.preApprovedBy.length <= 100);
+  const amount = (name) => units(raw[name], payment.decimals);
+  const number = (name) => (need(/^\d{1,80}$/.test(raw[name])), BigInt(raw[name]));
+  const configured = document.querySelector('meta[name="escrows"]')?.content.split(",") ?? [];
+  const others = configured.map((each) => each.split(" ")).map(([name, ...contracts]) => [name, contracts]);
+  const address = (value) => (value === null ? null : string(value, 64));
+  return {
+    network, payee: payment.payee, token: payment.token, due: payment.amount,
+    escrows: { ...Object.fromEntries(others), ...ESCROWS },
+    ...{ escrow: string(raw.escrow, 64), operator: string(raw.operator, 64), feeReceiver: address(raw.feeReceiver) },
+    ...{ most: amount("maxAmount"), fees: [number("minFeeBps"), number("maxFeeBps")], salt: number("salt") },
+    expiries: ["preApprovalExpiry", "authorizationExpiry", "refundExpiry"].map(number),
+    ...{ status: string(raw.status, 40), payer: address(raw.payer), approvers: raw.preApprovedBy.map(lower) },
+    ...{ held: amount("heldAmount"), taken: amount("capturedAmount"), returned: amount("returnedAmount") },
+  };
+}
+
+const lower = (address) => string(address, 64).toLowerCase();
+
+/** Where the money is, or null while it can be paid: before a wallet of this payer has allowed the escrow to take it. */
+function stateOf(app, { status, payer, approvers, held, taken, expiries }) {
+  const isLate = status === "EXPIRED" || app.now() >= 1_000 * Number(expiries[1]);
+  if (held > 0n) return isLate ? "reclaimable" : taken > 0n ? "partly" : "held";
+  if (["VOIDED", "RECLAIMED"].includes(status)) return status.toLowerCase();
+  if (taken > 0n) return ["REFUNDED", "PARTIALLY_REFUNDED"].includes(status) ? "refunded" : "taken";
+  const own = [payer, noteOf(app)?.wallet, app.payment?.address].filter(Boolean).map(lower);
+  const isAllowed = own.some((each) => approvers.includes(each));
+  return isAllowed || ["AUTHORIZING", "CAPTURING"].includes(status) ? "authorizing" : null;
+}
+
+/** The note of the pre-approval that a wallet was asked for here, or null. */
+function noteOf(app) {
+  const note = new Notes(app).of(app.token);
+  return note && isPayment(note) && !note.isReleased ? note : null;
+}
+
+/** The result of `checkAuthorization` for a link. */
+export const check = (link, transactions, payer, now) =>
+  checkAuthorization(transactions, { ...link.commerce, payer, now: BigInt(Math.floor(now / 1_000)) });
+
+// ---- in words
+
+const timeOf = ({ language }, seconds) =>
+  new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short" }).format(1_000 * Number(seconds));
+
+const percent = ({ language }, bps) =>
+  new Intl.NumberFormat(language(), { style: "percent", maximumFractionDigits: 2 }).format(Number(bps) / 10_000);
+
+/** Who may take how much until when, and what becomes of the rest; shown with the amount until it is paid. */
+export function terms(app, { payments: [payment], commerce }) {
+  const { t, el, code, money, paragraph } = app;
+  const { most, due, fees, operator, escrow, expiries } = commerce;
+  const amount = money(most, payment.decimals, payment.symbol);
+  const time = timeOf(app, expiries[1]);
+  const row = (name, ...nodes) => el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, ...nodes));
+  const sentences = [
+    t("held.terms", { amount, time }),
+    most !== due && t("held.due", { amount: money(due, payment.decimals, payment.symbol) }),
+    fees[1] ? t("held.fee", { percent: percent(app, fees[1]) }) : t("held.nofee"),
+    t("held.back", { time }),
+  ];
+  return [
+    el("dl", {}, row("held.operator", code(operator)), row("held.contract", code(escrow))),
+    el("div", { class: "note" }, sentences.filter(Boolean).map((each) => paragraph(each))),
+  ];
+}
+
+/** What exactly is signed with the pre-approval, as rows; `row` makes one of a message key and nodes. */
+export function facts(app, row) {
+  const { t, code, link } = app;
+  const { payee, token, operator, fees, feeReceiver, expiries, salt } = link.commerce;
+  const bounds = [...new Set(fees)].map((each) => percent(app, each)).join(" \u2013 ");
+  return [
+    ...[row("payee", code(payee)), row("token", code(token)), row("held.operator", code(operator))],
+    row("fee", bounds, " ", feeReceiver ? code(feeReceiver) : t("held.anybody")),
+    ...["held.paid", "held.captured", "held.refunded"].map((name, at) => row(name, timeOf(app, expiries[at]))),
+    row("held.salt", code(String(salt))),
+  ];
+}
+
+/** Shows where the money is, and follows it. */
+export async function ended(app, { link, body, state }) {
+  const { t, el, money } = app;
+  const { held, taken, returned, expiries, due } = link.commerce;
+  const [{ decimals, symbol }] = link.payments;
+  const note = noteOf(app);
+  Object.assign(link.payments[0], { amount: due, left: due });
+  if (state !== "authorizing") app.stored.set(`pay:${app.token}`, null);
+  app.followed = note ?? app.followed;
+  app.link = link;
+  app.summary(link);
+  const row = ([name, amount]) =>
+    el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, money(amount, decimals, symbol)));
+  const amounts = [["held.now", held], ["held.taken", taken], ["held.returned", returned]].filter(([, amount]) => amount > 0n);
+  const time = () => timeOf(app, expiries[state === "authorizing" ? 0 : 1]);
+  app.show(state, () => ({
+    title: t(`${state}.title`),
+    text: t(`${state}.text`, { time: time() }),
+    tone: TONES[state] ?? "good",
+    body: [
+      amounts.length > 0 && el("dl", { class: "balances" }, amounts.map(row)),
+      app.followed?.txHash && transaction(app, app.followed.txHash, link.chain),
+      ...back(app, link),
+    ],
+  }));
+  if (!FINAL.includes(state)) follow(app, JSON.stringify(body.commerce));
+}
+
+/** Reads the link again, and shows it again once it has changed. */
+function follow(app, before) {
+  app.stopWatch();
+  app.stopWatch = poll(async () => {
+    const outcome = await app.load();
+    if (outcome.kind === "held" && JSON.stringify(outcome.body.commerce) === before) return false;
+    if (outcome.kind === "open") return location.reload(), true; // a reorganisation has undone it
+    app.end = null;
+    await app.settle(outcome);
+    return true;
+  }, FAST);
+}

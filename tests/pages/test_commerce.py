@@ -1,0 +1,135 @@
+"""A commerce payment on the page: what a wallet authorizes is held, and the page tells where the money is ever after."""
+
+from typing import Any
+
+import pytest
+
+from chalicelib.requests.commerce.ledger import MOST_PRE_APPROVALS
+from tests.fakes.world import PAYEE
+from tests.onchain.ledger import Ledger
+from tests.onchain.payer import FUSDC
+from tests.pages.conftest import NewVisitor
+from tests.pages.purse import Purse
+from tests.pages.stack import Stack
+from tests.pages.test_answers import forge
+from tests.support.client import ORIGIN
+
+pytestmark = pytest.mark.xdist_group("browser")
+STRANGER = "0x" + "c3" * 20
+ROOT = "/v2/commerce-payments"
+
+
+class Operator:
+    """A merchant whose own wallet operates its payments."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack, self.purse, shop = stack, Purse(stack.chain, "Operator"), stack.shop
+        body = {"label": "held", "allowedDomains": [ORIGIN], "operatorWalletAddress": self.purse.address}
+        made = shop.api.request("POST", "/v2/client-ids", body, shop.by_key)
+        assert made.status == 201, made.json
+        self.headers = {"x-client-id": made.json["clientId"], "origin": ORIGIN}
+
+    def created(self, **fields: Any) -> tuple[str, str]:
+        """The request id and the link's token of a payment of 100 fUSDC."""
+        body = {"merchantId": "shop", "merchantAddress": PAYEE, "amount": "100000000", "maxFeeBps": 250}
+        reply = self._asked(f"{ROOT}/authorize/calldata", {**body, "paymentCurrency": "fUSDC-sepolia", **fields})
+        return reply["requestId"], reply["token"]
+
+    def does(self, request_id: str, operation: str, **body: Any) -> None:
+        """Sends the transactions of an operation, and the service sees them."""
+        for each in self._asked(f"{ROOT}/{request_id}/{operation}/calldata", body)["transactions"]:
+            self.purse.send({"from": self.purse.address, "to": each["to"], "data": each["data"], "value": "0x0"})
+        self.stack.settle()
+
+    def _asked(self, path: str, body: Any) -> Any:
+        reply = self.stack.shop.api.request("POST", path, body, self.headers)
+        assert reply.status in (200, 201), reply.json
+        return reply.json
+
+
+@pytest.fixture
+def operator(stack: Stack) -> Operator:
+    return Operator(stack)
+
+
+def test_an_authorization_is_paid_closed_and_reopened_and_each_state_after_it_is_shown(
+    stack: Stack, purse: Purse, operator: Operator, new_visitor: NewVisitor
+) -> None:
+    request_id, token = operator.created()
+    ledger = Ledger(stack.chain, [FUSDC], [purse.address, PAYEE])
+    visitor = new_visitor(purse).open(token)
+    visitor.shows("To be held", "100 fUSDC", "held in an escrow contract", "at most 2.5% may be a fee", operator.purse.address)
+    visitor.connect(purse).shows("Allow the payment contract to take 100 fUSDC", "Authorize 100 fUSDC to be held in escrow")
+    visitor.pay("confirming")
+    visitor.page.close()
+    visitor = visitor.another_tab().open(token, "confirming")
+    stack.settle()
+    visitor.reach("authorizing").shows("Do not pay again")
+    elsewhere = new_visitor(purse).open(token).connect(purse, "authorizing")
+    assert not visitor.can_pay() and not elsewhere.can_pay()
+    assert purse.asked.count("eth_sendTransaction") == 2
+    operator.does(request_id, "authorize", payer=purse.address)
+    visitor.reach("held").shows("Your payment is held", "100 fUSDC")
+    assert visitor.note(token) is None and ledger.moved() == {FUSDC: [-100_000_000, 0]}
+    operator.does(request_id, "capture", captureAmount="60000000", feeBps=0)
+    visitor.reach("partly").shows("40 fUSDC", "60 fUSDC")
+    operator.does(request_id, "void")
+    visitor.reload("taken").shows("Taken for the payee", "60 fUSDC", "Returned to you", "40 fUSDC")
+    operator.does(request_id, "refund", refundAmount="10000000")
+    visitor.reload("refunded").shows("50 fUSDC")
+    assert ledger.moved() == {FUSDC: [-50_000_000, 60_000_000]}
+
+
+def test_what_is_voided_is_back_and_what_another_wallet_has_allowed_stops_nobody(
+    stack: Stack, purse: Purse, operator: Operator, new_visitor: NewVisitor
+) -> None:
+    request_id, token = operator.created()
+    stranger = Purse(stack.chain, "Stranger")
+    new_visitor(stranger).open(token).connect(stranger).pay("confirming")
+    stack.settle()
+    visitor = new_visitor(purse).open(token).connect(purse).pay("confirming")
+    stack.settle()
+    visitor.reach("authorizing")
+    operator.does(request_id, "authorize", payer=purse.address)
+    operator.does(request_id, "void")
+    visitor.reach("voided").shows("The amount is back in your wallet")
+    assert stack.chain.token_balance(FUSDC, purse.address) == 10**12
+
+
+def test_as_many_strangers_as_are_remembered_do_not_close_the_page(
+    purse: Purse, operator: Operator, new_visitor: NewVisitor
+) -> None:
+    _, token = operator.created()
+    strangers = [f"0x{number:040x}" for number in range(1, MOST_PRE_APPROVALS + 1)]
+    visitor = new_visitor(purse)
+    forge(visitor, "", lambda body: {**body, "commerce": {**body["commerce"], "preApprovedBy": strangers}})
+    visitor.open(token).connect(purse).shows("Authorize 100 fUSDC to be held in escrow")
+
+
+def test_only_the_wallet_that_is_named_may_pay(
+    stack: Stack, purse: Purse, operator: Operator, new_visitor: NewVisitor
+) -> None:
+    _, token = operator.created(buyerAddress=purse.address)
+    stranger = Purse(stack.chain, "Stranger")
+    visitor = new_visitor(stranger, purse).open(token).connect(stranger, "foreign")
+    visitor.shows("Only the wallet that the payee has named can pay this", purse.address)
+    visitor.press("Use another wallet").connect(purse)
+
+
+@pytest.mark.parametrize(
+    ("terms", "says"),
+    [
+        ({"operator": STRANGER}, "names another operator"),
+        ({"maxAmount": "99"}, "takes another amount"),
+        ({"refundExpiry": "4102444800"}, "other times"),
+        ({"escrow": STRANGER}, "a contract that is not known"),
+    ],
+)
+def test_terms_that_are_not_those_of_the_transactions_are_not_signed(
+    purse: Purse, operator: Operator, new_visitor: NewVisitor, terms: dict[str, Any], says: str
+) -> None:
+    _, token = operator.created()
+    visitor = new_visitor(purse)
+    forge(visitor, "", lambda body: {**body, "commerce": {**body["commerce"], **terms}})
+    visitor.open(token).connect(purse, "unsafe").shows("Stopped for your safety", says)
+    assert "eth_sendTransaction" not in purse.asked
