@@ -65,21 +65,22 @@ def describe(services: Services, token: str, viewer: Viewer, wallet: str | None)
     """A payable link with its branding (one read), and what `wallet` holds if one is given: one call to the node, or to
     that of each chain from which it can be paid.
 
-    A multicall is described even if it cannot be paid, with the block reason of each child. Raises what
+    A multicall is described even if it cannot be paid, with the block reason of each child. So is a commerce payment
+    once the escrow has taken its money: the payer has nothing to pay, and sees where the money is. Raises what
     `require_payable` raises, or for a multicall `require_unlocked`.
     """
     payment = load_visible(services, token, viewer)
-    details = None
+    details, is_collected = None, payment.commerce is not None and payment.commerce.is_collected
     if payment.link.payment_type is PaymentType.MULTICALL:
         details = multicalls.details(services, payment)
         require_unlocked(services, replace(payment, requests=details.requests))
-    else:
+    elif not is_collected:
         require_payable(services, payment)
     description = Description(payment, details, branding=branding.of_client(services, payment.link.client_id))
     if payment.commerce is not None:
         check_open(services, payment, payment.commerce)
         description = replace(description, commerce=status_now(services, payment.commerce))
-    if wallet is None or details is not None:
+    if wallet is None or details is not None or is_collected:
         return description
     owed = owed_of((payment,))
     check_family(owed[0].token.network, wallet, "wallet")

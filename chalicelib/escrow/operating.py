@@ -55,10 +55,11 @@ def execute(services: Services, owner: Owner, request_id: str, kind: OperationKi
 
 def begin(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment:
     """Writes a reserved operation, after the checks that are made of a refund. Raises Conflict, WriteConflict."""
-    first = "take" if pending.kind is OperationKind.REFUND else "call"
     if pending.kind is OperationKind.REFUND:
         refunding.check_funds(services, payment, pending)
-    started = replace(pending, step=first, call_keys=(rules.call_key(payment, pending, f"{first}/1"),))
+        started = refunding.started(payment, pending)
+    else:
+        started = replace(pending, step="call", call_keys=(rules.call_key(payment, pending, "call/1"),))
     reserved = begun(payment, started, services.clock())
     services.store.write(reserved, *steps.references(services, payment, pending))
     return replace(reserved, version=reserved.version + 1)
@@ -78,7 +79,7 @@ def advance(services: Services, payment: CommercePayment) -> CommercePayment:
     if known is not None:
         return steps.after_outcome(services, payment, known)
     if rules.gives_up(payment, pending, services.clock()):
-        return steps.go_back(services, payment, rules.TOO_LATE)
+        return steps.give_up(services, payment, key, rules.TOO_LATE)
     call = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
     return steps.after_submission(services, payment, steps.submit(services, payment, key, call))
 

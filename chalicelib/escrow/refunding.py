@@ -1,12 +1,12 @@
 """Executes a refund, whose tokens come from the merchant's wallet and pass through the service's own account.
 
     take    transferFrom of the merchant, by its allowance to the service's account
-    approve exactly the amount, for the escrow's collector of refunds
+    approve exactly the amount, for the escrow's collector of refunds; right after the take, whose end it does not need
     spend   the refund; or, if it cannot be made any more, the transfer back to the merchant
 
 The service's account has tokens of others on their way, too. So nothing is spent before exactly as much was taken for
-it, and only by a call whose key is a `spend`; the next number is used only after the call of the last one has failed
-for good.
+it, as deep in the chain as confirmations demand, and only by a call whose key is a `spend`; the next number is used
+only after the call of the last one has failed for good.
 """
 
 from dataclasses import replace
@@ -28,6 +28,8 @@ from chalicelib.services import Services
 
 RETURNED_AFTER = timedelta(minutes=30)
 """How long after its beginning a refund is tried whose tokens were taken, before the merchant has them back."""
+OVERDUE_AFTER = timedelta(hours=1)
+"""After that somebody has to look: they can neither be refunded nor given back."""
 MOST_SPENDS = 5
 TAKE, APPROVE, SPEND = "take", "approve", "spend"
 RETURNED = "the refund could not be made, and the merchant has the tokens back"
@@ -53,6 +55,12 @@ def check_funds(services: Services, payment: CommercePayment, pending: PendingOp
         )
 
 
+def started(payment: CommercePayment, pending: PendingOperation) -> PendingOperation:
+    """A reserved refund with the keys of its first calls."""
+    keys = (rules.call_key(payment, pending, f"{APPROVE}/1"), rules.call_key(payment, pending, f"{TAKE}/1"))
+    return replace(pending, step=TAKE, call_keys=keys)
+
+
 def advance(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment:
     """As operating.advance, for a refund."""
     return _take(services, payment, pending) if pending.step == TAKE else _spend(services, payment, pending)
@@ -62,12 +70,15 @@ def _take(services: Services, payment: CommercePayment, pending: PendingOperatio
     key = pending.call_keys[-1]
     known = relayer.outcome(services, key)
     if known is None and rules.gives_up(payment, pending, services.clock()):
-        return steps.go_back(services, payment, rules.TOO_LATE)
+        return steps.give_up(services, payment, key, rules.TOO_LATE)
     if known is None:
         token, taking = token_address(payment), BaseUnits(pending.amount)
         made = erc20.transfer_from(token, payment.receiver, payment.operator, taking)
         takes = Taking(payment.receiver, token, payment.operator, taking)
-        return steps.after_submission(services, payment, steps.submit(services, payment, key, made, takes))
+        submission = steps.submit(services, payment, key, made, takes)
+        if submission.status is SubmissionStatus.ACCEPTED:
+            _approve(services, payment, pending)
+        return steps.after_submission(services, payment, submission)
     if known.status is not CallStatus.SUCCEEDED:
         return steps.after_outcome(services, payment, known)
     first = rules.call_key(payment, pending, f"{SPEND}/1")
@@ -77,10 +88,14 @@ def _take(services: Services, payment: CommercePayment, pending: PendingOperatio
 
 def _spend(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment:
     """Has what was taken refunded, or returned: each key accepts one call, whichever of the two came first."""
-    key = _spend_keys(pending)[-1]
+    key = _keys(pending, SPEND)[-1]
     known = relayer.accepted(services, key)
     if known is not None:
         return _after_spend(services, payment, pending, *known)
+    taken = relayer.outcome(services, _keys(pending, TAKE)[-1])
+    if taken is None or taken.status is not CallStatus.SUCCEEDED:  # since a fork deeper than the confirmations
+        return steps.keep(services, payment) if taken is None else steps.after_outcome(services, payment, taken)
+    _watch(services, payment, pending)
     if is_returned(payment, pending, services):
         made = erc20.transfer(token_address(payment), payment.receiver, pending.amount)
     else:
@@ -99,7 +114,7 @@ def _after_spend(
     if outcome.status is CallStatus.UNKNOWN:
         return steps.keep(services, payment)
     if outcome.status is not CallStatus.SUCCEEDED:  # it never can be executed any more
-        following = rules.call_key(payment, pending, f"{SPEND}/{len(_spend_keys(pending)) + 1}")
+        following = rules.call_key(payment, pending, f"{SPEND}/{len(_keys(pending, SPEND)) + 1}")
         again = replace(pending, call_keys=(*pending.call_keys, following), transaction_hash=None)
         return steps.go_on(services, replace(payment, pending=again))
     if same_address(made.to, token_address(payment)):
@@ -111,7 +126,7 @@ def is_returned(payment: CommercePayment, pending: PendingOperation, services: S
     """Whether the tokens that were taken go back to the merchant, and no refund is tried any more."""
     now = services.clock()
     is_late = now >= payment.refund_expiry or now > pending.submitted_at + RETURNED_AFTER
-    return is_late or len(_spend_keys(pending)) > MOST_SPENDS or pending.amount > payment.refundable
+    return is_late or len(_keys(pending, SPEND)) > MOST_SPENDS or pending.amount > payment.refundable
 
 
 def _unapproved(
@@ -122,23 +137,41 @@ def _unapproved(
 
     Another refund may need an approval at the same time, and replace this one: then it is made again.
     """
-    token = token_address(payment)
-    spender = contracts_of(payment, services.settings.escrow_contracts).operator_refund
+    token, spender = token_address(payment), _collector(services, payment)
     reading = services.chains.evm(payment.network).read_wallet(payment.operator, [token], spender)
     if reading.tokens[token].allowance >= pending.amount:
         return None
-    keys = [each for each in pending.call_keys if f"/{APPROVE}/" in each]
+    keys = _keys(pending, APPROVE)
     known = relayer.outcome(services, keys[-1]) if keys else None
     if not keys or (known is not None and known.status is not CallStatus.UNKNOWN):
         following = rules.call_key(payment, pending, f"{APPROVE}/{len(keys) + 1}")
         more = replace(pending, call_keys=(*pending.call_keys, following))
         return steps.go_on(services, replace(payment, pending=more))
     if known is None:
-        submission = steps.submit(services, payment, keys[-1], erc20.approve(token, spender, pending.amount))
-        if submission.status is SubmissionStatus.REFUSED:  # some tokens refuse to change what is not zero
-            steps.submit(services, payment, keys[-1], erc20.approve(token, spender, 0))
+        _approve(services, payment, pending)
     return steps.keep(services, payment)
 
 
-def _spend_keys(pending: PendingOperation) -> list[str]:
-    return [each for each in pending.call_keys if f"/{SPEND}/" in each]
+def _approve(services: Services, payment: CommercePayment, pending: PendingOperation) -> None:
+    """Submits the approval, by the newest of its keys."""
+    key, token, spender = _keys(pending, APPROVE)[-1], token_address(payment), _collector(services, payment)
+    submission = steps.submit(services, payment, key, erc20.approve(token, spender, pending.amount))
+    if submission.status is SubmissionStatus.REFUSED:  # some tokens refuse to change what is not zero
+        steps.submit(services, payment, key, erc20.approve(token, spender, 0))
+
+
+def _collector(services: Services, payment: CommercePayment) -> str:
+    return contracts_of(payment, services.settings.escrow_contracts).operator_refund
+
+
+def _watch(services: Services, payment: CommercePayment, pending: PendingOperation) -> None:
+    """Logs tokens that are in the service's account for long; an alarm is made of it (infra/template.yaml)."""
+    if services.clock() <= pending.submitted_at + OVERDUE_AFTER:
+        return
+    facts = {"bill": payment.bill_id, "network": payment.network, "amount": pending.amount}
+    reason = steps.trouble(services, payment)
+    services.log.error("commerce refund overdue", extra={**facts, "account": payment.operator, "reason": reason})
+
+
+def _keys(pending: PendingOperation, step: str) -> list[str]:
+    return [each for each in pending.call_keys if f"/{step}/" in each]

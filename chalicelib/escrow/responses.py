@@ -6,7 +6,7 @@ from typing import Any
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.timestamps import iso
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain.escrow_logs import EscrowEventKind
+from chalicelib.chain.escrow.logs import EscrowEventKind
 from chalicelib.escrow.calls import token_address
 from chalicelib.escrow.flows import Created, Found, ToSend
 from chalicelib.escrow.schemas import (

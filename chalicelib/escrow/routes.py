@@ -22,7 +22,8 @@ OPERATIONS = (
             "one of `signatures`. Without `buyerAddress` any wallet may pay: on the payment page, or by `/pay` of the "
             "link with its `wallet`. The operator is the wallet of the client ID, else the service's own account."
         ),
-        modes=(Mode.ORCHESTRATOR, *_CALLERS), scope="requests:write", status=201, errors=(400, 401, 403, 503),
+        modes=(Mode.ORCHESTRATOR, *_CALLERS), scope="requests:write", moves_money=True,
+        status=201, errors=(400, 401, 403, 503),
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/authorize", "authorize_commerce_payment",
@@ -31,42 +32,42 @@ OPERATIONS = (
             "By what the payer allowed or signed; tokens that were pre-approved are also collected without this call. "
             "The service's own account sends the transaction, once, however often this is called."
         ),
-        modes=_CALLERS, scope="requests:write", errors=_ERRORS,
+        modes=_CALLERS, scope="requests:write", moves_money=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/authorize/calldata", "authorize_commerce_calldata",
         "The transaction that puts a payer's tokens into the escrow",
-        description=_CALLDATA, modes=_CALLERS, scope="requests:write", errors=_ERRORS,
+        description=_CALLDATA, modes=_CALLERS, scope="requests:write", moves_money=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/charge", "charge_commerce_payment",
         "Authorize and capture at once",
-        description=_EXECUTED, modes=_SECRET, scope="requests:write", errors=_ERRORS,
+        description=_EXECUTED, modes=_SECRET, scope="requests:write", moves_money=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/charge/calldata", "charge_commerce_calldata",
         "The transaction that authorizes and captures at once",
-        description=_CALLDATA, modes=_CALLERS, scope="requests:write", errors=_ERRORS,
+        description=_CALLDATA, modes=_CALLERS, scope="requests:write", moves_money=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/capture", "capture_commerce_payment",
         "Capture a part or all of what is held",
-        description=_EXECUTED, modes=_SECRET, scope="requests:write", errors=_ERRORS,
+        description=_EXECUTED, modes=_SECRET, scope="requests:write", moves_money=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/capture/calldata", "capture_commerce_calldata",
         "The transaction that captures",
-        description=_CALLDATA, modes=_CALLERS, scope="requests:write", errors=_ERRORS,
+        description=_CALLDATA, modes=_CALLERS, scope="requests:write", moves_money=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/void", "void_commerce_payment",
         "Give all that is held back to the payer",
-        description=_EXECUTED, modes=_SECRET, scope="requests:write", errors=_ERRORS,
+        description=_EXECUTED, modes=_SECRET, scope="requests:write", moves_money=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/void/calldata", "void_commerce_calldata",
         "The transaction that voids",
-        description=_CALLDATA, modes=_CALLERS, scope="requests:write", errors=_ERRORS,
+        description=_CALLDATA, modes=_CALLERS, scope="requests:write", moves_money=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/refund", "refund_commerce_payment",
@@ -75,7 +76,7 @@ OPERATIONS = (
             f"{_EXECUTED} The tokens come from the merchant's wallet, which has allowed them to the service's own "
             "account before: `operator` of the status. At most what the merchant received."
         ),
-        modes=_SECRET, scope="requests:write", errors=_ERRORS,
+        modes=_SECRET, scope="requests:write", moves_money=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/refund/calldata", "refund_commerce_calldata",
@@ -83,13 +84,13 @@ OPERATIONS = (
         description=(
             f"{_CALLDATA} The tokens come from the operator's wallet: `transactions` approve them first."
         ),
-        modes=_CALLERS, scope="requests:write", errors=_ERRORS,
+        modes=_CALLERS, scope="requests:write", moves_money=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/reclaim/calldata", "reclaim_commerce_calldata",
         "The transaction with which the payer takes back what is held",
         description="For the payer's wallet, once the authorization has expired.",
-        modes=_CALLERS, scope="requests:read", errors=_ERRORS,
+        modes=_CALLERS, scope="requests:read", moves_money=True, errors=_ERRORS,
     ),
     Operation(
         "GET", f"{_ROOT}/{{request_id}}/status", "get_commerce_status",

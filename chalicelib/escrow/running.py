@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from chalicelib.base.errors import ChainUnavailable, Conflict
 from chalicelib.escrow import operating, rules, store
+from chalicelib.escrow.calls import contracts_of, hash_for, token_address
 from chalicelib.escrow.reading import read_until
 from chalicelib.links import store as link_store
 from chalicelib.recording import escrows
@@ -81,11 +82,11 @@ def _step(services: Services, payment: CommercePayment) -> None:
 
 def _collect(services: Services, payment: CommercePayment) -> None:
     """Authorizes what a payer has pre-approved. What the chain refuses now is tried again later."""
-    wanted = rules.collecting(payment, rules.Authorizing())
-    pending = reserve(payment, wanted, services.clock())
-    assert not isinstance(pending, Refusal), "it may be collected"
     try:
         operating.check_operator(services, payment)
+        payment = _able_last(services, payment)
+        pending = reserve(payment, rules.collecting(payment, rules.Authorizing()), services.clock())
+        assert not isinstance(pending, Refusal), "it may be collected"
         after = operating.advance(services, operating.begin(services, payment, pending))
     except Conflict as error:
         facts = {"bill": payment.bill_id, "reason": error.message}
@@ -93,6 +94,19 @@ def _collect(services: Services, payment: CommercePayment) -> None:
         after = payment
     if after.pending is None:
         services.store.write(replace(after, check_at=rules.next_look(after, services.clock())))
+
+
+def _able_last(services: Services, payment: CommercePayment) -> CommercePayment:
+    """The payment whose next payer is one that can pay now, if there is one: anybody may pre-approve an open payment,
+    with tokens or without. One call to the node if there are several."""
+    approved = payment.pre_approved_by
+    if payment.payer is not None or len(approved) < 2:
+        return payment
+    contracts = contracts_of(payment, services.settings.escrow_contracts)
+    wallets = {each: hash_for(payment, each, contracts) for each in approved}
+    chain = services.chains.evm(payment.network)
+    able = chain.read_able_payers(token_address(payment), payment.amount, wallets)
+    return replace(payment, pre_approved_by=tuple(sorted(approved, key=lambda each: each in able)))
 
 
 def _close(services: Services, payment: CommercePayment) -> None:

@@ -14,7 +14,7 @@ from chalicelib.escrow import rules
 from chalicelib.escrow.calls import contracts_of, hash_for
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.flows import Outcome
-from chalicelib.relayer.records import CallStatus, Taking
+from chalicelib.relayer.records import CallStatus, RelayedCall, Taking
 from chalicelib.relayer.rules import Call, Submission, SubmissionStatus
 from chalicelib.requests import store as request_store
 from chalicelib.requests.commerce.records import CommercePayment, PendingOperation
@@ -46,7 +46,7 @@ def after_submission(services: Services, payment: CommercePayment, submission: S
     """The payment after its call was submitted: with the transaction's hash, or without the operation if refused."""
     assert payment.pending is not None
     if submission.status is SubmissionStatus.REFUSED:
-        return go_back(services, payment, submission.reason or "the call would revert")
+        return give_up(services, payment, submission.key, submission.reason or "the call would revert")
     sent = relayer.sent_hash(services, submission.key)
     return keep(services, replace(payment, pending=replace(payment.pending, transaction_hash=sent)))
 
@@ -72,10 +72,19 @@ def is_recorded(services: Services, payment: CommercePayment, known: Outcome) ->
     return not scanning.has_work(services.store, (payment.bill_id,))
 
 
-def go_back(services: Services, payment: CommercePayment, reason: str) -> CommercePayment:
+def go_back(services: Services, payment: CommercePayment, reason: str, *withdrawn: RelayedCall) -> CommercePayment:
     """Ends the pending operation without an effect. Raises WriteConflict."""
+    written = _written(services, gone_back(payment, reason, services.clock()), *withdrawn)
     services.log.info("commerce operation went back", extra={"bill": payment.bill_id, "reason": reason})
-    return _written(services, gone_back(payment, reason, services.clock()))
+    return written
+
+
+def give_up(services: Services, payment: CommercePayment, key: str, reason: str) -> CommercePayment:
+    """Ends the pending operation whose call was not accepted, and never is from then on.
+
+    Raises WriteConflict if another worker has submitted the call in the meantime, too: then it goes on.
+    """
+    return go_back(services, payment, reason, relayer.withdrawal(services, payment.network, key, reason))
 
 
 def go_on(services: Services, payment: CommercePayment) -> CommercePayment:
@@ -88,8 +97,8 @@ def keep(services: Services, payment: CommercePayment) -> CommercePayment:
     return _written(services, rules.postponed(payment, services.clock()))
 
 
-def _written(services: Services, payment: CommercePayment) -> CommercePayment:
-    services.store.write(payment)
+def _written(services: Services, payment: CommercePayment, *others: RelayedCall) -> CommercePayment:
+    services.store.write(payment, *others)
     return replace(payment, version=payment.version + 1)
 
 

@@ -25,6 +25,7 @@ class CommerceTerms(Output):
     minFeeBps: int = Field(description="The least part of a capture that is a fee, in 1/10000; the payee pays it")
     maxFeeBps: int = Field(description="The largest part of a capture that is a fee")
     feeReceiver: str | None = Field(description="Who gets the fee; null for whom the operator names")
+    salt: str = Field(description="A number of 256 bits, as text. It tells payments of the same terms apart")
 
 
 class CommerceFacts(CommerceTerms):
@@ -33,6 +34,7 @@ class CommerceFacts(CommerceTerms):
     status: CommerceState = Field(description="As GET /v2/commerce-payments/{request_id}/status")
     payer: str | None = Field(description="Who has paid or alone may pay; null for any wallet")
     isPreApproved: bool = Field(description="Whether a wallet has allowed the escrow to take the money")
+    preApprovedBy: list[str] = Field(description="The last wallets that allowed it, 100 at most")
     heldAmount: str = Field(description="What the escrow holds")
     capturedAmount: str = Field(description="What was captured")
     returnedAmount: str = Field(description="What went back to the payer: voided, reclaimed or refunded")
@@ -47,6 +49,7 @@ def commerce_facts(payment: CommercePayment, status: CommerceStatus) -> Commerce
         status=status.value,
         payer=payment.payer,
         isPreApproved=bool(payment.pre_approved_by),
+        preApprovedBy=list(payment.pre_approved_by),
         heldAmount=_amount(payment, payment.held),
         capturedAmount=_amount(payment, payment.captured),
         returnedAmount=_amount(payment, payment.voided + payment.reclaimed + payment.refunded),
@@ -63,6 +66,7 @@ def _terms(payment: CommercePayment) -> dict[str, Any]:
         "minFeeBps": payment.min_fee_bps,
         "maxFeeBps": payment.max_fee_bps,
         "feeReceiver": payment.fee_receiver,
+        "salt": str(int(payment.salt, 16)),
     }
 
 

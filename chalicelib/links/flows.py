@@ -62,7 +62,7 @@ def save(services: Services, payment: SecurePayment, *others: Record) -> None:
     records = [*payment.requests, *references, *pointers, *others, payment.link]
     size = LARGEST_TRANSACTION - LARGEST
     for start in range(0, len(records), size):
-        services.store.write(*requests.counted(records[start : start + size]))
+        services.store.write(*requests.created(services, records[start : start + size]))
 
 
 def require_payable(services: Services, payment: SecurePayment) -> None:

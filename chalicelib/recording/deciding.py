@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from chalicelib.base.records import Record
-from chalicelib.chain.escrow_logs import EscrowEventKind
+from chalicelib.chain.escrow.logs import EscrowEventKind
 from chalicelib.links.records import Bill
 from chalicelib.recording import escrows, payments, refunds, rules, unmatched, valuing
 from chalicelib.recording.offramps import follow_payment
@@ -178,7 +178,8 @@ class _Deciding:
         if posting.entry.kind is not EscrowEventKind.PRE_APPROVED:  # of which anybody can make any number
             self._put_entry(entry.transfer_id, posting.entry)
         if posting.request not in before.requests:
-            self._put_request(posting.request)
+            by = replace(entry, payer=posting.payment.payer)
+            self._apply(payments.reassess(self.changes.bill, posting.request, by, self._context))
         if posting.reference is not None:
             self.changes.put(posting.reference)
         self.changes.events += posting.events

@@ -3,7 +3,8 @@
     pre-approved          the wallet is remembered
     authorized            the request expects that amount, and the payer is the one of the event
     charged, captured     besides, a Payment of the request: its amount is what the merchant got, its value all of it
-    voided, reclaimed     payment.failed, if nothing was captured and nothing is held any more
+    voided, reclaimed     payment.failed, if nothing was captured and nothing is held any more; if something was, the
+                          request expects just that, so that it is paid, and payment.confirmed tells it
     refunded              payment.refunded
 
 An event that a fork removed is undone; the merchant was told of a capture, and is told by payment.failed that it is
@@ -17,7 +18,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.escrow_logs import EscrowEventKind, LoggedEscrow
+from chalicelib.chain.escrow.logs import EscrowEventKind, LoggedEscrow
 from chalicelib.recording.events import event_of, refunded_event
 from chalicelib.recording.payments import expecting
 from chalicelib.requests.commerce import ledger
@@ -80,7 +81,7 @@ def post(
     if entry.kind is not EscrowEventKind.PRE_APPROVED and reference is not None and reference.expires_at is not None:
         kept = replace(reference, expires_at=None)
     posted, entry = ledger.post(payment, entry, context.now)
-    expected = expecting(request, posted.authorized or posted.amount)
+    expected = expecting(request, _expected(posted))
     if entry.kind is EscrowEventKind.REFUNDED:
         return Posting(posted, entry, expected, (_refunded(posted, expected, entry, context),), kept)
     reason = _ENDS.get(entry.kind)
@@ -100,7 +101,14 @@ def undo(payment: CommercePayment, request: Request, known: EscrowEntry, context
     is_unpaid = not (undone.authorized or undone.captured or undone.voided or undone.reclaimed or undone.refunded)
     if is_unpaid and undone.buyer is None and known.kind is not EscrowEventKind.PRE_APPROVED:
         undone = replace(undone, payer=None, payment_hash=None)
-    return Posting(undone, entry, expecting(request, undone.authorized or undone.amount))
+    return Posting(undone, entry, expecting(request, _expected(undone)))
+
+
+def _expected(payment: CommercePayment) -> BaseUnits:
+    """What the request expects: what the escrow took, and once it holds no more, what was captured of that."""
+    if payment.authorized and payment.captured and not payment.held:
+        return payment.captured
+    return payment.authorized or payment.amount
 
 
 def move(known: EscrowEntry, successor: LoggedTransfer) -> tuple[EscrowEntry, EscrowEntry]:

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from chalicelib.links import store as link_store
 from chalicelib.links.records import Bill, Link
+from chalicelib.metrics import PAYMENTS
 from chalicelib.recording import counting, payments, rules, store
 from chalicelib.recording.bases import Bases
 from chalicelib.recording.deciding import Changes, decide
@@ -144,6 +145,9 @@ def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before:
     written = _link_to_write(bill, changes)
     added = _count(bill, stored, changes)
     services.store.write(*work, *changes.records.values(), *changes.events, *written, *added)
+    for each in changes.records.values():
+        if isinstance(each, Payment) and not each.version:  # a new one
+            services.metrics.add(PAYMENTS, each.network)
     for transfer, reason in changes.skipped:
         facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
         services.log.warning("transfer does not count", extra={**facts, "bill": part.bill_id})

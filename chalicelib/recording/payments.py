@@ -64,6 +64,20 @@ def expecting(request: Request, amount: BaseUnits) -> Request:
     return request if amount == request.amount else _with_amount(replace(request, amount=amount), request.paid)
 
 
+def reassess(bill: Bill, request: Request, transfer: LoggedTransfer, context: EventContext) -> Decision:
+    """What changes when another amount is owed of a request than before, as `expecting` has it, by a transfer to others
+    than the payee. If it is paid by that, payment.confirmed tells it, with the amount of 0."""
+    (before,) = (each for each in bill.requests if each.request_id == request.request_id)
+    if request.status is not RequestStatus.PAID:
+        return Decision(None, request, _reopened(bill, request))
+    link = _complete(bill, request, context.now)
+    if before.status is RequestStatus.PAID:
+        return Decision(None, request, link)
+    nothing = replace(transfer, amount=BaseUnits(0), fee_amount=BaseUnits(0))
+    payment = _payment_of(bill, request, nothing, Worth(BaseUnits(0)), context.now)
+    return Decision(None, request, link, (payment_event(bill, request, payment, context),))
+
+
 def must_write_link(bill: Bill) -> bool:
     """Whether every payment also writes the link, so that its transaction conflicts with the link's others.
 

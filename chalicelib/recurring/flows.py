@@ -78,6 +78,7 @@ def create(services: Services, owner: Owner, draft: Draft, fee: Fee, plan: Plan)
         )
     requests.check_limits(services, owner, (template,), charged.address if charged.is_charged else None)
     allowance = _allowance(services, schedule)
+    requests.start_reading(services, (schedule.network,))
     services.store.write(schedule)
     return Created(schedule, allowance)
 

@@ -15,7 +15,8 @@ OPERATIONS = (
         modes=CREDENTIALS,
         scope="requests:write",
         status=201,
-        errors=(400, 401, 403, 404),
+        moves_money=True,
+        errors=(400, 401, 403, 404, 503),
     ),
     Operation(
         "GET", "/v2/payouts/recurring/{recurring_id}", "get_recurring",

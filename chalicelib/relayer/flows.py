@@ -17,11 +17,20 @@ from chalicelib.chain.readings import AccountReading, StepResult
 from chalicelib.relayer import rules, store
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of
-from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction, RelayerAccount, Source, Taking
+from chalicelib.relayer.records import (
+    WITHDRAWN,
+    CallStatus,
+    RelayedCall,
+    RelayedTransaction,
+    RelayerAccount,
+    Source,
+    Taking,
+)
 from chalicelib.relayer.rules import Budget, Call, Reservation, Submission, SubmissionStatus
 from chalicelib.relayer.sending import sign_and_send
 from chalicelib.relayer.store import Known
 from chalicelib.services import Services
+from chalicelib.stopping.flows import refuse_while_stopped
 from chalicelib.storage.queue import Message, send_hints
 from chalicelib.storage.store import Add, WriteConflict
 
@@ -95,7 +104,7 @@ def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
     """Submits 1 to 10 calls on one network, with distinct keys; returns what each led to, in their order.
 
     A call whose key was accepted before is ACCEPTED again, and nothing else happens. Raises NoRelayer without a key for
-    the network, and ChainUnavailable if the node does not answer; then nothing was written.
+    the network, and ChainUnavailable if the node does not answer or payments are stopped; then nothing was written.
     """
     assert 0 < len(calls) <= MOST_CALLS and len({call.network for call in calls}) == 1
     network, keys = calls[0].network, [call.key for call in calls]
@@ -105,6 +114,7 @@ def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
     new = [call for call in calls if call.key not in known.calls]
     results = {key: Submission(key, SubmissionStatus.ACCEPTED) for key in keys}
     if new:
+        refuse_while_stopped(services)
         reading = chain.read_account(signer.address)
         steps = chain.run_each(signer.address, [(Transaction(c.to, c.data, c.value), c.most_gas) for c in new])
         reservation = _reserved(services, signer, reading, dict(zip(new, steps, strict=True)), known)
@@ -134,6 +144,16 @@ def accepted(services: Services, key: str) -> tuple[Outcome, Transaction] | None
     if not found or found[0].call_key != key:
         raise LookupError(f"the transaction of the call {key} is not kept any more")
     return outcome_of(call), Transaction(found[0].to, found[0].data, found[0].value)
+
+
+def withdrawal(services: Services, network: str, key: str, reason: str) -> RelayedCall:
+    """The record after which a key accepts no call any more: its outcome is SUPERSEDED, with the reason.
+
+    It is written in one transaction with what gives the call up. That raises WriteConflict if another worker has
+    submitted the call in the meantime: then nothing is given up, and the call has an outcome.
+    """
+    now = services.clock()
+    return RelayedCall(key, network, "", WITHDRAWN, now, CallStatus.SUPERSEDED, reason=reason)
 
 
 def sent_hash(services: Services, key: str) -> str | None:
@@ -237,7 +257,7 @@ def _send_accepted(
 
 
 def _log_postponed(services: Services, network: str, submissions: Sequence[Submission]) -> None:
-    """Logs calls that wait for the operator; alarms are made of these lines (infra/template.yaml)."""
+    """Logs calls that wait for the operator; alarms count these lines (metrics.py)."""
     for each in submissions:
         if each.status is SubmissionStatus.POSTPONED:
             facts = {"network": network, "call": each.key, "reason": each.reason}

@@ -16,6 +16,10 @@ UNDER_WAY = "under way"
 """The name of the only count of TakenFunds."""
 
 
+WITHDRAWN = -1
+"""The nonce of a call that was withdrawn before any was reserved for it."""
+
+
 class CallStatus(StrEnum):
     """What became of a call."""
 
@@ -25,7 +29,8 @@ class CallStatus(StrEnum):
     REVERTED = "reverted"
     """Its transaction is in a block and had no effect."""
     SUPERSEDED = "superseded"
-    """Another transaction, which is not this service's, has its nonce: it was not executed and never can be."""
+    """It was not executed and never can be: another transaction, which is not this service's, has its nonce, or it was
+    withdrawn before it had one."""
 
 
 @frozen

@@ -28,6 +28,7 @@ from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of
 from chalicelib.relayer.records import RelayedTransaction, RelayerProgress, Sender
 from chalicelib.relayer.sending import send, sign_and_send
 from chalicelib.services import Services
+from chalicelib.stopping.flows import stopped_since
 from chalicelib.storage.store import Add, WriteConflict
 
 if TYPE_CHECKING:
@@ -153,10 +154,14 @@ def _advanced(
         services.store.write(replace(each, unseen_since=now))
     for each in by_step[Step.NOTE_SEEN]:
         services.store.write(replace(each, unseen_since=None))
+    if stopped_since(services) is not None:
+        return closed  # what is not signed or not sent stays so
     try:
         if signer is not None:
             unsigned = by_step[Step.SIGN]
             for start in range(0, len(unsigned), _SIGNED_AT_ONCE):
+                if stopped_since(services) is not None:
+                    return closed
                 sign_and_send(services, chain, signer, reading, unsigned[start : start + _SIGNED_AT_ONCE])
             for each in by_step[Step.REPLACE]:
                 _replace(services, chain, signer, reading, each)
@@ -259,7 +264,7 @@ def _skip_used_nonces(services: Services, lost: RelayedTransaction, nonce: int) 
 
 
 def _watch(services: Services, network: str, signer: Signer, reading: AccountReading) -> None:
-    """Logs a low balance, and a day's costs near their limit; alarms are made of these lines (infra/template.yaml)."""
+    """Logs a low balance, and a day's costs near their limit; alarms count these lines (metrics.py)."""
     facts = {"network": network, "address": signer.address, "balance": str(reading.balance)}
     services.log.info("relayer balance", extra=facts)
     lowest = services.settings.relayer_low_balances.get(network)

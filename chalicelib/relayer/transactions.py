@@ -9,8 +9,9 @@ from typing import Any
 from chalicelib.base.addresses import address_bytes
 from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
+from chalicelib.base.signatures import Signature
 from chalicelib.catalogue.networks import network
-from chalicelib.relayer.keys.signer import Signature, Signer
+from chalicelib.relayer.keys.signer import Signer
 from chalicelib.relayer.records import RelayedTransaction
 
 _TYPE = 2

@@ -14,7 +14,7 @@ from chalicelib.requests import counts, permissions, store
 from chalicelib.requests.creation import Draft, create_request
 from chalicelib.requests.fields import for_each
 from chalicelib.requests.quotes.records import Quote
-from chalicelib.requests.records import Reference, Request
+from chalicelib.requests.records import FirstRequest, Reference, Request
 from chalicelib.requests.recurring import with_recurrence
 from chalicelib.requests.references import reference_topic
 from chalicelib.requests.rules import currency_of
@@ -80,11 +80,31 @@ def save_many(services: Services, requests: Sequence[Request], quotes: Sequence[
     together: list[Record] = [*first]
     for request in requests:
         if len(together) + 2 > LARGEST_TRANSACTION - counts.LARGEST:
-            services.store.write(*counted(together))
+            services.store.write(*created(services, together))
             together = []
         together += (request, reference_of(request))
-    services.store.write(*counted(together))
+    services.store.write(*created(services, together))
     services.store.put_many(quote for quote in quotes if quote not in first)
+
+
+def created(services: Services, new: Sequence[Record]) -> list[Write]:
+    """As `counted`, of a creation: from before it on, the blocks of the requests' networks are read."""
+    start_reading(services, {each.network for each in new if isinstance(each, Request)})
+    return counted(new)
+
+
+def start_reading(services: Services, networks: Iterable[str]) -> None:
+    """Notes when the first request of a network is created: blocks are read from then on. Every kind of creation calls
+    it before it writes what can be paid.
+
+    One read for a network on which this process has created nothing before, and one write if nobody has.
+    """
+    for name in networks:
+        if name not in services.read_networks:
+            if store.first_request(services.store, name) is None:
+                with suppress(WriteConflict):  # another process was faster
+                    services.store.write_apart(FirstRequest(name, services.clock()))
+            services.read_networks.add(name)
 
 
 def counted(new: Sequence[Record]) -> list[Write]:

@@ -8,9 +8,9 @@ from enum import StrEnum
 from chalicelib.access.modes import Mode
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import place
+from chalicelib.base.lists import lists, place
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import PAYMENTS, Counts, KeyPattern, Record
+from chalicelib.base.records import OPS, PAYMENTS, Counts, KeyPattern, Record
 from chalicelib.requests import listing
 from chalicelib.requests.executions import Execution, ExecutionStatus
 
@@ -44,6 +44,18 @@ class Reference(Record):
     def vanishes_at(self) -> datetime | None:
         """When it expires; None while it is needed."""
         return self.expires_at
+
+
+@frozen
+class FirstRequest(Record):
+    """When the first request of a network was created, a moment before that. Blocks are read from then on, however late
+    the network is read for the first time."""
+
+    KEY = KeyPattern(OPS, "CHAIN#{network}", "FIRST")
+
+    network: str
+    created_at: datetime
+    version: int = 0
 
 
 @frozen
@@ -219,7 +231,16 @@ class Request(Record):
 
     @property
     def listed(self) -> Mapping[str, str]:
-        return listing.of_request(self) if self.created_at is not None and not self.is_moved else {}
+        if self.created_at is None or self.is_moved:
+            return {}
+        found_by = {
+            "by_client": self.client_id,
+            "by_status": self.shown_status,
+            "by_payer": listing.wallet(self.payer) if self.payer else None,
+            "by_payee": listing.wallet(self.payee) if self.payee else None,
+            "by_reference": self.reference,
+        }
+        return lists(self.account_id, listing.REQUEST, found_by)
 
     @property
     def listed_at(self) -> str:

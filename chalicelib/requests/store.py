@@ -6,7 +6,7 @@ from datetime import datetime
 
 from chalicelib.base.lists import day_of
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
-from chalicelib.requests.records import DailyCount, Reference, Request, RequestPointer
+from chalicelib.requests.records import DailyCount, FirstRequest, Reference, Request, RequestPointer
 from chalicelib.requests.references import reference_topic
 from chalicelib.storage.store import Store
 
@@ -52,6 +52,11 @@ def standing_alone(store: Store, request_ids: Iterable[str]) -> dict[str, Reques
     """The requests without a link that exist, by request id; in batches of 100."""
     keys = {Request.KEY.of(bill_id=each, position=0): Request for each in request_ids if _REQUEST_ID.fullmatch(each)}
     return {each.request_id: each for each in store.get_many(keys).values()} if keys else {}
+
+
+def first_request(store: Store, network: str) -> FirstRequest | None:
+    """When the first request of a network was created; None if none was. One read."""
+    return store.get(FirstRequest, FirstRequest.KEY.of(network=network))
 
 
 def references(store: Store, topics: Iterable[str]) -> list[Reference]:

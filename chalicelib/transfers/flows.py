@@ -18,6 +18,7 @@ from chalicelib.requests.payments.records import Payment
 from chalicelib.requests.payments.records import Refund as StoredRefund
 from chalicelib.requests.records import Reference, Request
 from chalicelib.services import Services
+from chalicelib.stopping.flows import refuse_while_stopped
 from chalicelib.storage.store import LARGEST_TRANSACTION, WriteConflict
 from chalicelib.transfers import refunds
 from chalicelib.transfers import rules as transfers
@@ -128,6 +129,8 @@ def _with_refunds(
     """The transfers with their refunds, if the node answers. All of these are on one network."""
     refundable = [each for each in classified if each.refundable][:MAX_REFUNDS]
     try:
+        if refundable:
+            refuse_while_stopped(services)
         payers = _payers(services, refundable)
     except ChainUnavailable as error:
         reason = error.message

@@ -10,7 +10,7 @@ from chalicelib.access.callers import ClientSettings, Owner
 from chalicelib.base.errors import BadRequest, Conflict, NotFound
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import erc20
-from chalicelib.chain.escrow_logs import EscrowEventKind
+from chalicelib.chain.escrow.logs import EscrowEventKind
 from chalicelib.escrow import flows, rules, store
 from chalicelib.escrow.paying import pre_approval_of
 from chalicelib.requests.commerce.records import EscrowEntry, OperationKind
@@ -99,6 +99,19 @@ def test_any_wallet_may_pay_without_a_buyer_and_the_first_one_that_does_is_the_p
     commerce.settle(4)
     payment = commerce.load(created)
     assert payment.authorized == AMOUNT and payment.payer is not None and payment.payer.lower() == PAYER.lower()
+
+
+def test_strangers_without_tokens_do_not_keep_an_open_payment_from_its_payer(commerce: Commerce) -> None:
+    created = commerce.create(buyer_address=None)
+    strangers = ["0x" + f"{number:02x}" * 20 for number in range(1, 61)]
+    for wallet in (*strangers[:30], PAYER, *strangers[30:]):
+        link = replace(created.link, commerce=commerce.load(created))
+        commerce.send(wallet, pre_approval_of(commerce.services, link, wallet).transaction)
+    commerce.allow(PAYER, CONTRACTS.pre_approval, AMOUNT)
+    commerce.settle(3)
+    payment = commerce.load(created)
+    assert payment.authorized == AMOUNT and payment.payer is not None and payment.payer.lower() == PAYER.lower()
+    assert payment.operations == 1, "no other wallet was tried"
 
 
 def test_the_payer_takes_back_what_is_held_once_the_authorization_has_expired(commerce: Commerce) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.base.errors import ServiceError
 from chalicelib.chain.jsonrpc import NodeTimeout
-from chalicelib.escrow import running
+from chalicelib.escrow import rules, running
 from chalicelib.storage.store import WriteConflict
 from chalicelib.storage.sweeping import SweepIncomplete
 from tests.fakes.crash import Crash, Interruption, Tripwire
@@ -106,6 +106,36 @@ def test_a_slow_caller_ends_nothing_that_was_executed_meanwhile(kind: str) -> No
         with suppress(ServiceError, WriteConflict):
             begin(commerce, created, kind, commerce.guarded(slow))
         check_once(commerce, created, kind)
+
+
+@pytest.mark.parametrize("why", ["refused", "too late"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_given_up_is_not_sent_by_a_worker_that_was_slow_and_dies(kind: str, why: str) -> None:
+    """Another worker gives the operation up at each call of the first one, which may still submit it, and dies."""
+
+    def given_up(commerce: Commerce) -> None:
+        if why == "refused":
+            commerce.refuses = dict.fromkeys((kind, "transferFrom"), "refused for now")
+        else:
+            commerce.world.now += rules.SUBMITTED_WITHIN
+        with suppress(SweepIncomplete):
+            running.run_due(commerce.services)
+        commerce.refuses.clear()
+
+    wire = Tripwire()
+    commerce, created = ready(kind)
+    begin(commerce, created, kind, commerce.guarded(wire))
+    for position in range(1, wire.calls + 1):
+        commerce, created = ready(kind)
+        slow = Interruption(position, lambda commerce=commerce: given_up(commerce))
+        with suppress(ServiceError, WriteConflict):
+            begin(commerce, created, kind, commerce.guarded(slow))
+        sent = commerce.made[kind]
+        while commerce.load(created).pending is not None:
+            commerce.minute()
+        if commerce.load(created).failure is not None:
+            assert commerce.made[kind] == sent == 0
+        check_conserved(commerce)
 
 
 @pytest.mark.parametrize("minute", range(4))

@@ -237,7 +237,7 @@ class _Slow:
         self._world = world
 
     def __getattr__(self, name: str) -> Any:
-        if name == "put_item":
+        if name == "update_item":
             self._world.advance(20)
         return getattr(self._world.client, name)
 

@@ -16,7 +16,7 @@ from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.contracts import PERMIT2, address_of
 from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.escrow_reads import EscrowState
+from chalicelib.chain.escrow.reads import EscrowState
 from chalicelib.chain.evm import EvmChain
 from chalicelib.chain.logs import ProxyTransfer
 from chalicelib.chain.transfers import transfers_of

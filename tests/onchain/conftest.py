@@ -30,8 +30,12 @@ TRON_PAYERS = {"tronpy": TronpyPayer, "tronweb": TronwebPayer}
 class Nodes:
     """Where the service finds its nodes, as its secret says it."""
 
-    rpc_urls: dict[str, str]
+    urls: dict[str, str]
     tron_api_key: str | None = None
+
+    @property
+    def rpc_urls(self) -> dict[str, tuple[str, ...]]:
+        return {name: (url,) for name, url in self.urls.items()}
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ The contracts on the chain are doubles (infra/local/contracts), or the code that
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from eth_account import Account
@@ -13,8 +14,8 @@ from chalicelib.calldata.escrow import calls
 from chalicelib.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.calldata.escrow.payment_info import PaymentInfo, payment_hash
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.escrow_logs import EscrowEventKind, LoggedEscrow
-from chalicelib.chain.escrow_reads import EscrowState
+from chalicelib.chain.escrow.logs import EscrowEventKind, LoggedEscrow
+from chalicelib.chain.escrow.reads import EscrowState
 from chalicelib.chain.logs import BlockRange
 from chalicelib.chain.transfers import transfers_of
 from infra.local.chain import Chain
@@ -35,6 +36,16 @@ def moved(commerce: Commerce) -> Callable[[], list[int]]:
     """moved(): what payer, merchant, fee receiver, operator and a stranger have more than before the test."""
     before = commerce.balances()
     return lambda: [now - then for now, then in zip(commerce.balances(), before, strict=True)]
+
+
+def test_of_several_wallets_those_are_found_that_the_escrow_can_take_an_amount_from(commerce: Commerce) -> None:
+    info = commerce.info()
+    named, nobody = payment_hash(info, commerce.contracts), "0x" + "99" * 20
+    wallets = {commerce.payer: named, nobody: payment_hash(replace(info, payer=nobody), commerce.contracts)}
+    assert commerce.node.read_able_payers(commerce.token, info.max_amount, wallets) == ()
+    assert commerce.pre_approve(info) is None
+    assert commerce.node.read_able_payers(commerce.token, info.max_amount, wallets) == (commerce.payer,)
+    assert commerce.node.read_able_payers(commerce.token, info.max_amount + 1, wallets) == ()
 
 
 def state(commerce: Commerce, info: PaymentInfo) -> tuple[bool, int, int]:

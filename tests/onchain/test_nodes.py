@@ -1,12 +1,15 @@
 """What real nodes say of wallets, payers, Safes and of transactions that are not sent yet."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from eth_account import Account
 
 from chalicelib.base.addresses import hex_address
+from chalicelib.base.errors import BadRequest
 from chalicelib.calldata.batch import BatchItem, pay_batch, pay_tron_batch
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
@@ -20,6 +23,8 @@ from chalicelib.calldata.tron import (
     tx_id,
 )
 from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.catalogue.networks import network as known_network
+from chalicelib.chain.chains import Chains
 from chalicelib.chain.evm import EvmChain
 from chalicelib.chain.logs import BlockRange
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
@@ -27,7 +32,8 @@ from chalicelib.chain.tron import TronChain
 from infra.local.chain import Chain
 from infra.local.safe import Safe
 from infra.local.tron import SOLID_AFTER, TronNode
-from tests.fakes.world import FEE_ADDRESS, PAYEE
+from infra.nodes import check
+from tests.fakes.world import FEE_ADDRESS, PAYEE, World
 from tests.onchain.payer import FAU, FUSDC, Payer
 
 REFERENCE, OTHER_REFERENCE = bytes(range(8)), bytes(range(8, 16))
@@ -47,6 +53,25 @@ def token_payment(amount: int = 1_000_000) -> Transaction:
 @pytest.fixture
 def node(chain: Chain) -> EvmChain:
     return EvmChain("sepolia", chain.url)
+
+
+def test_a_real_node_is_fit_for_its_network_and_for_no_other(chain: Chain, world: World, payer: Payer) -> None:
+    payer.send(as_dict(approve(FUSDC, BATCH_CONTRACT, 77)))
+    chain.mine(5)
+    world.services = replace(world.services, secrets=SimpleNamespace(tron_api_key=None))  # type: ignore[arg-type]
+    sepolia, base = (known_network(name) for name in ("sepolia", "base"))
+    assert sepolia is not None
+    assert base is not None
+    found = check(world.services, sepolia, chain.url)
+    assert (found.range, found.old_block is not None) == (sepolia.log_range, True)
+    with pytest.raises(BadRequest, match="The node for base is of chain 11155111"):
+        check(world.services, base, chain.url)
+
+
+def test_a_wallet_is_read_by_a_node_that_lives_beside_one_that_does_not(chain: Chain, payer: Payer) -> None:
+    chains = Chains(SimpleNamespace(rpc_urls={"sepolia": ("http://127.0.0.1:9", chain.url)}))
+    reading = chains.of("sepolia").read_wallet(payer.address, [FUSDC], BATCH_CONTRACT)
+    assert reading.tokens[FUSDC].balance == chain.token_balance(FUSDC, payer.address)
 
 
 def test_a_wallet_is_read_as_it_is(chain: Chain, node: EvmChain, payer: Payer) -> None:

@@ -11,7 +11,7 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.calldata import safe as safe_calldata
 from chalicelib.calldata.safe import SafeTerms
 from chalicelib.chain.chains import Chains
-from chalicelib.chain.safe_service import Proposal
+from chalicelib.chain.safes.service import Proposal
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
 from chalicelib.checkout.intents.announcements import IntentDraft

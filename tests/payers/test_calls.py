@@ -29,13 +29,13 @@ def bank(world: World) -> Any:
 
 def test_a_person_is_registered_by_two_reads_one_transaction_and_the_write_of_the_answer(world: World) -> None:
     """Read: the name, which is not taken, and the payer once the provider has answered."""
-    assert calls_of(world, register) == {"GetItem": 2, "TransactWriteItems": 1, "PutItem": 1}
+    assert calls_of(world, register) == {"GetItem": 2, "TransactWriteItems": 1, "UpdateItem": 1}
 
 
 def test_a_bank_account_is_added_by_its_reads_one_transaction_and_the_write_of_the_answer(world: World) -> None:
     """Read: name, payer and key, the accounts that there are; account and payer once the provider has answered."""
     register(world)
-    assert calls_of(world, add_account) == {"GetItem": 5, "Query": 1, "TransactWriteItems": 1, "PutItem": 1}
+    assert calls_of(world, add_account) == {"GetItem": 5, "Query": 1, "TransactWriteItems": 1, "UpdateItem": 1}
     assert calls_of(world, add_account) == {"GetItem": 3, "Query": 1}, "the same one again"
 
 
@@ -44,12 +44,12 @@ def test_a_bank_account_is_added_by_its_reads_one_transaction_and_the_write_of_t
     [
         (payer, {"GetItem": 2}),
         (register, {"GetItem": 4}),
-        (lambda world: register(world, city="Boston"), {"GetItem": 5, "PutItem": 2}),
+        (lambda world: register(world, city="Boston"), {"GetItem": 5, "UpdateItem": 2}),
         (bank, {"GetItem": 3, "Query": 1}),
         (lambda world: flows.export(world.services, world.actor, NAME), {"GetItem": 3, "Query": 1, "PutItem": 1}),
         (
             lambda world: erase(world.services, world.actor, NAME),
-            {"GetItem": 5, "Query": 1, "TransactWriteItems": 1, "PutItem": 1},
+            {"GetItem": 5, "Query": 1, "TransactWriteItems": 1, "UpdateItem": 1},
         ),
         (lambda world: check_due(world.services), {"Query": 8}),
     ],

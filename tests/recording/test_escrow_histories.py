@@ -1,17 +1,24 @@
 """Conservation: after 10,000 random histories of an escrow, with forks, repeats and crashes, the books are the chain's."""
 
 import random
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chain.escrow_logs import EscrowEventKind, LoggedEscrow
-from chalicelib.links.records import Bill
+from chalicelib.chain.escrow.logs import EscrowEventKind, LoggedEscrow
+from chalicelib.links.records import Bill, LinkStatus
 from chalicelib.recording.deciding import decide
 from chalicelib.recording.rules import RecordedId, Stored
-from chalicelib.requests.commerce import ledger
-from chalicelib.requests.commerce.records import CommercePayment, EntryState, EscrowEntry
+from chalicelib.requests.commerce import ledger, rules
+from chalicelib.requests.commerce.records import (
+    CommercePayment,
+    EntryState,
+    EscrowEntry,
+    OperationKind,
+    PendingOperation,
+)
 from chalicelib.requests.payments.records import Payment, PaymentStatus
 from chalicelib.requests.records import RequestStatus
 from chalicelib.scanning.records import LoggedTransfer, TransferId, UnrecordedTransfers
@@ -47,6 +54,25 @@ class Books:
     payments: dict[RecordedId, Payment] = field(default_factory=dict)
     ledger: dict[TransferId, EscrowEntry] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
+
+    begun: Counter[str] = field(default_factory=Counter)
+    """The operations that the service has begun and that did not go back, by their kind."""
+
+    def begin(self, name: str, amount: int) -> None:
+        pending = PendingOperation(self.payment.operations + 1, OperationKind(name), BaseUnits(amount), START)
+        self.bill = replace(self.bill, commerce=rules.begun(self.payment, pending, START))
+        self.begun[name] += 1
+
+    def go_back(self) -> None:
+        assert self.payment.pending is not None
+        self.begun[self.payment.pending.kind.value] -= 1
+        self.bill = replace(self.bill, commerce=rules.gone_back(self.payment, "dropped", START))
+
+    @property
+    def open(self) -> Counter[str]:
+        pending = self.payment.pending
+        assert pending is not None or not self.payment.waiting
+        return Counter(each.kind.value for each in (pending, *self.payment.waiting) if each is not None)
 
     @property
     def payment(self) -> CommercePayment:
@@ -86,8 +112,9 @@ class Escrow:
     blocks: list[LoggedTransfer] = field(default_factory=list)
     transactions: int = 0
 
-    def call(self) -> list[LoggedTransfer]:
-        """One random call; the log of it if it does not revert."""
+    def call(self, books: Books) -> list[LoggedTransfer]:
+        """One random call, which the service begins unless it is the payer's or another one is pending; the log of it
+        if it does not revert, and is not left out of the chain."""
         before, name = self.states[-1], self.random.choice((*KINDS, "later"))
         if name == "later":
             self.states[-1] = before.later()
@@ -98,6 +125,12 @@ class Escrow:
         after = before.call(asked)
         if after is None:
             return []
+        if name != "reclaim":
+            if books.payment.pending is not None:
+                return []
+            books.begin(name, after.moved(name) - before.moved(name))
+            if self.random.random() < 0.2:
+                return []
         self.transactions += 1
         moved = BaseUnits(after.moved(name) - before.moved(name))
         said = LoggedEscrow(KINDS[name], TOPIC, moved, None, asked.fee_bps, None)
@@ -133,7 +166,9 @@ def history(seed: int) -> tuple[Escrow, Books]:
             parts = [([], [each]) for each in removed if each.tx_hash not in moved]
             parts += [([each], [one for one in removed if one.tx_hash == each.tx_hash]) for each in added]
         else:
-            parts = [([each], []) for each in escrow.call()]
+            if books.payment.pending is not None and chance.random() < 0.5:
+                books.go_back()
+            parts = [([each], []) for each in escrow.call(books)]
         for new, gone in parts:
             while chance.random() < 0.2:
                 books.record(new, gone, dies=True)
@@ -159,8 +194,13 @@ def test_money_is_conserved_and_the_books_are_those_of_the_chain(group: int) -> 
         assert all(each.amount + each.fee_amount == each.counted for each in paid), seed
         posted = [each for each in books.ledger.values() if each.state is EntryState.POSTED]
         assert sorted(each.tx_hash for each in posted) == sorted(each.tx_hash for each in escrow.blocks), seed
-        is_paid = contract.collected and captured == payment.authorized
+        made = Counter(each.escrow.kind.value for each in escrow.blocks if each.escrow is not None)
+        assert books.open == books.begun - Counter({name: made[KINDS[name].value] for name in books.begun}), seed
+        is_paid = bool(captured) and not contract.capturable
         assert (request.status is RequestStatus.PAID) is is_paid, seed
+        assert not is_paid or (request.amount == captured and "payment.confirmed" in books.told), seed
+        link = books.bill.link
+        assert link is None or (link.status is LinkStatus.COMPLETED) is is_paid, seed
 
 
 def test_the_merchant_was_told_of_every_end_and_of_every_refund() -> None:
@@ -181,3 +221,4 @@ def test_histories_have_forks_and_every_kind_of_event() -> None:
     kinds = {each.kind for _, books in found for each in books.ledger.values()}
     assert kinds == set(KINDS.values())
     assert any(each.state is EntryState.VOIDED for _, books in found for each in books.ledger.values())
+    assert any(books.payment.waiting for _, books in found)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.chain.escrow_logs import EscrowEventKind
+from chalicelib.chain.escrow.logs import EscrowEventKind
 from chalicelib.links.records import LinkStatus
 from chalicelib.recording import flows as recording
 from chalicelib.requests import store as request_store
@@ -168,14 +168,29 @@ def test_an_authorization_that_ends_without_a_capture_has_failed(world: World, k
     assert (body["amount"], body["totalAmountPaid"], body["txHash"]) == ("0.0001", "0", log["transactionHash"])
 
 
-def test_a_void_of_the_rest_after_a_capture_is_no_failure(world: World) -> None:
+@pytest.mark.parametrize("end", [Kind.VOIDED, Kind.RECLAIMED])
+def test_after_the_end_of_the_rest_what_was_captured_is_all_that_was_expected(world: World, end: Kind) -> None:
     payment, escrow = started(world)
     escrow.log(Kind.AUTHORIZED, 100)
     escrow.log(Kind.CAPTURED, 60)
-    escrow.log(Kind.VOIDED, 40)
     world.scan()
-    assert totals(world, payment) == {"authorized": 100, "captured": 60, "voided": 40}
-    assert told(world) == ["payment.partial"]
+    log = escrow.log(end, 40)
+    world.scan()
+    assert totals(world, payment) == {"authorized": 100, "captured": 60, end.value: 40}
+    assert told(world) == ["payment.partial", "payment.confirmed"]
+    request = request_of(world, payment)
+    assert (request.status, request.amount, request.paid) == (RequestStatus.PAID, 60, 60)
+    body = bodies(world)[-1]
+    assert (body["amount"], body["totalAmountPaid"], body["expectedAmount"]) == ("0", "0.00006", "0.00006")
+    assert (body["txHash"], body["payerAddress"], body["fees"]) == (log["transactionHash"], BUYER, [])
+    link = load_bill(world.services, payment).link
+    assert link is not None and link.status is LinkStatus.COMPLETED
+    assert len(payments_of(world, payment)) == 1, "the end is no payment"
+    world.chain.fork(3)
+    world.scan()
+    link, request = load_bill(world.services, payment).link, request_of(world, payment)
+    assert (request.status, request.amount) == (RequestStatus.PARTIALLY_PAID, 100)
+    assert link is not None and link.status is not LinkStatus.COMPLETED
 
 
 def test_refunds_are_told_and_leave_what_was_paid(world: World) -> None:
@@ -345,7 +360,7 @@ def test_a_crash_at_any_call_leaves_the_books_and_events_complete_in_the_end(cal
         world.drain()
         sweep_outbox(world.services)
         assert totals(world, payment) == {"authorized": 100, "captured": 60, "voided": 40}
-        assert set(told(world)) == {"payment.partial"}
+        assert set(told(world)) == {"payment.partial", "payment.confirmed"}
         assert len(payments_of(world, payment)) == 1
 
 

@@ -102,7 +102,7 @@ def test_a_flood_of_unmatched_transfers_is_recorded_with_few_calls_and_none_when
     assert calls == {"Query": 3, "BatchGetItem": 2 * parts, "TransactWriteItems": parts}
     assert len(unmatched_transfers(world, request)) == 20
     world.chain.mine(2)
-    reads = {"GetItem": 2, "PutItem": 3, "BatchGetItem": 3}
+    reads = {"GetItem": 2, "UpdateItem": 3, "BatchGetItem": 3}
     assert calls_of(world, world.tick) == reads, "the lease, the cursor, the reference, and 150 entries of the log"
 
 

@@ -381,7 +381,7 @@ def test_a_link_that_is_paid_while_the_sweep_runs_stays_completed(world: World) 
     payment = world.create_link()
     world.read_past(payment.link.expires_at)
     world.chain.pay(payment.requests[0])
-    services = world.start(Interposed(world.client, "put_item", world.scan))
+    services = world.start(Interposed(world.client, "update_item", world.scan))
     assert links.expire_due(services) == 0
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chain.escrow_logs import EscrowEventKind
-from chalicelib.chain.escrow_reads import EscrowState
+from chalicelib.chain.escrow.logs import EscrowEventKind
+from chalicelib.chain.escrow.reads import EscrowState
 from chalicelib.recording import payments
 from chalicelib.recording.reconciliation import reconcile, reconcile_escrow
 from chalicelib.requests.records import Request

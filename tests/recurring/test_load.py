@@ -82,7 +82,8 @@ def test_ten_thousand_are_handed_out_in_one_tick_and_no_function_takes_a_minute(
     seconds = [crowd.seconds_of(lambda each=each: jobs.execute_recurring(services, each.body)) for each in sample]
     assert max(seconds) < 6
     assert sum(seconds) / len(seconds) * len(messages) / CONCURRENCY < 5 * 60, "all of them are submitted in five minutes"
-    assert crowd.calls["store"] == 15 * len(sample), "for ten payouts: two reads, ten writes, and three of the relayer"
+    stop_reads = crowd.calls["store"] - 15 * len(sample)
+    assert 1 <= stop_reads <= len(sample), "for ten payouts: two reads, ten writes, three of the relayer"
     assert crowd.calls["node"] == 4 * len(sample), "with one for what their payer has, which is the same of all"
     sent = [each for each in crowd.store.all(RecurringPayment) if each.sent_at is not None]
     assert len(sent) == 10 * len(sample) == len(crowd.world.chain.mempool.sent)

@@ -357,6 +357,6 @@ def test_what_a_payment_costs_in_calls_to_dynamodb() -> None:
             for message in [each for each in shop.world.queue.messages if each.queue.endswith("recordings")]:
                 record_transfers(shop.services, message.body)
         submitting, counting = costs
-        assert submitting == {"BatchGetItem": 3, "PutItem": 2, "TransactWriteItems": 1}, submitting
+        assert submitting == {"BatchGetItem": 3, "UpdateItem": 2, "TransactWriteItems": 1, "GetItem": 1}, submitting
         assert counting == {"BatchGetItem": 2, "Query": 1, "TransactWriteItems": 1}
         assert shop.load(schedule).processed == 1

@@ -73,7 +73,7 @@ def check(services: Services) -> None:
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
-@pytest.mark.parametrize("fatal", range(1, 12))
+@pytest.mark.parametrize("fatal", range(1, 13))
 def test_a_crash_while_calls_are_submitted(world: World, fatal: int, before: bool) -> None:
     wire = Tripwire(fatal, before)
     crashed(fragile(world, wire), lambda services: flows.submit(services, CALLS))
@@ -83,20 +83,20 @@ def test_a_crash_while_calls_are_submitted(world: World, fatal: int, before: boo
 
 
 def test_submitting_makes_so_many_calls(world: World) -> None:
-    """Each of them is a place for a crash above: a read, two of the node, two writes, a hint, and sending."""
+    """Each of them is a place for a crash above: a read, that of the stop, two of the node, two writes, a hint, and sending."""
     wire = Tripwire()
     flows.submit(fragile(world, wire), CALLS)
-    assert wire.calls == 7
+    assert wire.calls == 8
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
-@pytest.mark.parametrize("fatal", range(1, 14))
+@pytest.mark.parametrize("fatal", range(1, 15))
 @pytest.mark.parametrize("state", ["unsigned", "forgotten", "stuck", "in a block", "reverted"])
 def test_a_crash_while_transactions_are_followed(world: World, state: str, fatal: int, before: bool) -> None:
     """The last of them come after the end of most checks, and show that more calls would be noticed."""
     mempool = world.chain.mempool
     if state == "unsigned":
-        crashed(fragile(world, Tripwire(4, before=False)), lambda services: flows.submit(services, CALLS))
+        crashed(fragile(world, Tripwire(5, before=False)), lambda services: flows.submit(services, CALLS))
         assert not mempool.sent
     else:
         flows.submit(world.services, CALLS)
@@ -119,7 +119,7 @@ def test_a_crash_while_transactions_are_followed(world: World, state: str, fatal
     assert len(mempool.executed) == 3
 
 
-@pytest.mark.parametrize("position", range(1, 9))
+@pytest.mark.parametrize("position", range(1, 10))
 def test_a_second_worker_submits_the_same_calls_at_any_moment(world: World, position: int) -> None:
     interruption = Interruption(position, lambda: flows.submit(world.services, CALLS))
     found = flows.submit(fragile(world, interruption), CALLS)
@@ -128,7 +128,7 @@ def test_a_second_worker_submits_the_same_calls_at_any_moment(world: World, posi
     assert_executed_once(world)
 
 
-@pytest.mark.parametrize("position", range(1, 9))
+@pytest.mark.parametrize("position", range(1, 10))
 def test_a_check_runs_at_any_moment_while_calls_are_submitted(world: World, position: int) -> None:
     """However late the worker goes on: the check may have signed what the worker was about to sign."""
 
@@ -143,7 +143,7 @@ def test_a_check_runs_at_any_moment_while_calls_are_submitted(world: World, posi
     assert_executed_once(world)
 
 
-@pytest.mark.parametrize("position", range(1, 14))
+@pytest.mark.parametrize("position", range(1, 15))
 @pytest.mark.parametrize("holds", [True, False], ids=["stuck", "in a block"])
 def test_two_checks_at_once_replace_and_finish_each_transaction_once(world: World, position: int, holds: bool) -> None:
     flows.submit(world.services, CALLS)
@@ -176,7 +176,7 @@ def test_what_is_sent_was_recorded_with_its_hash_before(world: World, state: str
 
     mempool._take = compared  # type: ignore[method-assign]
     if state == "found unsigned":
-        crashed(fragile(world, Tripwire(4, before=False)), lambda services: flows.submit(services, CALLS))
+        crashed(fragile(world, Tripwire(5, before=False)), lambda services: flows.submit(services, CALLS))
     else:
         flows.submit(world.services, CALLS)
     mempool.holds = True

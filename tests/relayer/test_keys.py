@@ -10,9 +10,9 @@ from hexbytes import HexBytes
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.base.signatures import Signature
 from chalicelib.relayer.keys.kms import ORDER, KmsSigner, integers_of
 from chalicelib.relayer.keys.secret import SecretSigner
-from chalicelib.relayer.keys.signer import Signature
 from chalicelib.relayer.transactions import sign
 from chalicelib.storage.secrets import SigningKeys
 from infra.local.cloud import Cloud

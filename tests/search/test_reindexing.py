@@ -153,11 +153,11 @@ def test_a_record_that_others_change_meanwhile_is_read_again(world: World, befor
 
         def __getattr__(self, name: str) -> Any:
             call = getattr(world.client, name)
-            if name != "put_item":
+            if name != "update_item":
                 return call
 
-            def put_item(**sent: Any) -> Any:
-                key = {"pk": sent["Item"]["pk"], "sk": sent["Item"]["sk"]}
+            def update_item(**sent: Any) -> Any:
+                key = sent["Key"]
                 if str(key) not in self.done:
                     self.done.add(str(key))
                     stored = world.client.get_item(TableName=sent["TableName"], Key=key)["Item"]
@@ -165,7 +165,7 @@ def test_a_record_that_others_change_meanwhile_is_read_again(world: World, befor
                     world.client.put_item(TableName=sent["TableName"], Item=stored)
                 return call(**sent)
 
-            return put_item
+            return update_item
 
     run(world.start(Overtaken()))
     assert shown(world.services) == before

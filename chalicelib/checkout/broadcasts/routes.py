@@ -13,6 +13,7 @@ OPERATIONS = (
         ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="secure_payments:write",
+        moves_money=True,
         errors=(400, 401, 403, 404, 409, 423, 502, 503),
         looks_up_token=True,
         by_page=True,

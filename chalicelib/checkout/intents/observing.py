@@ -10,7 +10,7 @@ from chalicelib.calldata.safe import safe_tx_hash
 from chalicelib.catalogue.networks import network
 from chalicelib.chain.logs import BlockRange
 from chalicelib.chain.ranges import RangeTooLarge
-from chalicelib.chain.safe_service import Proposal, SafeServiceUnavailable
+from chalicelib.chain.safes.service import Proposal, SafeServiceUnavailable
 from chalicelib.checkout.intents import rules as intents
 from chalicelib.checkout.intents.announcements import names_payment, pays_link
 from chalicelib.checkout.intents.rules import Execution, Observation

@@ -15,6 +15,7 @@ def _pay_out(path: str, name: str, summary: str) -> Operation:
         modes=CREDENTIALS,
         scope="requests:write",
         status=201,
+        moves_money=True,
         errors=(400, 401, 403, 503),
     )
 
@@ -32,6 +33,7 @@ OPERATIONS = (
         modes=CREDENTIALS,
         scope="requests:write",
         status=201,
+        moves_money=True,
         errors=(400, 401, 403, 404, 409, 503),
     ),
 )

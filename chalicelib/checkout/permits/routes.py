@@ -14,6 +14,7 @@ OPERATIONS = (
         ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="requests:read",
+        moves_money=True,
         errors=(400, 401, 403, 404, 409, 423, 503),
     ),
 )

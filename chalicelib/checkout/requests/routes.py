@@ -17,6 +17,7 @@ OPERATIONS = (
         problem_form=ProblemForm.SUMMARY,
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="requests:read",
+        moves_money=True,
         errors=(400, 401, 403, 404, 409, 423, 503),
     ),
     Operation(

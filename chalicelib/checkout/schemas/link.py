@@ -68,7 +68,9 @@ class PaymentOption(Output):
 class LinkAnswer(Output):
     """The fields of every link; never calldata. The fee is a percentage of each amount, paid on top to one address."""
 
-    status: str = Field(description="pending: only a link that can be paid is answered with 200")
+    status: str = Field(
+        description="pending: only a link that can be paid is answered with 200, or a commerce payment that is held"
+    )
     network: str = Field(description="Of all its requests")
     chain: ChainAnswer
     reference: str | None = Field(description="The merchant's own name for it")

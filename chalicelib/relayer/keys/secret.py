@@ -4,7 +4,7 @@ from functools import cached_property
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.keccak import keccak256
-from chalicelib.relayer.keys.signer import Signature
+from chalicelib.base.signatures import Signature
 
 
 class SecretSigner:

@@ -1,19 +1,10 @@
-"""The protocol `Signer`, the form of its signatures, and which signer a network has."""
+"""The protocol `Signer`, and which signer a network has."""
 
 from typing import Protocol
 
 from chalicelib.base.errors import BadRequest
-from chalicelib.base.frozen import frozen
+from chalicelib.base.signatures import Signature
 from chalicelib.services import Services
-
-
-@frozen
-class Signature:
-    """An ECDSA signature over secp256k1 with a low s; `recovery_id` is 0 or 1."""
-
-    r: int
-    s: int
-    recovery_id: int
 
 
 class Signer(Protocol):

@@ -10,11 +10,17 @@ from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chain.escrow_logs import EscrowEventKind
-from chalicelib.requests.commerce.records import CommercePayment, EntryState, EscrowEntry, OperationKind
-from chalicelib.requests.commerce.rules import fee_on
+from chalicelib.chain.escrow.logs import EscrowEventKind
+from chalicelib.requests.commerce.records import (
+    CommercePayment,
+    EntryState,
+    EscrowEntry,
+    OperationKind,
+    PendingOperation,
+)
+from chalicelib.requests.commerce.rules import fee_on, unfinished, with_unfinished
 
-MOST_PRE_APPROVALS = 10
+MOST_PRE_APPROVALS = 100
 """The most wallets that are remembered as having pre-approved a payment; anybody can be one, for the gas."""
 _FULFILS = {
     EscrowEventKind.AUTHORIZED: OperationKind.AUTHORIZE,
@@ -32,29 +38,31 @@ def post(payment: CommercePayment, entry: EscrowEntry, now: datetime) -> tuple[C
         others = tuple(each for each in payment.pre_approved_by if each != entry.payer)
         added = replace(added, pre_approved_by=(*others, entry.payer)[-MOST_PRE_APPROVALS:])
     posted = replace(entry, state=EntryState.POSTED)
-    if fulfils(payment, entry):
-        posted = replace(posted, operation=payment.pending)
-        added = replace(added, pending=None, failure=None)
+    begun = unfinished(payment)
+    ended = next((each for each in begun if fulfils(each, entry)), None)
+    if ended is not None:
+        posted = replace(posted, operation=ended)
+        added = with_unfinished(replace(added, failure=None), (each for each in begun if each is not ended))
     return replace(added, changed_at=now, check_at=now), posted
 
 
 def undo(payment: CommercePayment, entry: EscrowEntry, now: datetime) -> tuple[CommercePayment, EscrowEntry]:
     """The payment without an event that a fork removed. The operation that had ended by it is pending again, as its
-    transaction is sent again, so that nobody begins it a second time."""
+    transaction is sent again, so that nobody begins it a second time; a later one that is pending now waits for it, as
+    its transaction does."""
     without = _with_totals(payment, entry, -1)
     if entry.kind is EscrowEventKind.PRE_APPROVED:
         left = tuple(each for each in payment.pre_approved_by if each != entry.payer)
         without = replace(without, pre_approved_by=left)
-    if payment.pending is None and entry.operation is not None:
-        without = replace(without, pending=entry.operation)
+    if entry.operation is not None:
+        without = with_unfinished(without, (*unfinished(payment), entry.operation))
     return replace(without, changed_at=now, check_at=now), replace(entry, state=EntryState.VOIDED, operation=None)
 
 
-def fulfils(payment: CommercePayment, entry: EscrowEntry) -> bool:
-    """Whether an event is the end of the pending operation. Only the operator causes such events, and one operation is
-    pending at a time, so that kind and amount tell."""
-    pending = payment.pending
-    if pending is None or _FULFILS.get(entry.kind) is not pending.kind:
+def fulfils(pending: PendingOperation, entry: EscrowEntry) -> bool:
+    """Whether an event is the end of an operation. Only the operator causes such events, and of operations that are
+    unfinished at once the transaction of the first is made first, so that kind and amount tell."""
+    if _FULFILS.get(entry.kind) is not pending.kind:
         return False
     return entry.kind is EscrowEventKind.VOIDED or entry.amount == pending.amount
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, Key, KeyPattern, Record
-from chalicelib.chain.escrow_logs import EscrowEventKind
+from chalicelib.chain.escrow.logs import EscrowEventKind
 
 NOTHING = BaseUnits(0)
 
@@ -73,8 +73,9 @@ class CommercePayment(Record):
     wallets that allowed the escrow to take the money; the last one is tried next.
 
     `pending` is the operation that is executed now, `operations` the number of those that were ever reserved. `failure`
-    is why the last one went back, None after one that did not. `is_end_told` means that the merchant was told by
-    payment.failed that nothing will be captured.
+    is why the last one went back, None after one that did not. `waiting` are operations that were pending when a fork
+    undid an earlier one, which is pending again before them; in the order of their numbers. `is_end_told` means that
+    the merchant was told by payment.failed that nothing will be captured.
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{bill_id}", "COMMERCE")
@@ -113,6 +114,7 @@ class CommercePayment(Record):
     reclaimed: BaseUnits = NOTHING
     refunded: BaseUnits = NOTHING
     pending: PendingOperation | None = None
+    waiting: tuple[PendingOperation, ...] = ()
     operations: int = 0
     failure: str | None = None
     is_end_told: bool = False

@@ -11,6 +11,7 @@ The bounds are those of the contract: it authorizes before the first expiry, cap
 the third, each excluded; the payer reclaims from the second on. A void has no bound.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
@@ -186,6 +187,8 @@ def is_same(payment: CommercePayment, pending: PendingOperation, operation: Oper
         return False
     if operation.payer is not None and not same_address(operation.payer, pending.payer or ""):
         return False
+    if (operation.collector, operation.signature) != (pending.collector, pending.signature):
+        return False
     is_amount = operation.kind is OperationKind.VOID or pending.amount == amount_of(payment, operation)
     if operation.kind in (OperationKind.CHARGE, OperationKind.CAPTURE):
         is_fee = (pending.fee_bps, pending.fee_receiver) == (operation.fee_bps, fee_receiver_of(payment, operation))
@@ -199,6 +202,17 @@ def begun(payment: CommercePayment, pending: PendingOperation, now: datetime) ->
     return replace(payment, pending=pending, operations=operations, failure=None, changed_at=now, check_at=now)
 
 
+def unfinished(payment: CommercePayment) -> tuple[PendingOperation, ...]:
+    """The pending operation and those that wait for it, in the order of their numbers."""
+    return () if payment.pending is None else (payment.pending, *payment.waiting)
+
+
+def with_unfinished(payment: CommercePayment, operations: Iterable[PendingOperation]) -> CommercePayment:
+    """The payment with these unfinished operations, of which the first is pending."""
+    ordered = sorted(operations, key=lambda each: each.number)
+    return replace(payment, pending=ordered[0] if ordered else None, waiting=tuple(ordered[1:]))
+
+
 def gone_back(payment: CommercePayment, reason: str, now: datetime) -> CommercePayment:
     """The payment after its pending operation reverted or was dropped: nothing has moved.
 
@@ -208,7 +222,8 @@ def gone_back(payment: CommercePayment, reason: str, now: datetime) -> CommerceP
     approved = payment.pre_approved_by
     if payer in approved:
         approved = (payer, *(each for each in approved if each != payer))
-    return replace(payment, pending=None, pre_approved_by=approved, failure=reason, changed_at=now, check_at=now)
+    rest = with_unfinished(payment, payment.waiting)
+    return replace(rest, pre_approved_by=approved, failure=reason, changed_at=now, check_at=now)
 
 
 def _collecting(payment: CommercePayment, operation: Operation, now: datetime) -> Refusal | None:

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
+from hashlib import sha256
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import place
+from chalicelib.base.lists import lists, place
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.rates.records import Rate
@@ -95,7 +96,11 @@ class Payment(Record):
 
     @property
     def payment_id(self) -> str:
-        return listing.payment_id(self)
+        """26 characters of Crockford base32, which stay the same if a fork moves the payment to another block."""
+        from ulid import ULID
+
+        name = "#".join((self.request_id, self.network, self.tx_hash, self.event_key))
+        return str(ULID(sha256(name.encode()).digest()[:16]))
 
     @property
     def source_network(self) -> str:
@@ -118,7 +123,25 @@ class Payment(Record):
 
     @property
     def listed(self) -> Mapping[str, str]:
-        return listing.of_payment(self) if self.status is PaymentStatus.CONFIRMED else {}
+        if self.status is not PaymentStatus.CONFIRMED:
+            return {}
+        origin = self.origin and self.origin.tx_hash
+        found_by = {
+            "by_client": self.client_id,
+            "by_payer": listing.wallet(self.payer) if self.payer else None,
+            "by_payee": listing.wallet(self.payee),
+            "by_reference": self.reference,
+            "by_tx": listing.transaction(self.tx_hash),
+            "by_source_tx": listing.transaction(origin) if origin else None,
+            "by_request": self.request_id,
+            "by_network": self.network,
+            "by_type": self.type,
+            "by_currency": self.currency,
+            "by_symbol": listing.symbol(self.currency),
+            "by_invoice": self.invoiced_in,
+            "by_invoice_symbol": listing.symbol(self.invoiced_in),
+        }
+        return lists(self.account_id, listing.PAYMENT, found_by)
 
     @property
     def listed_at(self) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.access.callers import Owner
 from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden, Locked
-from chalicelib.chain.safe_service import Proposal
+from chalicelib.chain.safes.service import Proposal
 from chalicelib.checkout.flows import describe
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls import reading

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from chalicelib.base.errors import ServiceError
 from chalicelib.calldata.checkout import pay_one, with_approvals
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction, bundle
-from chalicelib.chain.safe_service import Proposal
+from chalicelib.chain.safes.service import Proposal
 from chalicelib.checkout.intents import tracking
 from chalicelib.checkout.rules import direct, owed_of
 from chalicelib.links.records import IntentStatus, Proof, SecurePayment

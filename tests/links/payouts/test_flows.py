@@ -59,7 +59,7 @@ class Watched:
         self._client, self._look, self.writes = client, look, 0
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("transact_write_items", "put_item"):
+        if name in ("transact_write_items", "put_item", "update_item"):
             self._look()
             self.writes += 1
         return getattr(self._client, name)

@@ -7,9 +7,15 @@ from datetime import datetime, timedelta
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chain.escrow_logs import EscrowEventKind
+from chalicelib.chain.escrow.logs import EscrowEventKind
 from chalicelib.requests.commerce import ledger, rules
-from chalicelib.requests.commerce.records import CommercePayment, EscrowEntry, OperationKind, PendingOperation
+from chalicelib.requests.commerce.records import (
+    Collector,
+    CommercePayment,
+    EscrowEntry,
+    OperationKind,
+    PendingOperation,
+)
 from chalicelib.requests.commerce.rules import CommerceStatus, Operation, Refusal
 from tests.fakes.commerce import BUYER, OTHER, new_payment
 from tests.fakes.world import START
@@ -183,6 +189,34 @@ def test_a_reserved_operation_is_posted_goes_back_or_is_undone_and_nothing_else_
             assert (undone.pending, voided.operation, books(undone)) == (reserved, None, books(payment))
 
 
+def test_an_operation_that_a_fork_undoes_while_another_is_pending_is_pending_again_before_it() -> None:
+    """Of every two operations after each other, even of one kind and amount."""
+    pairs = 0
+    for contract, payment in STATES:
+        now = INSTANTS[contract.phase]
+        for first, second in ((one, other) for one in ASKED for other in ASKED):
+            middle = contract.call(first)
+            after = middle.call(second) if middle is not None else None
+            if middle is None or after is None or "reclaim" in (first.name, second.name):
+                continue
+            pairs += 1
+            earlier = rules.reserve(payment, operation(first), now)
+            assert isinstance(earlier, PendingOperation)
+            entry = event(first, moved(contract, middle, first.name))
+            posted, kept = ledger.post(rules.begun(payment, earlier, now), entry, now)
+            later = rules.reserve(posted, operation(second), now)
+            assert isinstance(later, PendingOperation)
+            undone, _ = ledger.undo(rules.begun(posted, later, now), kept, now)
+            assert (undone.pending, undone.waiting, books(undone)) == (earlier, (later,), books(payment))
+            again, kept = ledger.post(undone, entry, now)
+            assert (again.pending, again.waiting, kept.operation) == (later, (), earlier)
+            done, kept = ledger.post(again, event(second, moved(middle, after, second.name), 2), now)
+            assert (done.pending, done.waiting, kept.operation) == (None, (), later)
+            back = rules.gone_back(undone, "another transaction took its place", now)
+            assert (back.pending, back.waiting) == (later, ())
+    assert pairs > 300
+
+
 def _nothing_else_begins(
     pending: CommercePayment, asked: Asked, reserved: PendingOperation, now: datetime
 ) -> None:
@@ -293,6 +327,17 @@ def test_an_authorization_of_another_wallet_is_another_operation() -> None:
     pending = rules.begun(payment, reserved, START)
     assert rules.reserve(pending, replace(wanted, payer=OTHER.upper().replace("X", "x")), START) == reserved
     assert isinstance(rules.reserve(pending, replace(wanted, payer=BUYER), START), Refusal)
+
+
+def test_an_authorization_by_another_signature_is_another_operation() -> None:
+    payment = new_payment(START)
+    signed = Operation(OperationKind.AUTHORIZE, payer=BUYER, collector=Collector.ERC3009, signature="aa" * 65)
+    reserved = rules.reserve(payment, signed, START)
+    assert isinstance(reserved, PendingOperation)
+    pending = rules.begun(payment, reserved, START)
+    assert rules.reserve(pending, signed, START) == reserved
+    for other in (replace(signed, signature="bb" * 65), replace(signed, collector=Collector.PERMIT2)):
+        assert isinstance(rules.reserve(pending, other, START), Refusal)
 
 
 def test_operations_are_numbered_and_amounts_left_out_are_all_there_is() -> None:

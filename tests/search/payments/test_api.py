@@ -99,6 +99,8 @@ def test_a_converted_payment_shows_its_rate_both_ways(new_shop: Shop) -> None:
     facts = {"event_key": "e-9", "type": PaymentKind.CONVERSION, "invoice_currency": "USD", "rate": rate}
     made = store_payment_of(request, 8_000_000)
     record_payment(replace(made, value=BaseUnits(10 * 10**8), version=0, is_counted=False, **facts))
+    assert find(new_shop, invoiceCurrency="FUSDC").json["pagination"]["total"] == 1
+    assert find(new_shop, invoiceCurrency="USD").json["pagination"]["total"] == 1
     (found,) = find(new_shop, invoiceCurrency="USD", requestId=request.request_id).json["payments"]
     assert (found["currency"], found["paymentCurrency"], found["amount"]) == ("USD", "fUSDC", "8")
     assert (found["conversionRateSource"], found["conversionRateDestination"]) == ("0.8", "1.25")

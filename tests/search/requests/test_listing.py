@@ -67,7 +67,7 @@ def random_wanted(random: Random) -> Wanted:
 def history() -> tuple[Any, list[Request]]:
     """Requests that were created alone and together, of which some were paid, unpaid again, or moved to a batch."""
     random, store = Random(11), MemoryStore()
-    services: Any = SimpleNamespace(store=store, entropy=random.randbytes, clock=lambda: FIRST)
+    services: Any = SimpleNamespace(store=store, entropy=random.randbytes, clock=lambda: FIRST, read_networks=set())
     stored = list[Request]()
     while len(stored) < REQUESTS:
         account_id, client_id = random.choice(ACCOUNTS), random.choice(CLIENTS)
@@ -139,7 +139,7 @@ class Busy(MemoryStore):
 
 def test_a_list_that_is_too_long_to_be_counted_has_a_number_that_grows_as_it_is_read() -> None:
     store = Busy()
-    services: Any = SimpleNamespace(store=store, entropy=Random(3).randbytes, clock=lambda: FIRST)
+    services: Any = SimpleNamespace(store=store, entropy=Random(3).randbytes, clock=lambda: FIRST, read_networks=set())
     for number in range(9):
         save_many(services, [standalone(services, created_at=FIRST + timedelta(minutes=number))])
     by_payee = Wanted("acct", payee=wallet(standalone(services, created_at=FIRST).payee))
@@ -151,7 +151,7 @@ def test_a_list_that_is_too_long_to_be_counted_has_a_number_that_grows_as_it_is_
 
 def test_a_cursor_of_an_earlier_version_without_a_total_is_read_with_one() -> None:
     store = MemoryStore()
-    services: Any = SimpleNamespace(store=store, entropy=Random(3).randbytes, clock=lambda: FIRST)
+    services: Any = SimpleNamespace(store=store, entropy=Random(3).randbytes, clock=lambda: FIRST, read_networks=set())
     for number in range(5):
         save_many(services, [standalone(services, created_at=FIRST + timedelta(minutes=number))])
     first = listing.page_after(store, Request, Wanted("acct").listing, None, 2)

@@ -1,0 +1,178 @@
+"""A commerce payment through the HTTP API on a real chain: created, authorized, captured, refunded and voided, with the
+exact balances after each step; and a bundle whose inner call reverts, which changes nothing."""
+
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from eth_account import Account
+
+from chalicelib.base.addresses import evm_address
+from chalicelib.calldata import erc20, multicall3
+from chalicelib.calldata.transaction import Call, Transaction
+from chalicelib.catalogue.contracts import MULTICALL3, address_of
+from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chain.chains import Chains
+from chalicelib.escrow.running import run_due
+from chalicelib.relayer.tracking import track
+from infra.local.chain import Chain
+from infra.local.gateway import Server
+from tests.fakes.world import World, in_process_aws
+from tests.onchain.conftest import Nodes
+from tests.onchain.schedules import sent
+from tests.support.client import ORIGIN, Api, Shop
+from tests.support.opened import by_session
+from tests.support.running import app, restart, run_on
+
+ROOT = "/v2/commerce-payments"
+UNIT, HAD = 10**6, 1000 * 10**6
+FEES, MERCHANT = evm_address("0x" + "f7" * 20), Account.create()
+BUNDLER = address_of(MULTICALL3, "base")
+"""A contract that makes what anybody gives it, and succeeds even if the calls in it do not."""
+
+
+class Deployment:
+    """The API over the chain, with the schedules that a test runs; its clock is that of the chain."""
+
+    def __init__(self, client: Any, chain: Chain) -> None:
+        self.chain, token = chain, token_with_id("USDC-base")
+        assert token is not None
+        self.token = token.address
+        nodes = Chains(Nodes({"base": chain.url}))
+        settings: dict[str, Any] = {"relayer_keys": {"base": "secret"}, "confirmations": {"base": 2}}
+        self.world = World(client, nodes, rate_limit_scale=100_000, **settings)
+        block = chain.rpc("eth_getBlockByNumber", "latest", False)
+        self.world.now = datetime.fromtimestamp(int(block["timestamp"], 16), UTC)
+        self.operator = self.world.services.signing_keys.address  # type: ignore[attr-defined]
+        chain.fund_native(self.operator, 10**19)
+        self.payer = Account.create()
+        for account in (self.payer, MERCHANT):
+            chain.fund_native(account.address, 10**19)
+        chain.fund_token(self.payer.address, self.token, HAD)
+        self.tick()
+        run_on(self.world.services)
+
+    def serve(self, api: Api) -> None:
+        self.shop = Shop(api)
+
+    def tick(self) -> None:
+        self.chain.mine(3)
+        self.world.tick(network="base")
+
+    def minutes(self, count: int) -> None:
+        for _ in range(count):
+            run_due(self.world.services)
+            self.world.advance(20)
+            self.tick()
+            track(self.world.services, "base")
+            self.world.advance(40)
+
+    def call(self, method: str, path: str, body: Any = None, headers: Any = None) -> Any:
+        reply = self.shop.api.request(method, path, body, headers or self.shop.by_key)
+        assert reply.status in (200, 201, 202), reply.json
+        return reply.json
+
+    def create(self, headers: Any = None) -> Any:
+        wanted = {"merchantId": "shop", "merchantAddress": MERCHANT.address, "buyerAddress": self.payer.address}
+        amounts = {"amount": str(100 * UNIT), "paymentCurrency": "USDC-base", "maxFeeBps": 250}
+        made = self.call("POST", f"{ROOT}/authorize/calldata", wanted | amounts, headers)
+        for each in made["transactions"]:
+            self.sign(self.payer, each["to"], each["data"])
+        return made
+
+    def sign(self, account: Any, to: str, data: str) -> None:
+        sent = self.chain.send({"to": to, "data": data, "value": 0}, account.key.hex())
+        assert sent["status"] == "0x1"
+
+    def balances(self) -> list[Decimal]:
+        """Of payer, merchant, fee receiver and the service's account, in whole USDC."""
+        holders = (self.payer.address, MERCHANT.address, FEES, self.operator)
+        return [Decimal(self.chain.token_balance(self.token, each)) / UNIT for each in holders]
+
+    def status(self, made: Any, headers: Any = None) -> Any:
+        return self.call("GET", f"{ROOT}/{made['requestId']}/status", None, headers)
+
+
+@pytest.fixture
+def deployment(chain_of: Callable[[str], Chain]) -> Iterator[Deployment]:
+    with in_process_aws() as client:
+        made = Deployment(client, chain_of("base"))
+        server = Server(app, "127.0.0.1", 0)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        try:
+            made.serve(Api(server.server_port))
+            yield made
+        finally:
+            server.close()
+            thread.join()
+            restart()
+
+
+def test_a_payment_goes_from_its_creation_to_its_end_and_each_step_moves_exactly_its_amount(
+    deployment: Deployment,
+) -> None:
+    made = deployment.create()
+    path = f"{ROOT}/{made['requestId']}"
+    assert deployment.balances() == [1000, 0, 0, 0]
+
+    deployment.call("POST", f"{path}/authorize", {})
+    deployment.minutes(2)
+    assert deployment.balances() == [900, 0, 0, 0]
+    shown = deployment.status(made)
+    assert (shown["status"], shown["heldAmount"]) == ("AUTHORIZED", str(100 * UNIT))
+
+    capture = {"captureAmount": str(60 * UNIT), "feeBps": 250, "feeReceiver": FEES}
+    deployment.call("POST", f"{path}/capture", capture)
+    deployment.minutes(2)
+    assert deployment.balances() == [900, 58.5, 1.5, 0]
+    shown = deployment.status(made)
+    assert (shown["status"], shown["capturedAmount"], shown["heldAmount"]) == (
+        "AUTHORIZED", str(60 * UNIT), str(40 * UNIT),
+    )  # fmt: skip
+
+    allow = erc20.approve(deployment.token, made["operator"], 10 * UNIT)
+    deployment.sign(MERCHANT, allow.to, allow.data)
+    deployment.call("POST", f"{path}/refund", {"refundAmount": str(10 * UNIT)})
+    deployment.minutes(3)
+    assert deployment.balances() == [910, 48.5, 1.5, 0]
+    assert deployment.status(made)["refundedAmount"] == str(10 * UNIT)
+
+    deployment.call("POST", f"{path}/void", {"reason": "out of stock"})
+    deployment.minutes(2)
+    assert deployment.balances() == [950, 48.5, 1.5, 0]
+    shown = deployment.status(made)
+    assert (shown["status"], shown["heldAmount"]) == ("PARTIALLY_REFUNDED", "0")
+    assert (shown["capturedAmount"], shown["voidedAmount"]) == (str(60 * UNIT), str(40 * UNIT))
+    request = deployment.call("GET", f"/v2/request/{made['requestId']}")
+    assert request["hasBeenPaid"] is True
+
+
+def test_a_bundle_that_succeeds_with_a_call_in_it_that_reverts_changes_nothing(deployment: Deployment) -> None:
+    client_id = by_session(deployment.shop.account_id)
+    body = {"label": "bundled", "allowedDomains": [ORIGIN], "operatorWalletAddress": BUNDLER}
+    made_id = deployment.call("POST", "/v1/client-ids", body, client_id)
+    headers = {"x-client-id": made_id["clientId"], "origin": ORIGIN}
+    made = deployment.create(headers)
+    assert made["operator"] == BUNDLER
+
+    def prepared(operation: str, body: Any) -> Transaction:
+        path = f"{ROOT}/{made['requestId']}/{operation}/calldata"
+        (inner,) = deployment.call("POST", path, body, headers)["transactions"]
+        outer = multicall3.aggregate("base", [Call(inner["to"], inner["data"])])
+        return Transaction(outer.to, outer.data, 0)
+
+    def send(bundle: Transaction) -> Any:
+        assert sent(deployment.chain, bundle, deployment.payer.address) is None, "the outer transaction succeeds"
+        deployment.minutes(2)
+        return deployment.status(made, headers)
+
+    assert send(prepared("authorize", {}))["status"] == "AUTHORIZED"
+    capture = prepared("capture", {"captureAmount": str(60 * UNIT)})
+    once = send(capture)
+    assert (once["capturedAmount"], deployment.balances()) == (str(60 * UNIT), [900, 60, 0, 0])
+    again = send(capture)  # of more than is held by now
+    assert again == once and deployment.balances() == [900, 60, 0, 0]
