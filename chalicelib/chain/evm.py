@@ -1,6 +1,6 @@
 """EVM chains, read through nodes that accept JSON-RPC batches."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,11 +15,9 @@ from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.chain import (
     blocks,
     bridges,
-    escrow_reads,
     ranges,
     receipts,
     relaying,
-    safe_reads,
     sent,
     token_permits,
     wallets,
@@ -27,7 +25,8 @@ from chalicelib.chain import (
 from chalicelib.chain.bridges import LoggedFill, LoggedReturn
 from chalicelib.chain.conversions import past_rates
 from chalicelib.chain.conversions import rates as conversion_rates
-from chalicelib.chain.escrow_reads import EscrowState
+from chalicelib.chain.escrow import reads as escrow_reads
+from chalicelib.chain.escrow.reads import EscrowState
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.http_client import HttpClient
 from chalicelib.chain.jsonrpc import (
@@ -42,7 +41,8 @@ from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import RangeReading
 from chalicelib.chain.readings import AccountReading, Receipt, StepResult
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
-from chalicelib.chain.safe_reads import SafeEvent
+from chalicelib.chain.safes import reads as safe_reads
+from chalicelib.chain.safes.reads import SafeEvent
 from chalicelib.chain.simulation import Simulation, Simulator
 from chalicelib.chain.wallets import WalletReading
 
@@ -51,10 +51,18 @@ class EvmChain:
     """A `Chain` (protocol.py) that can also read Safes, the rates of conversions, and transactions that are in no block
     yet, and send those of the service's own account."""
 
-    def __init__(self, network: str, url: str, escrow: EscrowContracts | None = None) -> None:
+    def __init__(
+        self,
+        network: str,
+        url: str,
+        escrow: EscrowContracts | None = None,
+        share: float = 1,
+        on_error: Callable[[], None] | None = None,
+    ) -> None:
+        """`share` is this node's part of the time for a response (HttpClient); `on_error` as in JsonRpcClient."""
         self.network = network
         self.escrow = escrow
-        self._node = JsonRpcClient(network, HttpClient(url, MAX_RESPONSE_BYTES))
+        self._node = JsonRpcClient(network, HttpClient(url, MAX_RESPONSE_BYTES, share=share), on_error=on_error)
         self._simulator = Simulator(self._node)
 
     @unavailable_if_malformed
@@ -140,6 +148,11 @@ class EvmChain:
         Raises LookupError if the network has no escrow.
         """
         return escrow_reads.read_escrow(self._node, self._with_escrow(), payment_hashes, block)
+
+    def read_able_payers(self, token: str, amount: int, wallets: Mapping[str, str]) -> tuple[str, ...]:
+        """Those of `wallets` ({address: hash of the payment with it}) from which the escrow could take an amount of a
+        token now, by their pre-approvals. One request. Raises LookupError if the network has no escrow."""
+        return escrow_reads.read_able_payers(self._node, self._with_escrow(), token, amount, wallets)
 
     def read_erc3009_domain(self, info: PaymentInfo) -> TokenDomain | None:
         """The domain in which the payer signs an ERC-3009 transfer of the token for a payment; None if the token has no

@@ -52,10 +52,20 @@ class HttpResponse:
 
 
 class HttpClient:
-    """The client of one server. A user and password in `base_url` are sent as basic authentication."""
+    """The client of one server. A user and password in `base_url` are sent as basic authentication.
 
-    def __init__(self, base_url: str, max_bytes: int, headers: Mapping[str, str] | None = None) -> None:
+    `share` is the part of TOTAL_SECONDS that a whole response may take.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        max_bytes: int,
+        headers: Mapping[str, str] | None = None,
+        share: float = 1,
+    ) -> None:
         self._base_url = base_url
+        self._share = share
         self._max_bytes = max_bytes
         self._headers = dict(headers or {})
 
@@ -79,8 +89,9 @@ class HttpClient:
         from urllib3 import Timeout
         from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-        deadline = time.monotonic() + TOTAL_SECONDS
-        timeout = Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS)
+        total = TOTAL_SECONDS * self._share
+        deadline = time.monotonic() + total
+        timeout = Timeout(connect=min(CONNECT_SECONDS, total), read=min(READ_SECONDS, total))
         options: dict[str, Any] = {"timeout": timeout, "retries": False, "redirect": False, "preload_content": False}
         try:
             response = self._pool.request(method, self._base_url + path, **options, **content)

@@ -1,7 +1,7 @@
 """The JSON-RPC client of a node: sends calls, checks responses, and distinguishes the kinds of failure."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -82,15 +82,25 @@ class NodeResponseTooLarge(ChainUnavailable):
 class JsonRpcClient:
     """The client of one node. `rpc_path` is the path of its JSON-RPC API, which is added to the URL.
 
-    Several calls are sent as JSON-RPC batches of at most 100, or in one request each if `batches` is False.
+    Several calls are sent as JSON-RPC batches of at most 100, or in one request each if `batches` is False. `on_error`
+    is called for each request without a usable response, and for each that the node refuses, unless a contract failed.
     """
 
-    def __init__(self, network: str, http: HttpClient, rpc_path: str = "", *, batches: bool = True) -> None:
+    def __init__(
+        self,
+        network: str,
+        http: HttpClient,
+        rpc_path: str = "",
+        *,
+        batches: bool = True,
+        on_error: Callable[[], None] | None = None,
+    ) -> None:
         self.network = network
         self._no_answer = f"The {network} node does not answer"
         self._http = http
         self._rpc_path = rpc_path
         self._batches = batches
+        self._on_error = on_error or (lambda: None)
 
     def call(self, method: str, *params: Any) -> Any:
         """The result of one call. Raises RpcError or ChainUnavailable."""
@@ -135,22 +145,26 @@ class JsonRpcClient:
         response, content = self._exchange(self._rpc_path, body, largest)
         if response.is_success:
             return content
-        for each in content if isinstance(content, list) else [content]:
-            if isinstance(each, dict) and each.get("error"):
-                raise RpcError(self.network, each["error"])
+        raise_first_error(list(_errors(self.network, content)))
         raise ChainUnavailable(self._no_answer) from HttpError(f"status {response.status}")
 
     def _exchange(self, path: str, body: Any, max_bytes: int) -> tuple[HttpResponse, Any]:
         """Posts JSON and returns the response and its JSON. Raises ChainUnavailable."""
+        has_failed = True
         try:
             response = self._http.post_json(path, body, max_bytes)
-            return response, json.loads(response.body)
+            content = json.loads(response.body)
+            has_failed = not response.is_success or any(not error.is_revert for error in _errors(self.network, content))
+            return response, content
         except ResponseTimeout as error:
             raise NodeTimeout(f"The {self.network} node takes too long") from error
         except ResponseTooLarge as error:
             raise NodeResponseTooLarge(f"The {self.network} node responds with too much") from error
         except (HttpError, ValueError, RecursionError) as error:
             raise ChainUnavailable(self._no_answer) from error
+        finally:
+            if has_failed:
+                self._on_error()
 
 
 def contract_read(read: Call, block: str = "latest", gas: int = READ_GAS) -> RpcCall:
@@ -171,6 +185,13 @@ def code_at(address: str) -> RpcCall:
 def delegates(code: str) -> bool:
     """Whether the code of an address is that of a key which delegates to a contract (EIP-7702)."""
     return len(code) == _DELEGATION_LENGTH and code.startswith(_DELEGATION)
+
+
+def _errors(network: str, content: Any) -> Iterator[RpcError]:
+    """The errors in the response to one call or to a batch."""
+    for each in content if isinstance(content, list) else [content]:
+        if isinstance(each, dict) and each.get("error"):
+            yield RpcError(network, each["error"])
 
 
 def _outcomes(network: str, responses: Any, ids: range) -> list[Any]:

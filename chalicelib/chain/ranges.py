@@ -9,7 +9,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.catalogue.contracts import payment_proxies
 from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.chain.blocks import facts_of, header_hash
-from chalicelib.chain.escrow_transfers import ESCROW_TOPICS, escrow_emitters
+from chalicelib.chain.escrow.transfers import ESCROW_TOPICS, escrow_emitters
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.jsonrpc import (
     JsonRpcClient,

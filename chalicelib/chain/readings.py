@@ -1,4 +1,6 @@
-"""What nodes say, as plain values: the result of a dry run, the state of an account, a receipt."""
+"""What nodes say, as plain values: the result of a dry run, the state of an account, a receipt, blocks."""
+
+from collections.abc import Mapping
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
@@ -37,3 +39,13 @@ class Receipt:
     block_hash: str
     success: bool
     cost: BaseUnits
+
+
+@frozen
+class NodeView:
+    """What a node says now: its newest block, None if it does not answer, and its hashes of some blocks, None for those
+    it does not have. `host` is the host of its URL, without keys."""
+
+    host: str
+    head: int | None
+    hashes: Mapping[int, str | None]

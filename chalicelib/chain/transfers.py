@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.chain.conversions.logs import CONVERSION_TOPIC, converted_transfers
-from chalicelib.chain.escrow_transfers import escrow_transfers
+from chalicelib.chain.escrow.transfers import escrow_transfers
 from chalicelib.chain.logs import TRANSFER_TOPICS, InconsistentNode, ProxyTransfer, decode_transfer
 
 PAYMENT_TOPICS = (*TRANSFER_TOPICS, CONVERSION_TOPIC)

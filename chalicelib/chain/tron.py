@@ -5,7 +5,7 @@ in JSON-RPC and base58 for callers; only the newest state can be read; there is 
 final once it is solidified (19 of 27 representatives have built on it), so `head` is the newest solidified block.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -50,10 +50,19 @@ class TronChain:
 
     escrow = None
 
-    def __init__(self, network: str, url: str, api_key: str | None = None) -> None:
+    def __init__(
+        self,
+        network: str,
+        url: str,
+        api_key: str | None = None,
+        share: float = 1,
+        on_error: Callable[[], None] | None = None,
+    ) -> None:
+        """`share` and `on_error` as in EvmChain."""
         self.network = network
         headers = {"TRON-PRO-API-KEY": api_key} if api_key else {}
-        self._node = JsonRpcClient(network, HttpClient(url, MAX_RESPONSE_BYTES, headers), "/jsonrpc", batches=False)
+        http = HttpClient(url, MAX_RESPONSE_BYTES, headers, share)
+        self._node = JsonRpcClient(network, http, "/jsonrpc", batches=False, on_error=on_error)
 
     @unavailable_if_malformed
     def head(self) -> int:

@@ -12,8 +12,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from chalicelib.catalogue.networks import ALL_NETWORKS, Network, network
+from chalicelib.chain.nodes import one_node, read_by_another
 from chalicelib.chain.ranges import Disconnected, RangeTooLarge
-from chalicelib.scanning import ranges, rules, store
+from chalicelib.scanning import nodes, ranges, rules, store
 from chalicelib.scanning.details import Details
 from chalicelib.scanning.hints import hint
 from chalicelib.scanning.records import Cursor, ScanLease
@@ -33,11 +34,12 @@ _REFUSALS_PER_TICK = 3
 """A tick ends after this many ranges that the node refused or timed out on; the next ticks halve the range further."""
 
 
-def scan(services: Services, name: str) -> int:
+def scan(services: Services, name: str, compares_nodes: bool = False) -> int:
     """Runs one tick of a network: reads it up to its newest confirmed block. Returns how many new transfers were found.
 
-    Does nothing while another tick of the network is running. Raises ChainUnavailable, and WriteConflict if another
-    tick was faster all the same.
+    Everything is read from one node. If there are several, `compares_nodes` has the tick look whether they agree; while
+    they do not, nothing is read. Does nothing while another tick of the network is running. Raises ChainUnavailable,
+    NodesDisagree if another node has other blocks, and WriteConflict if another tick was faster all the same.
     """
     lease = rules.take_lease(store.lease(services.store, name), name, services.clock())
     if lease is None:
@@ -47,18 +49,24 @@ def scan(services: Services, name: str) -> int:
     except WriteConflict:
         return 0
     try:
-        return _scan(services, name)
+        return _scan(services, name, compares_nodes)
     finally:
         _release(services, replace(lease, version=lease.version + 1))
 
 
-def _scan(services: Services, name: str) -> int:
+def _scan(services: Services, name: str, compares_nodes: bool) -> int:
     deadline = services.clock() + _TIME_PER_TICK
-    chain, facts = services.chains.of(name), _network(name)
+    every_node, facts = services.chains.of(name), _network(name)
     confirmations = services.settings.confirmations.get(name, facts.confirmations)
-    head = chain.head()
+    known = store.cursor(services.store, name)
+    is_late = rules.is_late(known, confirmations, nodes.block_time(facts), services.clock())
+    chain, head = one_node(every_node, is_late)
     confirmed = rules.confirmed_height(head, confirmations)
-    cursor = store.cursor(services.store, name) or _first_cursor(services, facts, head, confirmations)
+    cursor = known or _first_cursor(services, chain, facts, head, confirmations)
+    if compares_nodes:
+        cursor = nodes.compare(services, every_node, facts, confirmations, cursor)
+    if cursor.is_held:
+        return 0
     details = Details(services, facts, deadline)
     if cursor.unfinished is not None:
         if confirmed < rules.last_logged(cursor):
@@ -101,7 +109,8 @@ def _scan(services: Services, name: str) -> int:
 
 
 def _verify(services: Services, chain: "Chain", details: Details, cursor: Cursor) -> int:
-    """Reads old blocks again, at most one range of each verification; returns how many transfers were missing.
+    """Reads old blocks again, at most one range of each verification; returns how many transfers were missing. If the
+    network has several nodes, another one is asked.
 
     After the last verification the recorder compares the totals of the bills that were paid in these blocks. The blocks
     are not marked as unfinished: the cursor has checkpoints after them, so a fork that removes them is noticed, and if
@@ -113,7 +122,7 @@ def _verify(services: Services, chain: "Chain", details: Details, cursor: Cursor
         if blocks is None:
             continue
         try:
-            reading = chain.read_range(blocks, cursor.newest)
+            reading = read_by_another(chain, blocks, cursor.newest)
         except Disconnected:
             return missing  # a fork, which is followed when the next block is read
         except RangeTooLarge as error:
@@ -146,18 +155,22 @@ def status(services: Services) -> tuple[NetworkStatus, ...]:
     names = served or [each.name for each in ALL_NETWORKS]
     cursors = store.cursors(services.store, names)
     settings, now = services.settings, services.clock()
-    interval = timedelta(seconds=settings.scan_interval_seconds)
     return tuple(
         rules.network_status(
-            name, cursors.get(name), settings.confirmations.get(name, _network(name).confirmations), interval, now
+            name,
+            cursors.get(name),
+            settings.confirmations.get(name, _network(name).confirmations),
+            timedelta(seconds=settings.scan_interval(name)),
+            now,
         )
         for name in (served or cursors)
     )
 
 
-def _first_cursor(services: Services, facts: Network, head: int, confirmations: int) -> Cursor:
-    cursor = rules.first_cursor(facts.name, head, confirmations, facts.log_range)
-    return rules.with_verifications(cursor, services.clock())
+def _first_cursor(services: Services, chain: "Chain", facts: Network, head: int, confirmations: int) -> Cursor:
+    from chalicelib.scanning.beginning import first_cursor  # most processes see no new network
+
+    return first_cursor(services, chain, facts, head, confirmations)
 
 
 def _follow_fork(services: Services, chain: "Chain", details: Details, cursor: Cursor, newest: int) -> Cursor:

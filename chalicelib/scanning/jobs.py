@@ -1,4 +1,4 @@
-"""The queue consumer that scans one network, and the schedule that queues its ticks and logs its lag."""
+"""The queue consumer that scans one network, and the schedule that queues its ticks and measures its lag."""
 
 import json
 from collections.abc import Iterable
@@ -8,7 +8,9 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.networks import network
 from chalicelib.chain.logs import InconsistentNode
-from chalicelib.scanning import flows, rules, store
+from chalicelib.chain.nodes import NodesDisagree
+from chalicelib.metrics import LAG
+from chalicelib.scanning import flows, nodes, rules, store
 from chalicelib.services import Services
 from chalicelib.storage.queue import Message
 from chalicelib.storage.store import Throttled, WriteConflict
@@ -27,7 +29,9 @@ def scan_chain(services: Services, body: str) -> None:
         services.log.warning("scan dropped", extra={"network": name, "due_at": due_at})
         return
     try:
-        found = flows.scan(services, name)
+        found = flows.scan(services, name, message.get("compareNodes", False))
+    except NodesDisagree as error:
+        nodes.hold(services, name, error.reason)
     except InconsistentNode as error:
         services.log.error("node contradicts itself", extra={"network": name, "reason": error.reason})
     except ChainUnavailable as error:
@@ -42,26 +46,30 @@ def scan_chain(services: Services, body: str) -> None:
 
 
 def start_scans(services: Services) -> None:
-    """Queues one minute of ticks for every network that has a node, as messages with growing delays; logs their lag."""
-    delays = range(0, _MINUTE, services.settings.scan_interval_seconds)
+    """Queues one minute of ticks for every network that has a node, as messages with growing delays; measures lags.
+
+    The first of them compares the nodes of its network, if it has several.
+    """
     scanned = [name for name in services.chains.networks if network(name) is not None]
     now = services.clock()
     messages = [
-        Message({"network": name, "dueAt": iso(now + timedelta(seconds=delay))}, name, delay)
+        Message(
+            {"network": name, "dueAt": iso(now + timedelta(seconds=delay)), "compareNodes": delay == 0}, name, delay
+        )
         for name in scanned
-        for delay in delays
+        for delay in range(0, _MINUTE, services.settings.scan_interval(name))
     ]
     services.queue.send(services.settings.scans_queue, messages)
-    _log_lag(services, scanned)
+    _measure_lag(services, scanned)
 
 
-def _log_lag(services: Services, networks: Iterable[str]) -> None:
-    """Logs how old the newest block is that was read of each network. One read.
+def _measure_lag(services: Services, networks: Iterable[str]) -> None:
+    """Measures how old the newest block is that was read of each network. One read.
 
-    The metric of lag is made of these lines (infra/template.yaml). They are written here, not by the ticks: so the lag
-    also grows if no tick ends, and one line per minute and network is as many as the metric has periods.
+    It is measured here, not by the ticks: so the lag also grows if no tick ends, and one value per minute and network
+    is as many as the metric has periods.
     """
     for name, cursor in store.cursors(services.store, networks).items():
         lag = rules.lag(cursor, services.clock())
         if lag is not None:
-            services.log.info("network lag", extra={"network": name, "lag_seconds": round(lag.total_seconds())})
+            services.metrics.add(LAG, name, round(lag.total_seconds()))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from chalicelib.base.frozen import frozen
 from chalicelib.chain import logs
 from chalicelib.chain.logs import BlockRange, Checkpoint, ProxyTransfer
+from chalicelib.chain.nodes import check_others
 from chalicelib.chain.ranges import BlockRefused, RangeReading, RangeTooLarge
 from chalicelib.chain.transfers import transfers_of
 from chalicelib.requests import store as request_store
@@ -34,7 +35,8 @@ class Found:
 def matched(services: Services, chain: "Chain", reading: RangeReading) -> list[LoggedTransfer]:
     """The entries for the transfers of a range that have the reference of a request.
 
-    Raises InconsistentNode if the node gives logs of other blocks than its canonical ones.
+    Raises InconsistentNode if the node gives logs of other blocks than its canonical ones, NodesDisagree if another
+    node of the network has other blocks.
     """
     transfers = transfer_log.counting(transfers_of(chain.network, reading.logs, chain.escrow))
     found = request_store.references(services.store, {transfer.reference_topic for transfer in transfers})
@@ -44,10 +46,12 @@ def matched(services: Services, chain: "Chain", reading: RangeReading) -> list[L
 
 
 def _dated(chain: "Chain", transfers: list[ProxyTransfer]) -> Iterable[ProxyTransfer]:
-    """The transfers with the times of their blocks. No call to the node if there are no transfers."""
+    """The transfers with the times of their blocks, which no other node denies. No call if there are none."""
     if not transfers:
         return ()
-    return logs.with_block_times(transfers, chain.block_facts(sorted({each.block_number for each in transfers})))
+    facts = chain.block_facts(sorted({each.block_number for each in transfers}))
+    check_others(chain, {number: block.hash for number, block in facts.items()})
+    return logs.with_block_times(transfers, facts)
 
 
 def not_recorded(services: Services, details: Details, cursor: Cursor, found: list[LoggedTransfer]) -> Found:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
-from chalicelib.chain.escrow_logs import LoggedEscrow
+from chalicelib.chain.escrow.logs import LoggedEscrow
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 
 WAITING = "~"
@@ -32,6 +32,16 @@ class Verification:
 
 
 @frozen
+class NodeCheck:
+    """How the nodes of a network compared last, if it has several: how many there are, how many of them answer and have
+    new blocks, and whether their blocks agree. While these do not, the network is not read."""
+
+    total: int
+    usable: int
+    agree: bool
+
+
+@frozen
 class Cursor(Record):
     """How far a network has been read: every block up to `scanned_to` is confirmed, and its transfers are in the log.
 
@@ -52,7 +62,13 @@ class Cursor(Record):
     read_at: datetime | None = None
     verifications: tuple[Verification, ...] = ()
     unfinished: BlockRange | None = None
+    nodes: NodeCheck | None = None
     version: int = 0
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the network is not read, because its nodes disagree."""
+        return self.nodes is not None and not self.nodes.agree
 
     @property
     def newest(self) -> Checkpoint | None:

@@ -5,13 +5,14 @@ each range's last block is stored as a checkpoint, and every range must connect 
 fork was deeper than the confirmations: reading resumes at the newest checkpoint that is still canonical.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.base.frozen import frozen
 from chalicelib.chain.logs import BlockRange, Checkpoint
-from chalicelib.scanning.records import Cursor, ScanLease, Verification
+from chalicelib.chain.readings import NodeView
+from chalicelib.scanning.records import Cursor, NodeCheck, ScanLease, Verification
 
 MAX_CHECKPOINTS = 64
 LEASE = timedelta(seconds=60)
@@ -37,14 +38,20 @@ class NetworkStatus:
     read_until: datetime | None
     read_at: datetime | None
     sees_payments: bool
+    nodes: NodeCheck | None = None
 
 
 def first_cursor(network: str, head: int, confirmations: int, range_limit: int) -> Cursor:
     """The cursor of a network that has never been read.
 
-    It starts one range before the newest confirmed block, so that payments before the first tick are still detected.
+    It starts one range before the newest confirmed block.
     """
     return Cursor(network, max(confirmed_height(head, confirmations) - range_limit, 0), (), range_limit)
+
+
+def begun_at(cursor: Cursor, block: int) -> Cursor:
+    """A new cursor that begins at a block, unless it begins before it anyhow."""
+    return replace(cursor, scanned_to=min(cursor.scanned_to, block))
 
 
 def take_lease(lease: ScanLease | None, network: str, now: datetime) -> ScanLease | None:
@@ -72,10 +79,41 @@ def network_status(
     Payments are seen while its lag is what confirmations and the interval of the scans explain, and LAG_GRACE.
     """
     if cursor is None or cursor.read_until is None:
-        return NetworkStatus(name, None, None, None, False)
+        return NetworkStatus(name, None, None, None, False, cursor.nodes if cursor else None)
     age = max(now - cursor.read_until, timedelta(0))
     most = confirmations * LONGEST_BLOCK_TIME + scan_interval + LAG_GRACE
-    return NetworkStatus(name, age, cursor.read_until, cursor.read_at, age <= most)
+    sees_payments = age <= most and not cursor.is_held
+    return NetworkStatus(name, age, cursor.read_until, cursor.read_at, sees_payments, cursor.nodes)
+
+
+def is_late(cursor: Cursor | None, confirmations: int, block_time: timedelta, now: datetime) -> bool:
+    """Whether the newest block that was read is older than confirmations explain, as if the node had no new ones."""
+    age = lag(cursor, now) if cursor is not None else None
+    return age is not None and age > 2 * (confirmations * block_time + LAG_GRACE)
+
+
+def compare_nodes(views: Sequence[NodeView], block_time: timedelta) -> tuple[NodeCheck, str]:
+    """How nodes compare, and what is wrong with them, without their URLs; an empty text if nothing is.
+
+    A node that is LAG_GRACE behind the best one is not usable. Two nodes with different hashes of the same block
+    disagree; which of them is right cannot be known, so any two do, however many others there are.
+    """
+    heads = [view.head for view in views if view.head is not None]
+    newest_useful = max(heads, default=0) - max(LAG_GRACE // block_time, 3)
+    silent = [view.host for view in views if view.head is None]
+    behind = [view.host for view in views if view.head is not None and view.head < newest_useful]
+    hosts = dict[int, dict[str, str]]()
+    for view in views:
+        for number, hash in view.hashes.items():
+            if hash is not None:
+                hosts.setdefault(number, {}).setdefault(hash, view.host)
+    wrong = [f"{host} does not answer" for host in silent] + [f"{host} is behind" for host in behind]
+    differing = [number for number, each in hosts.items() if len(each) > 1]
+    if differing:
+        pairs = " and ".join(f"{hash} at {host}" for hash, host in hosts[differing[0]].items())
+        wrong.append(f"block {differing[0]} is {pairs}")
+    usable = len(views) - len(silent) - len(behind)
+    return NodeCheck(len(views), usable, not differing), ", ".join(wrong)
 
 
 def confirmed_height(head: int, confirmations: int) -> int:

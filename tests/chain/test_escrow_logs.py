@@ -15,7 +15,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.escrow.payment_info import MEMBERS
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.chain.escrow_logs import EscrowEventKind, LoggedEscrow
+from chalicelib.chain.escrow.logs import EscrowEventKind, LoggedEscrow
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, InconsistentNode, ProxyTransfer
 from chalicelib.chain.transfers import transfers_of
 from tests.calldata.calls import COLLECTOR, ESCROW, INFO, PAYEE, WALLET

@@ -6,7 +6,7 @@ import pytest
 from eth_abi import encode
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chain.escrow_reads import EscrowState, read_escrow
+from chalicelib.chain.escrow.reads import EscrowState, read_escrow
 from chalicelib.chain.evm import EvmChain
 from tests.calldata.calls import ESCROW, INFO
 from tests.chain.nodes import NodeResponses, node_of

@@ -23,7 +23,7 @@ from chalicelib.chain.evm import EvmChain
 from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint, InconsistentNode
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
-from chalicelib.chain.safe_reads import SAFE_TOPICS, SafeEvent
+from chalicelib.chain.safes.reads import SAFE_TOPICS, SafeEvent
 from chalicelib.chain.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
 from chalicelib.chain.wallets import TokenReading
 
@@ -232,7 +232,7 @@ def test_a_call_that_the_node_refuses_would_revert(node: Node) -> None:
 
 
 def test_a_network_without_a_node_is_away() -> None:
-    chains = Chains(SimpleNamespace(rpc_urls={"sepolia": "http://127.0.0.1:9"}))
+    chains = Chains(SimpleNamespace(rpc_urls={"sepolia": ("http://127.0.0.1:9",)}))
     with pytest.raises(ChainUnavailable, match="no node for base"):
         chains.of("base")
     with pytest.raises(ChainUnavailable, match="does not answer"):

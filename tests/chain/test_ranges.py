@@ -10,7 +10,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.catalogue.contracts import payment_proxies
 from chalicelib.catalogue.escrows import escrow_contracts
 from chalicelib.chain.conversions.logs import CONVERSION_TOPIC
-from chalicelib.chain.escrow_transfers import ESCROW_TOPICS
+from chalicelib.chain.escrow.transfers import ESCROW_TOPICS
 from chalicelib.chain.http_client import HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
 from chalicelib.chain.jsonrpc import JsonRpcClient, RpcError
 from chalicelib.chain.logs import (
@@ -21,7 +21,7 @@ from chalicelib.chain.logs import (
     InconsistentNode,
 )
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeTooLarge, read_range
-from chalicelib.chain.safe_reads import safe_event
+from chalicelib.chain.safes.reads import safe_event
 from chalicelib.chain.transfers import PAYMENT_TOPICS
 
 HASH, OTHER_HASH = "0x" + "ab" * 32, "0x" + "cd" * 32

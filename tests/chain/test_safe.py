@@ -11,8 +11,9 @@ import pytest
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction
-from chalicelib.chain import http_client, safe_service
-from chalicelib.chain.safe_service import Proposal, SafeService, SafeServiceUnavailable
+from chalicelib.chain import http_client
+from chalicelib.chain.safes import service as safe_service
+from chalicelib.chain.safes.service import Proposal, SafeService, SafeServiceUnavailable
 
 HASH = "0x" + "ab" * 32
 SAFE = "0x9641d764fc13c8B624c04430C7356C1C7C8102e2"

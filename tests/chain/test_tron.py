@@ -291,7 +291,7 @@ def test_whatever_is_not_an_answer_means_that_the_chain_is_away(node: Node, raw:
 
 def test_tron_has_its_own_kind_of_chain_and_the_key_of_its_provider(node: Node) -> None:
     node.answers["eth_getCode"] = "0x6001"
-    chains = Chains(SimpleNamespace(rpc_urls={"tron": node.url, "base": node.url}, tron_api_key="secret"))
+    chains = Chains(SimpleNamespace(rpc_urls={"tron": (node.url,), "base": (node.url,)}, tron_api_key="secret"))
     assert chains.tron() is chains.of("tron")
     assert not isinstance(chains.of("base"), TronChain)
     assert chains.of("tron").has_code(USDT)

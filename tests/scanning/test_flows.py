@@ -113,11 +113,11 @@ def test_500_payments_of_500_links_cost_the_scanner_71_calls_with_the_second_rea
     pay_500_links(world)
     memory.calls.clear()
     assert scan(world) == 500
-    assert memory.calls == {"GetItem": 2, "BatchGetItem": 10, "BatchWriteItem": 40, "PutItem": 4}
+    assert memory.calls == {"GetItem": 2, "BatchGetItem": 10, "BatchWriteItem": 40, "UpdateItem": 4}
     world.record()
     memory.calls.clear()
     assert scan(world) == 0
-    assert memory.calls == {"GetItem": 2, "BatchGetItem": 10, "PutItem": 3}
+    assert memory.calls == {"GetItem": 2, "BatchGetItem": 10, "UpdateItem": 3}
 
 
 @pytest.mark.parametrize(("links", "earlier"), [(1, 0), (40, 0), (1, 40)])
@@ -133,7 +133,7 @@ def test_a_tick_costs_the_same_whatever_links_are_open_and_payments_were_made_be
     world.chain.mine(2)
     with counted(world.client) as calls:
         assert scanning.scan(world.services, "sepolia") == 1
-    assert calls.by_operation == {"GetItem": 2, "BatchGetItem": 2, "BatchWriteItem": 2, "PutItem": 4}
+    assert calls.by_operation == {"GetItem": 2, "BatchGetItem": 2, "BatchWriteItem": 2, "UpdateItem": 4}
 
 
 def test_a_second_tick_while_one_is_running_does_nothing(world: World) -> None:
@@ -159,7 +159,7 @@ def test_a_tick_that_lost_the_race_for_the_lease_does_nothing(world: World) -> N
     payment = world.create_link()
     world.chain.pay(payment.requests[0])
     world.chain.mine(2)
-    slower = world.start(Interposed(world.client, "put_item", world.tick))
+    slower = world.start(Interposed(world.client, "update_item", world.tick))
     assert scanning.scan(slower, "sepolia") == 0
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 

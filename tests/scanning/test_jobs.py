@@ -1,85 +1,94 @@
 """The messages that start ticks: a minute of them for every network, old ones dropped; and the lag of each network."""
 
-import io
 import json
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from aws_lambda_powertools import Logger
 
 from chalicelib.base.timestamps import iso
+from chalicelib.catalogue.networks import network as known_network
+from chalicelib.metrics import LAG
 from chalicelib.scanning import store
 from chalicelib.scanning.jobs import scan_chain, start_scans
-from chalicelib.services import Services
 from infra.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
+from tests.fakes.node import FakeNode, TimedChain, chain_of
 from tests.fakes.world import World
 
 
 def test_every_network_with_a_node_is_scanned_tron_too_and_nothing_else_that_has_a_url(world: World) -> None:
     chains = FakeChains(FakeChain("sepolia"), FakeChain("tron"), FakeChain("no-such-network"))
-    planning = World(world.client, chains=chains, scan_interval_seconds=20)
+    planning = World(world.client, chains=chains, scan_interval_seconds=20, scan_intervals={"tron": 30})
     start_scans(planning.services)
     planned = [(json.loads(m.body)["network"], (m.due - planning.now).seconds) for m in planning.queue.messages]
-    assert planned == [(name, delay) for name in ("sepolia", "tron") for delay in (0, 20, 40)]
+    assert planned == [*(("sepolia", delay) for delay in (0, 20, 40)), *(("tron", delay) for delay in (0, 30))]
 
 
-@dataclass
-class Minutes:
-    """Services with a log that a test reads."""
+@pytest.mark.parametrize(("network", "most"), [("tron", 60_000), ("base", 35_000)])
+def test_an_idle_day_of_ticks_takes_so_many_requests_to_the_node(world: World, network: str, most: int) -> None:
+    """TronGrid allows 100,000 a day; what the ticks leave is for payers. The requests of an hour are counted, with blocks
+    at the network's own pace."""
+    node = FakeNode(TimedChain(network, world.clock))
+    idle = World(world.client, chains=FakeChains(chain_of(node)))
+    node.chain._clock, pace = idle.clock, known_network(network).block_milliseconds / 1000
+    node.chain.mine(2000)
+    begin, requests = idle.now, 0
 
-    services: Services
-    stream: io.StringIO = field(default_factory=io.StringIO)
+    def counted_post(*args: Any, post: Any = node.post_json) -> Any:
+        nonlocal requests
+        requests += 1
+        return post(*args)
 
-    def __post_init__(self) -> None:
-        log = Logger(service="minutes", level="INFO")
-        log.registered_handler.setStream(self.stream)
-        self.services = replace(self.services, log=log)
-
-    def lags(self) -> dict[str, int]:
-        """The seconds by network that the schedule logs now."""
-        self.stream.truncate(self.stream.seek(0))
-        start_scans(self.services)
-        lines = [json.loads(line) for line in self.stream.getvalue().splitlines()]
-        return {line["network"]: line["lag_seconds"] for line in lines if line["message"] == "network lag"}
-
-
-@pytest.fixture
-def minutes(world: World) -> Minutes:
-    return Minutes(world.services)
-
-
-def test_a_network_of_which_no_block_was_read_has_no_lag(minutes: Minutes) -> None:
-    assert minutes.lags() == {}
+    node.post_json = counted_post  # type: ignore[method-assign]
+    for _ in range(60):
+        start_scans(idle.services)
+        while idle.queue.messages:
+            message = idle.queue.messages.pop(0)
+            idle.now = max(idle.now, message.due)
+            node.chain.mine(2000 + int((idle.now - begin).total_seconds() / pace) - len(node.chain.blocks))
+            idle.consume(message, idle.services)
+        idle.advance(60 - (idle.now - begin).total_seconds() % 60)
+    assert requests * 24 <= most
 
 
-def test_the_lag_grows_while_the_head_stands_still(world: World, minutes: Minutes) -> None:
+def lags(world: World) -> dict[str, float]:
+    """The seconds by network that the schedule measures now."""
+    world.metrics.taken(LAG)
+    start_scans(world.services)
+    return {network: value for network, (value,) in world.metrics.taken(LAG).items()}
+
+
+def test_a_network_of_which_no_block_was_read_has_no_lag(world: World) -> None:
+    assert lags(world) == {}
+
+
+def test_the_lag_grows_while_the_head_stands_still(world: World) -> None:
     world.scan()
-    before = minutes.lags()["sepolia"]
+    before = lags(world)["sepolia"]
     world.advance(600)
     world.tick()
-    assert minutes.lags() == {"sepolia": before + 600}
+    assert lags(world) == {"sepolia": before + 600}
 
 
-def test_the_lag_grows_while_the_node_fails_and_falls_when_it_answers_again(world: World, minutes: Minutes) -> None:
+def test_the_lag_grows_while_the_node_fails_and_falls_when_it_answers_again(world: World) -> None:
     world.scan()
-    before = minutes.lags()["sepolia"]
+    before = lags(world)["sepolia"]
     world.advance(600)
     world.chain.mine(600)
     world.chain.is_down = True
     world.tick()
-    assert minutes.lags() == {"sepolia": before + 600}
+    assert lags(world) == {"sepolia": before + 600}
     world.chain.is_down = False
     world.tick()
-    assert minutes.lags()["sepolia"] < before + 60
+    assert lags(world)["sepolia"] < before + 60
 
 
-def test_the_lag_grows_while_no_tick_is_run(world: World, minutes: Minutes) -> None:
+def test_the_lag_grows_while_no_tick_is_run(world: World) -> None:
     world.scan()
-    before = minutes.lags()["sepolia"]
+    before = lags(world)["sepolia"]
     world.advance(600)
-    assert minutes.lags() == {"sepolia": before + 600}
+    assert lags(world) == {"sepolia": before + 600}
 
 
 def test_each_network_has_a_lag_of_its_own_and_all_are_one_read(world: World) -> None:
@@ -91,9 +100,9 @@ def test_each_network_has_a_lag_of_its_own_and_all_are_one_read(world: World) ->
     chains.of("tron").mine(100)
     both.tick()
     with counted(world.client) as calls:
-        lags = Minutes(both.services).lags()
+        found = lags(both)
     assert calls.by_operation == {"BatchGetItem": 1}
-    assert lags["sepolia"] - lags["tron"] > 90
+    assert found["sepolia"] - found["tron"] > 90
 
 
 def test_a_message_says_when_it_is_due(world: World) -> None:

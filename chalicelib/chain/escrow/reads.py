@@ -4,11 +4,11 @@ paymentState    34b778ed | payment hash    returns collected, capturable, refund
 isPreApproved   aa78d16a | payment hash    returns a bool
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata import multicall3
+from chalicelib.calldata import erc20, multicall3
 from chalicelib.calldata.abi import WORD, call, read_uint
 from chalicelib.calldata.escrow.payment_info import PaymentInfo
 from chalicelib.calldata.escrow.signatures import erc3009_domain, erc3009_reads
@@ -48,11 +48,36 @@ def read_escrow(
 
 
 @unavailable_if_malformed
+def read_able_payers(
+    node: JsonRpcClient, contracts: EscrowContracts, token: str, amount: int, wallets: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Those of `wallets` ({address: hash of the payment with it}) from which the escrow could take an amount now: they
+    have it, have allowed it to the collector of pre-approvals, and have pre-approved the payment. One multicall."""
+    calls = [
+        read
+        for wallet, named in wallets.items()
+        for read in (
+            erc20.balance_of(token, wallet),
+            erc20.allowance(token, wallet, contracts.pre_approval),
+            Call(contracts.pre_approval, call(_IS_PRE_APPROVED, bytes.fromhex(named[2:]))),
+        )
+    ]
+    (returned,) = node.results([contract_read(multicall3.aggregate(node.network, calls))])
+    results = multicall3.decode(returned)
+    return tuple(wallet for at, wallet in enumerate(wallets) if _is_able(results[3 * at : 3 * at + 3], amount))
+
+
+@unavailable_if_malformed
 def read_erc3009_domain(node: JsonRpcClient, contracts: EscrowContracts, info: PaymentInfo) -> TokenDomain | None:
     """The domain in which the payer signs an ERC-3009 transfer for a payment; None if the token has none such."""
     aggregate = multicall3.aggregate(node.network, erc3009_reads(info, contracts))
     (returned,) = node.results([contract_read(aggregate)])
     return erc3009_domain(multicall3.decode(returned), info, contracts)
+
+
+def _is_able(results: Sequence[bytes | None], amount: int) -> bool:
+    balance, allowance, pre_approved = (read_uint(each, 0) if each is not None else 0 for each in results)
+    return min(balance, allowance) >= amount and bool(pre_approved)
 
 
 def _reads(contracts: EscrowContracts, payment_hash: bytes) -> tuple[Call, Call]:

@@ -19,7 +19,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.abi import WORD
 from chalicelib.calldata.escrow.payment_info import INFO_BYTES, decode_info
 from chalicelib.catalogue.escrows import EscrowContracts
-from chalicelib.chain.escrow_logs import EscrowEventKind, LoggedEscrow
+from chalicelib.chain.escrow.logs import EscrowEventKind, LoggedEscrow
 from chalicelib.chain.hex_values import hash_of, quantity
 from chalicelib.chain.logs import ProxyTransfer
 

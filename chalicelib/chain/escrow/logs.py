@@ -1,4 +1,4 @@
-"""The events of the commerce escrow and of its collector for pre-approvals (escrow_transfers.py decodes them)."""
+"""The events of the commerce escrow and of its collector for pre-approvals (transfers.py decodes them)."""
 
 from enum import StrEnum
 

@@ -1,0 +1,1 @@
+"""What chains say of the escrow of commerce payments: its events and its storage."""

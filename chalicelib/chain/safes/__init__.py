@@ -1,0 +1,1 @@
+"""What chains and the transaction service of Safe say of Safes."""
