@@ -29,11 +29,14 @@ ServiceError                         a status and a message that tells the calle
 ├── BadGateway                 502   a transaction was sent to a node and its outcome is unknown
 ├── ProviderUnavailable        503   the compliance provider gave no usable answer, in outbound.compliance
 ├── RateUnavailable            503   no exchange rate holds: a source is silent or stale, or they differ, in rates.rules
-├── SafeServiceUnavailable     503   the Safe Transaction Service gave no usable response, in chain.safe_service
+├── SafeServiceUnavailable     503   the Safe Transaction Service gave no usable response, in chain.safes.service
+├── NewerShape                 503   a newer version of the service wrote the record, in storage.items
 └── ChainUnavailable           503   a node gave no usable response; nothing was changed
+    ├── PaymentsStopped        503   the operator has stopped payments; nothing was changed, in stopping.flows
     ├── RpcError               503   the node responded with an error, in chain.jsonrpc
     ├── NodeTimeout            503   the node did not respond in time, in chain.jsonrpc
     ├── NodeResponseTooLarge   503   the node's response is too long, in chain.jsonrpc
+    ├── NodesDisagree          503   two nodes have different blocks of the same height, in chain.nodes
     └── InconsistentNode       503   two responses of the node contradict each other, in chain.logs
 """
 
@@ -163,3 +166,5 @@ class ChainUnavailable(ServiceError):
 
     status = 503
     reason = ""
+    retry_seconds = 5
+    """`Retry-After` of the response."""

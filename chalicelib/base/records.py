@@ -104,6 +104,11 @@ class Record:
     KEY: ClassVar[KeyPattern]
     DUE_GROUP: ClassVar[str] = ""
     """The prefix of this kind's shards in the index `by_due`. A sweep reads the shards of one group."""
+    SCHEMA: ClassVar[int] = 1
+    """The shape of this kind's items, which is stored with each as `schema`; an item without it has shape 1.
+
+    Code refuses items of a higher shape than its own. A new attribute that older code can do without is no new shape.
+    """
     UNREPEATABLE: ClassVar[frozenset[str]] = frozenset()
     """The fields that differ each time the same request is run: ciphertexts, and what describes the single call."""
 

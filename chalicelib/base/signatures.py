@@ -15,6 +15,7 @@ from typing import Any
 
 from chalicelib.base.addresses import address_bytes, evm_address, tron_address_of
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 
 SIGNATURE_BYTES = 65
@@ -39,6 +40,15 @@ _UINT = re.compile(r"uint(\d+)")
 _BYTES_WORD = re.compile(r"0x[0-9a-fA-F]{64}")
 
 _Fields = list[dict[str, str]]
+
+
+@frozen
+class Signature:
+    """An ECDSA signature over secp256k1 with a low s, as transactions carry it; `recovery_id` is 0 or 1."""
+
+    r: int
+    s: int
+    recovery_id: int
 
 
 def signature_bytes(text: str) -> bytes:

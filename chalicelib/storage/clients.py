@@ -10,7 +10,7 @@ class Throttled(Exception):
     """DynamoDB refuses these calls at the moment because there are too many."""
 
 
-def aws_client(service: str) -> Any:
+def aws_client(service: str, attempts: int = 3) -> Any:
     """A client of an AWS service, with the region and endpoint of the environment.
 
     The client does not validate parameters, which costs a tenth of a request's CPU: typed code builds them.
@@ -21,7 +21,7 @@ def aws_client(service: str) -> Any:
     limits = Config(
         connect_timeout=2,
         read_timeout=5,
-        retries={"mode": "standard", "total_max_attempts": 3},
+        retries={"mode": "standard", "total_max_attempts": attempts},
         parameter_validation=False,
     )
     return boto3.client(service, config=limits)

@@ -61,6 +61,11 @@ def decode(cls: type[T], item: Attributes) -> T:
     return cls(**values)
 
 
+def attributes_of(cls: type) -> set[str]:
+    """The names of the attributes of a dataclass, beside its counts."""
+    return {name for field, name in _names(cls).items() if _hints(cls)[field] is not Counts}
+
+
 def epoch_milliseconds(instant: datetime) -> int:
     return (instant - _EPOCH) // _MILLISECOND
 

@@ -23,10 +23,12 @@ from chalicelib.storage.items import (
     DUE_SHARDS,
     added,
     attributes_of,
+    changed,
+    created,
     is_listed,
     item_of,
+    record_of,
     version_is,
-    with_write_id,
 )
 from chalicelib.storage.writes import Absent as Absent
 from chalicelib.storage.writes import Add as Add
@@ -81,13 +83,13 @@ class Store:
     def get(self, cls: type[T], key: Key) -> T | None:
         """One record, by a consistent read; None if it does not exist."""
         response = self.client.get_item(**self._table_and_key(key), ConsistentRead=True)
-        return codec.decode(cls, response["Item"]) if "Item" in response else None
+        return record_of(cls, response["Item"]) if "Item" in response else None
 
     def get_many(self, wanted: Mapping[Key, type[Record]]) -> dict[Key, Any]:
         """The wanted records that exist, of any tables, by consistent reads of 100 keys a call. Raises Throttled."""
         keys = list(wanted)
         items = self._for_each(_chunks(keys, _LARGEST_BATCH_READ), self._get_batch)
-        return {key: codec.decode(wanted[key], item) for of_chunk in items for key, item in of_chunk}
+        return {key: record_of(wanted[key], item) for of_chunk in items for key, item in of_chunk}
 
     def _get_batch(self, keys: Sequence[Key]) -> list[tuple[Key, codec.Attributes]]:
         """The items of up to 100 keys that exist, with their keys."""
@@ -135,7 +137,7 @@ class Store:
 
     def query(self, cls: type[T], keys: KeyRange, limit: int | None = None) -> tuple[T, ...]:
         """All records in a range of keys, or the first `limit`, in the order of their keys, by a consistent read."""
-        return tuple(codec.decode(cls, item) for item in self._query(keys, limit))
+        return tuple(record_of(cls, item) for item in self._query(keys, limit))
 
     def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
         """The records of some kinds, all of one table, in a partition, in the order of their keys. It is read whole."""
@@ -143,7 +145,7 @@ class Store:
         table = next(iter(by_name.values())).KEY.table
         items = self._query(KeyRange(table, pk, FIRST_SORT_KEY, LAST_SORT_KEY))
         found = ((by_name.get(item["sk"]["S"].split("#")[0]), item) for item in items)
-        return [codec.decode(kind, item) for kind, item in found if kind is not None]
+        return [record_of(kind, item) for kind, item in found if kind is not None]
 
     def page(
         self, cls: type[T], pk: str, before: str | None, limit: int, *, consistent: bool = False
@@ -160,7 +162,7 @@ class Store:
         )
         items = response["Items"]
         next_cursor = items[-1]["sk"]["S"] if "LastEvaluatedKey" in response and items else None
-        return tuple(codec.decode(cls, item) for item in items), next_cursor
+        return tuple(record_of(cls, item) for item in items), next_cursor
 
     def newest_of_each(self, cls: type[T], partitions: Sequence[str]) -> list[T]:
         """The record with the highest sort key of each partition that has one; one consistent query each."""
@@ -177,7 +179,7 @@ class Store:
             ConsistentRead=True,
             Limit=limit,
         )
-        return tuple(codec.decode(cls, item) for item in response["Items"])
+        return tuple(record_of(cls, item) for item in response["Items"])
 
     def count_in_each(self, counters: Sequence[tuple[Record, int]]) -> list[int | None]:
         """`count` of one in several records, each with its limit, at the same time."""
@@ -235,7 +237,7 @@ class Store:
         One is enough, unless the span leaves records out or they have more than 1 MB. Lists lag by about a second.
         """
         items, end = lists.read(self._query_of(cls), span, limit, queries)
-        return Found(tuple(codec.decode(cls, item) for item in items), end)
+        return Found(tuple(record_of(cls, item) for item in items), end)
 
     def count_listed(self, cls: type[Record], span: Span, queries: int) -> tuple[int, bool]:
         """The number of records in a span of a list, by one query for each MB, and whether it is exact.
@@ -255,29 +257,31 @@ class Store:
         for item in lists.scan(read, segment, segments):
             kind = next((each for each in kinds if each.KEY.names(item["pk"]["S"], item["sk"]["S"])), None)
             if kind is not None:
-                record = codec.decode(kind, item)
+                record = record_of(kind, item)
                 yield record, is_listed(record, item)
 
     def write(self, *writes: Write) -> None:
         """Applies all writes or none: records, `Delete`s, `Add`s, checks, at most LARGEST_TRANSACTION.
 
         Raises WriteConflict if a version is not the expected one. Retries while another transaction holds a record,
-        which DynamoDB reports before it checks conditions. A single record is put without a transaction, at half price.
+        which DynamoDB reports before it checks conditions. A single record needs no transaction, at half the price.
+        Attributes of a stored item that its class does not know stay: newer code has written them (`items.changed`).
 
         A write that was applied and whose response was lost is sent again, by botocore or here, and is no conflict with
-        itself: a transaction has one token for all attempts, and a single put stores a random `write_id`.
+        itself: a transaction has one token for all attempts, and a single write stores a random `write_id`.
         """
         self._join(self._apply, writes)
 
+    def write_apart(self, *writes: Write) -> None:
+        """As `write`, but without what this store joins to its writes: it is no step of the request that is served."""
+        self._apply(*writes)
+
     def _apply(self, *writes: Write) -> None:
-        actions = [self._action(write) for write in writes]
         errors, write_id = self.client.exceptions, token_hex(12)
+        send = self._sender(writes, write_id)
         for attempt in range(_CONTENTION_ATTEMPTS):
             try:
-                if len(actions) == 1 and "Put" in actions[0]:
-                    self.client.put_item(**with_write_id(actions[0]["Put"], write_id))
-                else:
-                    self.client.transact_write_items(TransactItems=actions, ClientRequestToken=write_id)
+                send()
                 return
             except errors.ConditionalCheckFailedException as error:
                 if error.response.get("Item", {}).get("write_id") == {"S": write_id}:
@@ -294,11 +298,21 @@ class Store:
             time.sleep(uniform(0.01, 0.02) * 2**attempt)  # not in step with the others that add to a count
         raise WriteConflict
 
+    def _sender(self, writes: Sequence[Write], write_id: str) -> Callable[[], Any]:
+        """The call that applies some writes: a put or an update of a single record, a transaction otherwise."""
+        if len(writes) == 1 and isinstance(writes[0], Record):
+            ((kind, parameters),) = self._record(writes[0], write_id).items()
+            call = self.client.put_item if kind == "Put" else self.client.update_item
+            return partial(call, **parameters, ReturnValuesOnConditionCheckFailure="ALL_OLD")
+        actions = [self._action(write) for write in writes]
+        return partial(self.client.transact_write_items, TransactItems=actions, ClientRequestToken=write_id)
+
     def put_many(self, records: Iterable[Record]) -> None:
         """Puts records of any tables, 25 per call, in place of stored ones: no version is checked.
 
-        Only for records that whoever writes them again writes with the same content, so that nothing changes. Not one
-        transaction: after an error some may be written; write all again. Raises Throttled.
+        Only for records that whoever writes them again writes with the same content, so that nothing changes, except
+        that older code drops the attributes that newer code has added. Not one transaction: after an error some may be
+        written; write all again. Raises Throttled.
         """
         puts = {record.key: {"PutRequest": {"Item": item_of(record, record.key)}} for record in records}
         self._for_each(_chunks(list(puts.items()), _LARGEST_BATCH_WRITE), self._put_batch)
@@ -356,8 +370,14 @@ class Store:
                 return {"Delete": {**self._table_and_key(record.key), **version_is(record.version)}}
             case Add(record, amounts):
                 return {"Update": {**self._table_and_key(record.key), **added(record, amounts)}}
-        key = write.key
-        return {"Put": {"TableName": self._table(key.table), "Item": item_of(write, key), **version_is(write.version)}}
+        return self._record(write)
+
+    def _record(self, record: Record, write_id: str | None = None) -> dict[str, Any]:
+        """The put of a new record, or the update of a stored one."""
+        key = record.key
+        if record.version == 0:
+            return {"Put": {"TableName": self._table(key.table), **created(record, key, write_id)}}
+        return {"Update": {**self._table_and_key(key), **changed(record, key, write_id)}}
 
     def _table_and_key(self, key: Key) -> dict[str, Any]:
         return {"TableName": self._table(key.table), "Key": attributes_of(key)}

@@ -10,9 +10,12 @@ from chalicelib.base import errors
 from chalicelib.base.errors import Problem, ServiceError, TooManyRequests, Unauthorized, ValidationFailed
 from chalicelib.chain.jsonrpc import RpcError
 from chalicelib.chain.logs import InconsistentNode
+from chalicelib.chain.nodes import NodesDisagree
 from chalicelib.http.errors import details_of, error_body
 from chalicelib.outbound.compliance import ProviderUnavailable
 from chalicelib.relayer.keys.signer import NoRelayer
+from chalicelib.stopping.flows import PaymentsStopped
+from chalicelib.storage.items import NewerShape
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,7 +50,10 @@ def test_the_drawing_has_every_error_with_its_parent_status_and_module() -> None
 
 def test_an_error_that_holds_records_names_the_module_that_shows_them() -> None:
     """Except for those of which callers see only the message, or headers."""
-    silent = {Unauthorized, TooManyRequests, RpcError, InconsistentNode, ValidationFailed, ProviderUnavailable, NoRelayer}
+    silent = {
+        Unauthorized, TooManyRequests, RpcError, InconsistentNode, NodesDisagree, ValidationFailed, ProviderUnavailable,
+        NoRelayer, NewerShape, PaymentsStopped,
+    }  # fmt: skip
     for each in classes():
         if each is not ServiceError and "__init__" in vars(each) and each not in silent:
             assert each.shown_by is not None, each

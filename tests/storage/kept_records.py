@@ -33,7 +33,7 @@ from chalicelib.calldata.permit2 import End as PermitEnd
 from chalicelib.calldata.permit2 import PaymentPermit
 from chalicelib.calldata.recurring import SchedulePermit
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain.escrow_logs import EscrowEventKind, LoggedEscrow
+from chalicelib.chain.escrow.logs import EscrowEventKind, LoggedEscrow
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 from chalicelib.checkout.permits.records import End, PaymentIntent
 from chalicelib.checkout.permits.records import Stage as PermitStage
@@ -76,6 +76,7 @@ from chalicelib.requests.records import (
     CustomerAddress,
     CustomerInfo,
     DailyCount,
+    FirstRequest,
     Frequency,
     Recurrence,
     Reference,
@@ -86,12 +87,14 @@ from chalicelib.requests.records import (
 from chalicelib.scanning.records import (
     Cursor,
     LoggedTransfer,
+    NodeCheck,
     ScanLease,
     TransferId,
     TransferState,
     UnrecordedTransfers,
     Verification,
 )
+from chalicelib.stopping.records import Stop
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState, ListEntry, Listing
 from chalicelib.webhooks.endpoints.records import ClientEndpoint, Endpoint, EndpointUrl, Registrations
@@ -625,6 +628,8 @@ RECORDS: dict[str, Record] = {
     "unrecorded transfers": UNRECORDED,
     "unrecorded transfers, after a fork": replace(UNRECORDED, added=(), removed=(TRANSFER_ID, TRANSFER_ID), version=1),
     "scan lease": ScanLease("sepolia", NOW, version=7),
+    "first request": FirstRequest("base", NOW),
+    "cursor, of compared nodes": Cursor("base", 8_000_000, (), 2000, nodes=NodeCheck(2, 1, agree=False)),
     "cursor, new": Cursor("sepolia", 8_000_000, (), 2000),
     "cursor, with times": Cursor(
         "sepolia", 8_000_000, (), 2000, read_until=NOW, read_at=NOW, verifications=(Verification(1, 2, NOW),), version=3
@@ -839,4 +844,5 @@ RECORDS: dict[str, Record] = {
     "accounts of the relayer": Senders((Sender("base", WALLET), Sender("sepolia", WALLET))),
     "funds under way": replace(TAKING.counter("base"), amounts=Counts({"under way": 10**34})),
     "transaction of the relayer that takes funds": replace(RELAYED, nonce=13, takes=TAKING, call_version=3),
+    "stop": Stop(NOW, "a drill"),
 }

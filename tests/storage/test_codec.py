@@ -11,7 +11,7 @@ from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Record
 from chalicelib.rates.records import Rate
 from chalicelib.storage import codec
-from infra.data_docs import record_classes
+from infra.documents.data import record_classes
 
 st.register_type_strategy(
     datetime,

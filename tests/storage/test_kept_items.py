@@ -13,7 +13,7 @@ from chalicelib.base.records import Record
 from chalicelib.requests.payments.records import Payment, UnmatchedTransfer
 from chalicelib.storage.items import item_of
 from chalicelib.storage.store import Store
-from infra.data_docs import record_classes
+from infra.documents.data import record_classes
 from tests.fakes.world import PREFIX, World
 from tests.storage.kept_records import NOW, RECORDS
 
@@ -82,7 +82,7 @@ def test_a_record_is_written_as_it_always_was_except_for_the_attributes_that_wer
     record, kept = RECORDS[name], BEFORE["items"][name]
     assert record.key.table == kept["table"]
     item = item_of(record, record.key)
-    added = {*ADDED.get(kind_of(record), set()), *record.listed, *(["listed_at"] if record.listed else [])}
+    added = {"schema", *ADDED.get(kind_of(record), set()), *record.listed, *(["listed_at"] if record.listed else [])}
     assert added <= item.keys()
     changed_key = {"sk": {"S": record.key.sk}} if kind_of(record) in KEYS_CHANGED else {}
     assert {each: item[each] for each in item.keys() - added} == {**kept["item"], **changed_key}

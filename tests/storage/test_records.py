@@ -9,7 +9,7 @@ import yaml
 from chalicelib.base.lists import LISTS
 from chalicelib.base.records import TABLES, Record
 from chalicelib.storage.store import DUE_INDEX
-from infra.data_docs import FILE, document, record_classes
+from infra.documents.data import FILE, document, record_classes
 from infra.stack import TEMPLATE
 
 CLASSES = record_classes()

@@ -28,6 +28,10 @@ expressions = st.sampled_from(
         "SET {} = if_not_exists({}, :a)",
         "REMOVE {}",
         "SET {} = :a REMOVE {}",
+        "SET {}=:a,{}=:b REMOVE {}",
+        "SET {} = :a REMOVE {}, {}",
+        "SET {} = :a REMOVE {} ADD {} :b",
+        "SET {} = :a REMOVE {}.part",
         "ADD {} :a SET {} = :b",
     )
 )
