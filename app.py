@@ -1,6 +1,8 @@
 """The map of entry points: HTTP, queue consumers, schedules. One line each; the rest is in chalicelib."""
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +84,13 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
     """The app. Its handlers call `services` at every event, and import what they run at the first one."""
     app = Chalice(app_name="payment-requests", configure_logs=False)  # the Logger of services is the only one
     register_routes(app, ROOMS, services)
+
+    @app.middleware("all")
+    def write_metrics(event: Any, respond: Callable[[Any], Any]) -> Any:
+        try:
+            return respond(event)
+        finally:
+            services().metrics.flush()
 
     @app.on_sqs_message(queue=settings.announcements_queue, batch_size=1, maximum_concurrency=20)
     def announce_events(event: Any) -> None:
@@ -208,9 +217,13 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
 @cache
 def services() -> "Services":
     """The services of this process, assembled by its first call."""
+    from chalicelib.metrics import COLD_STARTS
     from chalicelib.services import assemble
 
-    return assemble(_SETTINGS)
+    assembled = assemble(_SETTINGS)
+    if function := os.environ.get("AWS_LAMBDA_FUNCTION_NAME"):
+        assembled.metrics.add(COLD_STARTS, function)
+    return assembled
 
 
 _SETTINGS = Settings.read()
@@ -235,3 +248,9 @@ run_commerce = app.handler_map["run_commerce"]
 run_recurring = app.handler_map["run_recurring"]
 track_relayed = app.handler_map["track_relayed"]
 check_payers = app.handler_map["check_payers"]
+
+if "AWS_CHALICE_CLI_MODE" in os.environ:  # set by the chalice command, and by nothing in Lambda
+    with suppress(ModuleNotFoundError):  # a build has no infra: `make deploy` has done what this does
+        from infra.record import before_chalice
+
+        before_chalice()

@@ -3,24 +3,19 @@
 Each Lambda reads them at its cold start, so they are parsed here by hand: pydantic would double the time of the start.
 """
 
-import json
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from chalicelib import setting_readers as readers
 from chalicelib.base.frozen import frozen
 from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 
-_BASE_URL = re.compile(r"https?://[^\s?#]*[^/\s?#]")
-_OPTIONAL_URL = re.compile(f"(?:{_BASE_URL.pattern})?")
-_ORIGIN = re.compile(r"https?://[a-z0-9.*:\[\]-]+")
-_HEADER = re.compile(r"[A-Za-z0-9-]{0,64}")
-_CLIENT_ID = re.compile(r"[\w-]{1,64}")
-_COINS = re.compile(r"(?=.*[1-9])(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,18})?")
 _TEST_NETWORKS = ("sepolia",)
+_SCAN_INTERVALS = {"tron": 10}
+"""An idle tick of tron takes six calls of the node, of which TronGrid allows 100,000 a day."""
 _ROLLUPS = ("arbitrum-one", "optimism", "base")
 
 
@@ -30,124 +25,6 @@ class InvalidSettings(Exception):
     def __init__(self, problems: Mapping[str, str]) -> None:
         super().__init__("\n".join(f"{name} {problem}" for name, problem in problems.items()))
         self.problems = problems
-
-
-def _text(text: str) -> str:
-    return text
-
-
-def _one_of(*choices: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in choices:
-            raise ValueError(f"must be one of {', '.join(choices)}")
-        return text
-
-    return read
-
-
-def _matching(pattern: re.Pattern[str], sentence: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if not pattern.fullmatch(text):
-            raise ValueError(sentence)
-        return text
-
-    return read
-
-
-_header = _matching(_HEADER, "must be the name of a header, or empty")
-_client_id = _matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _")
-_coins = _matching(_COINS, 'must be an amount of the native coin above 0, as text such as "0.5"')
-_base_url = _matching(_BASE_URL, "must be an http or https URL without a slash at its end")
-_optional_url = _matching(_OPTIONAL_URL, "must be empty, or a URL without a slash at its end")
-
-
-def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            raise ValueError("must be a whole number") from None
-        if number < least or (most is not None and number > most):
-            raise ValueError(f"must be at least {least}" + (f" and at most {most}" if most is not None else ""))
-        return number
-
-    return read
-
-
-def _flag(text: str) -> bool:
-    if text.lower() in ("true", "t", "yes", "y", "on", "1"):
-        return True
-    if text.lower() in ("false", "f", "no", "n", "off", "0"):
-        return False
-    raise ValueError("must be true or false")
-
-
-def _texts(read: Callable[[str], str] = _text) -> Callable[[str], tuple[str, ...]]:
-    def read_all(text: str) -> tuple[str, ...]:
-        values = _json(text)
-        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            raise ValueError('must be a JSON list of texts, such as ["a", "b"]')
-        return tuple(read(value) for value in values)
-
-    return read_all
-
-
-def _by_network(read: Callable[[str], Any], kind: type) -> Callable[[str], dict[str, Any]]:
-    def read_all(text: str) -> dict[str, Any]:
-        values = _json(text)
-        if not isinstance(values, dict):
-            raise ValueError("must be a JSON object by network")
-        if not values:
-            return {}
-        from chalicelib.catalogue.networks import network
-
-        found: dict[str, Any] = {}
-        for name, value in values.items():
-            known = network(name)
-            if known is None:
-                raise ValueError(f"{name} is not a network")
-            if type(value) not in (kind, str):
-                raise ValueError(f"{name}: must be a {'number' if kind is int else 'text'}")
-            found[known.name] = read(str(value))
-        return found
-
-    return read_all
-
-
-def _by_currency(text: str) -> dict[str, str]:
-    values = _json(text)
-    if not isinstance(values, dict):
-        raise ValueError("must be a JSON object by currency id")
-    if not values:
-        return {}
-    from chalicelib.base.errors import BadRequest
-    from chalicelib.base.money import parse_amount
-    from chalicelib.catalogue.tokens import token_with_id
-
-    for name, value in values.items():
-        token = token_with_id(name)
-        if token is None:
-            raise ValueError(f"{name} is not a currency id")
-        try:
-            parse_amount(str(value), token.decimals)
-        except BadRequest as error:
-            raise ValueError(f"{name}: {error.message}") from None
-    return {name: str(value) for name, value in values.items()}
-
-
-def _escrows(text: str) -> Mapping[str, Any]:
-    if (values := _json(text)) == {}:
-        return {}
-    from chalicelib.catalogue.escrows import read_escrows
-
-    return read_escrows(values)
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise ValueError("is not valid JSON") from None
 
 
 def _setting(read: Callable[[str], Any], default: Any = MISSING) -> Any:
@@ -164,59 +41,61 @@ ValueForm = Literal["plain", "mixed", "bignumber", "hex"]
 class Settings:
     """Names are the environment variables in lower case; JSON where the type is a tuple or a mapping."""
 
-    stage: Literal["local", "dev", "prod"] = _setting(_one_of("local", "dev", "prod"))
-    resource_prefix: str = _setting(_text)
+    stage: Literal["local", "dev", "prod"] = _setting(readers.one_of("local", "dev", "prod"))
+    resource_prefix: str = _setting(readers.text)
     """Names every table, queue, key and secret: `<prefix>-payments`, `alias/<prefix>-secrets`, ..."""
-    api_url: str = _setting(_base_url)
-    auth_url: str = _setting(_base_url)
-    pay_url: str = _setting(_base_url)
-    explorer_url: str = _setting(_base_url)
-    confirmations: Mapping[str, int] = _setting(_by_network(_whole(1), int), {})
+    api_url: str = _setting(readers.base_url)
+    auth_url: str = _setting(readers.base_url)
+    pay_url: str = _setting(readers.base_url)
+    explorer_url: str = _setting(readers.base_url)
+    confirmations: Mapping[str, int] = _setting(readers.by_network(readers.whole(1), int), {})
     """Overrides of a network's confirmations: {"sepolia": 1}."""
-    scan_interval_seconds: int = _setting(_whole(1, 60), 5)
-    link_lifetime_seconds: int = _setting(_whole(1), 7 * 24 * 3600)
-    safe_intent_lifetime_seconds: int = _setting(_whole(1), 24 * 3600)
+    scan_interval_seconds: int = _setting(readers.whole(1, 60), 5)
+    scan_intervals: Mapping[str, int] = _setting(readers.by_network(readers.whole(1, 60), int), {})
+    """The same for single networks: {"base": 2}."""
+    link_lifetime_seconds: int = _setting(readers.whole(1), 7 * 24 * 3600)
+    safe_intent_lifetime_seconds: int = _setting(readers.whole(1), 24 * 3600)
     """How long a link waits for an announced transaction at most, whatever deadline its payer names."""
-    multicall_max_children: int = _setting(_whole(FEWEST_CHILDREN, MOST_CHILDREN), 150)
-    multicall_max_crosschain_children: int = _setting(_whole(FEWEST_CHILDREN, 50), 20)
+    multicall_max_children: int = _setting(readers.whole(FEWEST_CHILDREN, MOST_CHILDREN), 150)
+    multicall_max_crosschain_children: int = _setting(readers.whole(FEWEST_CHILDREN, 50), 20)
     """How many children a multicall has at most that is paid from another chain: one route is quoted for each."""
-    webhook_allow_loopback: bool = _setting(_flag, False)
+    webhook_allow_loopback: bool = _setting(readers.flag, False)
     """True lets webhooks go to localhost, for tests; private and metadata addresses stay refused."""
-    webhook_concurrency: int = _setting(_whole(2, 1000), 200)
+    webhook_concurrency: int = _setting(readers.whole(2, 1000), 200)
     """How many first attempts of deliveries are made at the same time."""
-    webhook_retry_concurrency: int = _setting(_whole(2, 1000), 200)
+    webhook_retry_concurrency: int = _setting(readers.whole(2, 1000), 200)
     """The same for retries, tests, and attempts at webhooks that failed or were slow last."""
-    header_brands: tuple[str, ...] = _setting(_texts(), ("service", "request-network"))
+    header_brands: tuple[str, ...] = _setting(readers.texts(), ("service", "request-network"))
     """Each delivery carries its headers (`x-<brand>-signature`, ...) once per brand, for receivers of either name."""
-    payment_processor: str = _setting(_text, "service-network")
-    fiat_processor: str = _setting(_text, "service-tech")
+    payment_processor: str = _setting(readers.text, "service-network")
+    fiat_processor: str = _setting(readers.text, "service-tech")
     """The paymentProcessor of events about what follows a payment that is sent to a bank account."""
-    offramp_check_seconds: int = _setting(_whole(60, 86_400), 600)
+    offramp_check_seconds: int = _setting(readers.whole(60, 86_400), 600)
     """After how long without news a paid off-ramp order is read at the provider; each pause is twice the last one."""
-    offramp_late_seconds: int = _setting(_whole(3600), 3 * 86_400)
+    offramp_late_seconds: int = _setting(readers.whole(3600), 3 * 86_400)
     """How long after its payment an off-ramp order without an end raises an alarm."""
-    offramp_lost_seconds: int = _setting(_whole(600), 6 * 3600)
+    offramp_lost_seconds: int = _setting(readers.whole(600), 6 * 3600)
     """How long the provider may not know a paid off-ramp order before it counts as lost."""
-    offramp_give_up_seconds: int = _setting(_whole(86_400), 30 * 86_400)
+    offramp_give_up_seconds: int = _setting(readers.whole(86_400), 30 * 86_400)
     """How long after the last news a paid off-ramp order without an end is read no more: its payer can be erased."""
-    interop_checksum: Literal["warn", "strict"] = _setting(_one_of("warn", "strict"), "warn")
+    interop_checksum: Literal["warn", "strict"] = _setting(readers.one_of("warn", "strict"), "warn")
     """What a wrong ERC-7828 checksum in a destination id leads to: a log line, or 400."""
     transaction_value_form: Literal["published", "plain", "mixed", "bignumber"] = _setting(
-        _one_of("published", "plain", "mixed", "bignumber"), "published"
+        readers.one_of("published", "plain", "mixed", "bignumber"), "published"
     )
     """How 0 and another value are written. plain: 0 and a hex string; bignumber: {"type": "BigNumber", "hex": "0x..."}
     for both; mixed: 0 and such a BigNumber; published: as the published interface of each operation has it, from
     another chain a hex string for both."""
-    rate_limit_scale: int = _setting(_whole(1), 1)
+    rate_limit_scale: int = _setting(readers.whole(1), 1)
     """Multiplies every rate limit; above 1 for local stacks and load tests only."""
-    trusted_proxy_header: str = _setting(_header, "")
+    trusted_proxy_header: str = _setting(readers.header, "")
     """The header with a caller's address, which the only proxy in front overwrites; empty: that of the connection."""
-    session_origins: tuple[str, ...] = _setting(_texts(), ())
+    session_origins: tuple[str, ...] = _setting(readers.texts(), ())
     """Origins of the dashboards that may send session cookies from a browser."""
-    session_domain: str = _setting(_text, "")
+    session_domain: str = _setting(readers.text, "")
     """The Domain of the session cookie, such as example.com, for the API host too; empty: for the auth host alone."""
     safe_service_urls: Mapping[str, str] = _setting(
-        _by_network(_base_url, str),
+        readers.by_network(readers.base_url, str),
         {
             name: f"https://api.safe.global/tx-service/{short}"
             for name, short in (
@@ -231,78 +110,79 @@ class Settings:
         },
     )
     """The Safe Transaction Service of each network; {} asks none: then only the chain tells what a Safe executed."""
-    price_api_url: str = _setting(_optional_url, "")
+    price_api_url: str = _setting(readers.optional_url, "")
     """The HTTP price source, one of the two sources of exchange rates; empty: none, and no conversion is quoted."""
-    price_api_key_header: str = _setting(_header, "x-cg-demo-api-key")
+    price_api_key_header: str = _setting(readers.header, "x-cg-demo-api-key")
     """The header that sends the price source its key, the entry `price_api_key` beside the URLs of nodes."""
-    compliance_api_url: str = _setting(_optional_url, "")
+    compliance_api_url: str = _setting(readers.optional_url, "")
     """The compliance and off-ramp provider (outbound/compliance.py); empty: none, and nobody is paid out in fiat."""
-    compliance_account: str = _setting(_text, "")
+    compliance_account: str = _setting(readers.text, "")
     """The name of this service's account at that provider, which its events have to carry."""
-    lifi_base_url: str = _setting(_optional_url, "")
+    lifi_base_url: str = _setting(readers.optional_url, "")
     """The router that finds ways to pay from another chain (outbound/lifi.py), without /v1; empty: none is offered."""
-    lifi_integrator: str = _setting(_client_id, "payment-requests")
-    router_seconds: int = _setting(_whole(1, 20), 8)
+    lifi_integrator: str = _setting(readers.client_id, "payment-requests")
+    router_seconds: int = _setting(readers.whole(1, 20), 8)
     """How long its answers to all questions of a request are waited for."""
-    route_seconds: int = _setting(_whole(10, 600), 120)
+    route_seconds: int = _setting(readers.whole(10, 600), 120)
     """How long a payer is shown a quoted route."""
-    route_cost_bps: int = _setting(_whole(0, 1000), 200)
-    route_cost_dollars: int = _setting(_whole(0, 1000), 5)
+    route_cost_bps: int = _setting(readers.whole(0, 1000), 200)
+    route_cost_dollars: int = _setting(readers.whole(0, 1000), 5)
     """How much more than the amount a route may take: basis points of it, and in addition so many dollars."""
-    price_max_age_seconds: int = _setting(_whole(1), 600)
+    price_max_age_seconds: int = _setting(readers.whole(1), 600)
     """How old a price of the HTTP source may be."""
-    feed_max_age_seconds: int = _setting(_whole(1), 25 * 3600)
+    feed_max_age_seconds: int = _setting(readers.whole(1), 25 * 3600)
     """How old an answer of a Chainlink feed may be; those of stablecoins and fiat that do not move come once a day."""
-    rate_tolerance_bps: int = _setting(_whole(0, 1000), 100)
+    rate_tolerance_bps: int = _setting(readers.whole(0, 1000), 100)
     """How far the two sources may differ, in basis points of the lower rate."""
-    payment_tolerance_bps: int = _setting(_whole(0, 1000), 100)
+    payment_tolerance_bps: int = _setting(readers.whole(0, 1000), 100)
     """How much less than a request's rest counts as the rest of it without a quote, in basis points."""
-    conversion_slippage_bps: int = _setting(_whole(0, 1000), 100)
+    conversion_slippage_bps: int = _setting(readers.whole(0, 1000), 100)
     """By how much the rate may rise, in basis points, between /pay and a payment that a contract converts."""
-    quote_seconds: int = _setting(_whole(10, 3600), 300)
+    quote_seconds: int = _setting(readers.whole(10, 3600), 300)
     """How long a quoted rate is held for the payers of a request."""
-    relayer_keys: Mapping[str, str] = _setting(_by_network(_one_of("kms", "secret"), str), {})
+    relayer_keys: Mapping[str, str] = _setting(readers.by_network(readers.one_of("kms", "secret"), str), {})
     """Where the key of the service's own account is, for each EVM network on which it sends transactions: `kms` is the
     key alias/<prefix>-relayer, which never leaves KMS; `secret` the private key in the secret <prefix>-relayer-key, for
     test networks only. Without an entry nothing is sent on a network."""
     relayer_daily_limits: Mapping[str, str] = _setting(
-        _by_network(_coins, str),
+        readers.by_network(readers.coins, str),
         {"mainnet": "0.5", **dict.fromkeys(_ROLLUPS, "0.1"), "matic": "200", "bsc": "0.5", "sepolia": "5"},
     )
     """What the transactions of a day (UTC) may cost at most, in native coins as text; without an entry no limit."""
     relayer_low_balances: Mapping[str, str] = _setting(
-        _by_network(_coins, str),
+        readers.by_network(readers.coins, str),
         {"mainnet": "0.2", **dict.fromkeys(_ROLLUPS, "0.05"), "matic": "100", "bsc": "0.2", "sepolia": "1"},
     )
     """Below which balance of the account an alarm is raised, in native coins as text."""
     relayer_max_fee_gwei: Mapping[str, int] = _setting(
-        _by_network(_whole(1), int),
+        readers.by_network(readers.whole(1), int),
         {"mainnet": 100, "arbitrum-one": 5, "optimism": 5, "base": 5, "matic": 1000, "bsc": 10, "sepolia": 200},
     )
     """The highest price of a unit of gas that is offered, in gwei; 100 for a network without an entry."""
-    relayer_stuck_seconds: int = _setting(_whole(10), 120)
+    relayer_stuck_seconds: int = _setting(readers.whole(10), 120)
     """After how long without a block a transaction is replaced by the same one with a higher fee."""
-    recurring_retry_seconds: int = _setting(_whole(10), 3600)
+    recurring_retry_seconds: int = _setting(readers.whole(10), 3600)
     """After how long a payment of a recurring payout is tried again that has failed; after the third time it pauses."""
-    recurring_relayer_fees: Mapping[str, str] = _setting(_by_currency, {})
+    recurring_relayer_fees: Mapping[str, str] = _setting(readers.by_currency, {})
     """What a payer of recurring payouts pays to the service's own account with each payment, by currency id, in
     human-readable amounts: {"USDC-base": "0.05"}; nothing in other currencies. The payer signs it with the permit."""
-    escrow_contracts: Mapping[str, Any] = _setting(_escrows, {})
+    escrow_contracts: Mapping[str, Any] = _setting(readers.escrows, {})
     """The contracts of commerce payments by network, where they are not the catalogue's (catalogue/escrows.py)."""
-    commerce_pre_approval_seconds: int = _setting(_whole(60, 10**9), 24 * 3600)
-    commerce_authorization_seconds: int = _setting(_whole(60, 10**9), 7 * 24 * 3600)
-    commerce_refund_seconds: int = _setting(_whole(60, 10**9), 60 * 24 * 3600)
+    commerce_pre_approval_seconds: int = _setting(readers.whole(60, 10**9), 24 * 3600)
+    commerce_authorization_seconds: int = _setting(readers.whole(60, 10**9), 7 * 24 * 3600)
+    commerce_refund_seconds: int = _setting(readers.whole(60, 10**9), 60 * 24 * 3600)
     """How long a commerce payment can be authorized, then captured, then refunded, if nothing else is asked for."""
-    page_client_id: str = _setting(_client_id, "cli_hosted_payment_page")
+    page_client_id: str = _setting(readers.client_id, "cli_hosted_payment_page")
     """The client id that the hosted payment page sends; it is stored nowhere, and admits the page's origin alone."""
     page_frame_ancestors: tuple[str, ...] = _setting(
-        _texts(_matching(_ORIGIN, "must be origins, such as https://app.example")), ("https://app.safe.global",)
+        readers.texts(readers.matching(readers.ORIGIN, "must be origins, such as https://app.example")),
+        ("https://app.safe.global",),
     )
     """Whose pages may show the payment page in a frame, beside its own host."""
-    brand: str = _setting(_text, "Payment Request Service")
+    brand: str = _setting(readers.text, "Payment Request Service")
     """Named in the text that wallets sign."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = _setting(
-        _one_of("DEBUG", "INFO", "WARNING", "ERROR"), "INFO"
+        readers.one_of("DEBUG", "INFO", "WARNING", "ERROR"), "INFO"
     )
 
     @classmethod
@@ -333,6 +213,10 @@ class Settings:
     def value_form(self, published: ValueForm) -> ValueForm:
         """The form of values in the answers of an operation that is `published` with this one."""
         return published if self.transaction_value_form == "published" else self.transaction_value_form
+
+    def scan_interval(self, network: str) -> int:
+        """How many seconds are between two ticks of a network."""
+        return self.scan_intervals.get(network, _SCAN_INTERVALS.get(network, self.scan_interval_seconds))
 
     @property
     def page_origin(self) -> str:

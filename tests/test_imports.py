@@ -69,21 +69,21 @@ def test_the_app_starts_without_our_infrastructure(loaded: set[str]) -> None:
 def test_the_app_starts_with_light_tables_of_routes_however_many_operations_there_are(loaded: set[str]) -> None:
     """No view, model, flow, rule or record: they come with the first call that needs them."""
     ours = {name for name in loaded if name.startswith("chalicelib.")}
-    light = {"access.modes", "base.frozen", "base.limits", "http.operation", "http.routing", "settings"}
+    light = {"access.modes", "base.frozen", "base.limits", "http.operation", "http.routing", "setting_readers", "settings"}
     packages = {name for name in ours if (ROOT / name.replace(".", "/") / "__init__.py").exists()}
     assert {name for name in ours - packages if not name.endswith(".routes")} == {f"chalicelib.{name}" for name in light}
     assert "pydantic" not in loaded
 
 
 WORKERS = {
-    "deliver_webhook": ("webhooks", 51),
-    "scan_chain": ("scanning", 55),
-    "record_transfers": ("recording", 72),
-    "expire_links": ("links", 46),
-    "track_intents": ("checkout.intents", 103),
-    "run_permits": ("checkout.permits", 146),
-    "check_offramps": ("offramp", 77),
-    "run_commerce": ("escrow", 130),
+    "deliver_webhook": ("webhooks", 52),
+    "scan_chain": ("scanning", 59),
+    "record_transfers": ("recording", 73),
+    "expire_links": ("links", 47),
+    "track_intents": ("checkout.intents", 104),
+    "run_permits": ("checkout.permits", 150),
+    "check_offramps": ("offramp", 78),
+    "run_commerce": ("escrow", 131),
 }
 """The room of each worker's jobs, and how many of our modules it may load beside those of `import app`, without the
 packages themselves, which hold one line each."""

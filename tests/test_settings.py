@@ -50,6 +50,7 @@ def test_every_missing_or_wrong_variable_is_named_at_once() -> None:
         ("API_URL", ["", "api.test", "ftp://api.test", "http://api.test/", "http://api.test?x=1", "http://api.test#x", "http://a b"]),
         ("CONFIRMATIONS", ["", "3", "[]", '{"nowhere": 1}', '{"sepolia": 0}', '{"sepolia": "x"}', '{"sepolia": true}', '{"sepolia": 1.5}']),
         ("SCAN_INTERVAL_SECONDS", ["0", "61", "1.5", "x", ""]),
+        ("SCAN_INTERVALS", ["5", '{"nowhere": 5}', '{"base": 0}', '{"base": 61}']),
         ("MULTICALL_MAX_CHILDREN", ["1", "1001"]),
         ("WEBHOOK_ALLOW_LOOPBACK", ["", "maybe", "2"]),
         ("HEADER_BRANDS", ["", "service", '"service"', "[1]", "{}"]),
@@ -107,6 +108,14 @@ def test_values_are_read_in_their_types() -> None:
     assert settings.webhook_allow_loopback is True
     assert [read(WEBHOOK_ALLOW_LOOPBACK=text).webhook_allow_loopback for text in ("yes", "1", "off", "0")] == [True, True, False, False]
     assert read(SAFE_SERVICE_URLS="{}").safe_service_urls == {}
+
+
+def test_each_network_has_its_interval_and_tron_a_slower_one_unless_it_is_set() -> None:
+    networks = ("base", "sepolia", "tron")
+    assert [read().scan_interval(name) for name in networks] == [5, 5, 10]
+    settings = read(SCAN_INTERVAL_SECONDS="7", SCAN_INTERVALS='{"base": 2}')
+    assert [settings.scan_interval(name) for name in networks] == [2, 7, 10]
+    assert read(SCAN_INTERVALS='{"tron": 30}').scan_interval("tron") == 30
 
 
 def test_a_private_key_in_a_secret_is_for_test_networks_alone_but_on_the_local_stack() -> None:

@@ -6,10 +6,17 @@ from chalicelib.http.openapi import document
 from chalicelib.http.responses import HttpResponse
 from chalicelib.http.schemas import HealthAnswer
 from chalicelib.http.view import Call, Visit
+from chalicelib.stopping.flows import stopped_since
 
 
 def health(call: Call[None, None]) -> HealthAnswer:
-    return HealthAnswer(status="ok")
+    from botocore.exceptions import BotoCoreError, ClientError  # only a process that calls AWS loads botocore
+
+    try:
+        payments = "stopped" if stopped_since(call.services) is not None else None
+    except (BotoCoreError, ClientError):
+        payments = "unknown"
+    return HealthAnswer(status="ok", payments=payments) if payments else HealthAnswer(status="ok")
 
 
 auth_health = health

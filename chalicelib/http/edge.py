@@ -47,6 +47,7 @@ from chalicelib.http.responses import (
 from chalicelib.http.schemas import Input
 from chalicelib.http.view import Call, PageView, Reply, Signed, View, Visit, models_of
 from chalicelib.services import Services
+from chalicelib.stopping.flows import refuse_while_stopped
 from chalicelib.storage.store import WriteConflict
 
 _MAX_REASON = 500  # characters of an error message that are logged; a message may quote the request
@@ -144,6 +145,8 @@ def _respond(
     check_scope(caller.scopes, operation.scope)
     if caller.reads_any_link and not operation.by_page:
         raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
+    if operation.moves_money:
+        refuse_while_stopped(services)
     if not models_of(view).is_body_signed:
         check_body(request)
     record_use(services, caller.credential_ids)

@@ -7,12 +7,18 @@ from typing import Any
 
 from chalicelib.base.errors import ServiceError, ValidationFailed
 from chalicelib.http.operation import ProblemForm
+from chalicelib.stopping.flows import PaymentsStopped
 
 
 @singledispatch
 def details_of(error: ServiceError) -> dict[str, Any]:
     """The fields of an error body besides statusCode, message and error; none unless the class is registered."""
     return {}
+
+
+@details_of.register
+def _(error: PaymentsStopped) -> dict[str, Any]:
+    return {"code": "payments_stopped"}
 
 
 def error_body(error: ServiceError, form: ProblemForm = ProblemForm.FIRST) -> dict[str, Any]:

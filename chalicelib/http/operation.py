@@ -47,6 +47,9 @@ class Operation:
     is_repeatable: bool = False
     """True if the same request has one effect however often it is sent. Then its Idempotency-Key is not looked at, and
     no response is kept for it: one that has personal data, if only in an error, would outlast its erasure."""
+    moves_money: bool = False
+    """True if the response has a transaction or a payment to sign, or if one is sent: it is refused while the operator
+    has stopped payments (stopping/flows.py)."""
     looks_up_token: bool = False
     """True if the path names a link by its token: failed look-ups are limited."""
     by_page: bool = False

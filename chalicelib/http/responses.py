@@ -21,7 +21,6 @@ _EXPOSED = (
     "date, x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, idempotent-replayed, link"
 )
 _PREFLIGHT_SECONDS = 600
-_NODE_RETRY_SECONDS = 5
 
 
 @frozen
@@ -59,7 +58,7 @@ def error_response(
             "RateLimit-Reset": reset,
         }
     if isinstance(error, ChainUnavailable):
-        own = {"Retry-After": str(_NODE_RETRY_SECONDS)}
+        own = {"Retry-After": str(error.retry_seconds)}
     response = response_of(error_body(error, form), error.status, {**(headers or {}), **own})
     return replace(response, reason=error.logged or error.message)
 

@@ -9,14 +9,14 @@ OPERATIONS = (
     Operation(
         "GET", "/v2/health", "health",
         "Whether the API answers",
-        description="No credential is needed and nothing is read.",
+        description="No credential is needed. Says also whether the operator has stopped payments.",
         modes=_PUBLIC,
         rate=None,
     ),
     Operation(
         "GET", "/v1/health", "auth_health",
         "Whether the auth API answers",
-        description="No credential is needed and nothing is read.",
+        description="No credential is needed. Says also whether the operator has stopped payments.",
         modes=_PUBLIC,
         rate=None,
     ),

@@ -46,6 +46,10 @@ class ErrorAnswer(Output):
 
 class HealthAnswer(Output):
     status: str
+    payments: str | None = Field(
+        default_factory=unsent,
+        description="`stopped` while the operator has stopped payments, `unknown` without the database",
+    )
 
 
 def iso_or_none(instant: datetime | None) -> str | None:

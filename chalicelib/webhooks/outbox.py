@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import takewhile
 
+from chalicelib.metrics import OUTBOX_AGE
 from chalicelib.services import Services
 from chalicelib.storage import sweeping
 from chalicelib.storage.store import WriteConflict
@@ -22,7 +23,10 @@ _BATCH = 100
 
 
 def sweep(services: Services) -> int:
-    """Queues what is overdue; returns how much. Begins at a random shard, so none is always last. Safe to repeat."""
+    """Queues what is overdue; returns how much. Begins at a random shard, so none is always last. Safe to repeat.
+
+    Measures the age of the oldest event that it found waiting, 0 if none.
+    """
     now, found = services.clock(), list[Event]()
 
     def finish(entry: Overdue) -> bool:
@@ -39,6 +43,8 @@ def sweep(services: Services) -> int:
     try:
         return sweeping.each(services.log, in_time, finish)
     finally:
+        ages = (now - event.created_at for event in found)
+        services.metrics.add(OUTBOX_AGE, value=max(ages, default=timedelta()).total_seconds())
         queue_announcements(services, found)
 
 

@@ -24,17 +24,18 @@ from chalicelib.catalogue.networks import network_of_chain
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.bridges import LoggedFill, LoggedReturn, fills_in, sent_tokens
 from chalicelib.chain.conversions.logs import CONVERSION_TOPIC
-from chalicelib.chain.escrow_reads import EscrowState
+from chalicelib.chain.escrow.reads import EscrowState
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.chain.readings import AccountReading, Receipt, StepResult
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
-from chalicelib.chain.safe_reads import SafeEvent
+from chalicelib.chain.safes.reads import SafeEvent
 from chalicelib.chain.simulation import Simulation
 from chalicelib.chain.tron import BroadcastResult
 from chalicelib.chain.wallets import TokenReading, WalletReading
 from chalicelib.requests.records import Request
 from chalicelib.requests.references import reference_topic
+from infra.local import calls
 from tests.fakes.mempool import Mempool
 from tests.fakes.prices import FakePrices
 
@@ -207,7 +208,7 @@ class FakeChain:
     def block_facts(self, numbers: Sequence[int]) -> dict[int, BlockFacts]:
         """Returns the hashes and times of blocks."""
         self._read()
-        if any(n >= len(self.blocks) - self.lag for n in numbers):
+        if any(n >= len(self.blocks) - self.lag or n in self.without_headers for n in numbers):
             raise ChainUnavailable("lags behind")
         return {n: self._facts(n) for n in numbers}
 
@@ -405,6 +406,7 @@ class FakeChains:
 
     @property
     def networks(self) -> tuple[str, ...]:
+        calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")
         return tuple(self._chains)
 
     def add(self, chain: FakeChain) -> None:
@@ -412,6 +414,7 @@ class FakeChains:
         self._chains.setdefault(chain.network, chain)
 
     def of(self, network: str) -> FakeChain:
+        calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")
         if network not in self._chains:
             raise ChainUnavailable(f"This deployment has no node for {network}")
         return self._chains[network]

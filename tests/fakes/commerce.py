@@ -10,8 +10,8 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.escrow.payment_info import PaymentInfo, encode_info, payment_hash
 from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain import escrow_transfers as topics
-from chalicelib.chain.escrow_logs import EscrowEventKind
+from chalicelib.chain.escrow import transfers as topics
+from chalicelib.chain.escrow.logs import EscrowEventKind
 from chalicelib.links import store as link_store
 from chalicelib.links.records import Bill
 from chalicelib.requests.commerce.records import CommercePayment

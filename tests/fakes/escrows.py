@@ -19,8 +19,8 @@ from chalicelib.calldata.escrow.payment_info import INFO_BYTES, PaymentInfo, dec
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain import escrow_transfers as topics
-from chalicelib.chain.escrow_reads import EscrowState
+from chalicelib.chain.escrow import transfers as topics
+from chalicelib.chain.escrow.reads import EscrowState
 from chalicelib.chain.wallets import TokenReading, WalletReading
 from chalicelib.escrow import flows, operating, rules, running, store
 from chalicelib.escrow.creation import Draft
@@ -76,6 +76,7 @@ class Commerce:
         self.chain.mempool.dry_run = self.refusal
         self.chain.read_wallet = self._read_wallet
         self.chain.read_escrow = self._read_escrow
+        self.chain.read_able_payers = self._read_able_payers
         self.chain.read_erc3009_domain = lambda info: None
         self.world.tick()
 
@@ -334,6 +335,17 @@ class Commerce:
         allowed = BaseUnits(self.allowances[wallet.lower(), spender.lower()])
         readings = {token: TokenReading(held, allowed) for token in tokens}
         return WalletReading(BaseUnits(10**18), readings, BaseUnits(10**9), 0, False)
+
+    def _read_able_payers(self, token: str, amount: int, wallets: Mapping[str, str]) -> tuple[str, ...]:
+        if self.chain.is_down:
+            raise ChainUnavailable("the node does not answer")
+        collector = CONTRACTS.pre_approval.lower()
+        return tuple(
+            wallet
+            for wallet, named in wallets.items()
+            if min(self.balances[wallet.lower()], self.allowances[wallet.lower(), collector]) >= amount
+            and named in self.pre_approved
+        )
 
     def _read_escrow(self, payment_hashes: Any, block: int | None = None) -> tuple[EscrowState, ...]:
         known = [self.payments.get(each) for each in payment_hashes]

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from chalicelib.base.errors import Locked
 from chalicelib.calldata.checkout import pay_one, with_approvals
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
-from chalicelib.chain.safe_service import Proposal
+from chalicelib.chain.safes.service import Proposal
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
 from chalicelib.checkout.intents.announcements import IntentDraft

@@ -16,9 +16,11 @@ from chalicelib.storage.store import (
     Add,
     Delete,
     Store,
+    Unchanged,
     Write,
     WriteConflict,
 )
+from infra.local import calls as permitted
 
 
 class MemoryStore(Store):
@@ -38,20 +40,20 @@ class MemoryStore(Store):
         return [each for each in self._records.values() if isinstance(each, cls)]
 
     def get(self, cls: type[Any], key: Key) -> Any:
-        self._count("GetItem")
+        self._count("GetItem", key.table)
         return self._records.get(key)
 
     def get_many(self, wanted: Mapping[Key, type[Record]]) -> dict[Key, Any]:
-        self._count("BatchGetItem", -(-len(wanted) // 100))
+        self._count("BatchGetItem", *{key.table for key in wanted}, calls=-(-len(wanted) // 100))
         return {key: self._records[key] for key in wanted if key in self._records}
 
     def query(self, cls: type[Any], keys: KeyRange, limit: int | None = None) -> tuple[Any, ...]:
-        self._count("Query")
+        self._count("Query", keys.table)
         found = [sk for sk in self._sorted.get((keys.table, keys.pk), ()) if keys.first <= sk <= keys.last]
         return tuple(self._records[Key(keys.table, keys.pk, sk)] for sk in found[:limit])
 
     def count(self, counter: Record, limit: int, amount: int = 1) -> int | None:
-        self._count("UpdateItem")
+        self._count("UpdateItem", counter.key.table)
         counted = self._counters.get(counter.key, 0) + amount
         if counted > limit:
             return None
@@ -61,7 +63,7 @@ class MemoryStore(Store):
     def page(
         self, cls: type[Any], pk: str, before: str | None, limit: int, *, consistent: bool = False
     ) -> tuple[tuple[Any, ...], str | None]:
-        self._count("Query")
+        self._count("Query", cls.KEY.table)
         table, below = cls.KEY.table, before or LAST_SORT_KEY
         found = [sk for sk in reversed(self._sorted.get((table, pk), ())) if sk < below]
         records = tuple(self._records[Key(table, pk, sk)] for sk in found[:limit])
@@ -71,18 +73,18 @@ class MemoryStore(Store):
         return [found for pk in partitions for found in self.page(cls, pk, None, 1)[0]]
 
     def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
-        self._count("Query")
         wanted = tuple(kinds)
+        self._count("Query", wanted[0].KEY.table)
         found = (self._records[Key(wanted[0].KEY.table, pk, sk)] for sk in self._sorted.get((wanted[0].KEY.table, pk), ()))
         return [each for each in found if isinstance(each, wanted)]
 
     def newest(self, cls: type[Any], span: Span, limit: int, queries: int = 1) -> Found[Any]:
-        self._count("Query")
+        self._count("Query", f"{cls.KEY.table}/index/{span.list.index}")
         listed = [self._records[key] for key in self._span(cls, span)]
         return Found(tuple(listed[:limit]), listed[limit - 1].listed_at if len(listed) > limit else None)
 
     def count_listed(self, cls: type[Record], span: Span, queries: int) -> tuple[int, bool]:
-        self._count("Query")
+        self._count("Query", f"{cls.KEY.table}/index/{span.list.index}")
         return len(self._span(cls, span)), True
 
     def _span(self, cls: type[Record], span: Span) -> list[Key]:
@@ -98,13 +100,18 @@ class MemoryStore(Store):
     def due(self, cls: type[Record], before: datetime, limit: int, first_shard: int = 0) -> Iterator[Key]:
         for offset in range(DUE_SHARDS):
             shard = (first_shard + offset) % DUE_SHARDS
-            self._count("Query")
+            self._count("Query", f"{cls.KEY.table}/index/by_due")
             waiting = self._due.get((cls.KEY.table, f"{cls.DUE_GROUP}{shard}"), {})
             due = sorted((at, key) for key, at in waiting.items() if at <= before)
             yield from [key for _, key in due[:limit]]
 
     def _apply(self, *writes: Write) -> None:
-        self._count("PutItem" if len(writes) == 1 else "TransactWriteItems")
+        if len(writes) > 1 or not isinstance(writes[0], Record):
+            self._count("TransactWriteItems")
+            for write in writes:
+                permitted.stood_in(f"dynamodb:{_action(write)}", _table_of(write))
+        else:
+            self._count(_action(writes[0]), _table_of(writes[0]))
         assert len(writes) <= LARGEST_TRANSACTION + 1
         keys = [each.key if isinstance(each, Record) else each.record.key for each in writes]
         assert len(set(keys)) == len(keys), "DynamoDB refuses a transaction with two writes of one item"
@@ -125,7 +132,7 @@ class MemoryStore(Store):
 
     def put_many(self, records: Iterable[Record]) -> None:
         by_key = {record.key: record for record in records}
-        self._count("BatchWriteItem", -(-len(by_key) // 25))
+        self._count("BatchWriteItem", *{key.table for key in by_key}, calls=-(-len(by_key) // 25))
         for key, record in by_key.items():
             self._put(key, record)
 
@@ -155,9 +162,27 @@ class MemoryStore(Store):
             self._sorted[key.table, key.pk].remove(key.sk)
             self._due.get((key.table, _shard(record, key)), {}).pop(key, None)
 
-    def _count(self, operation: str, calls: int = 1) -> None:
+    def _count(self, operation: str, *resources: str, calls: int = 1) -> None:
         if calls:
             self.calls[operation] = self.calls.get(operation, 0) + calls
+            for resource in resources:
+                permitted.stood_in(f"dynamodb:{operation}", resource)
+
+
+def _action(write: Write) -> str:
+    """What IAM calls a write."""
+    match write:
+        case Absent() | Unchanged():
+            return "ConditionCheckItem"
+        case Delete():
+            return "DeleteItem"
+        case Add():
+            return "UpdateItem"
+    return "UpdateItem" if write.version else "PutItem"
+
+
+def _table_of(write: Write) -> str:
+    return write.key.table if isinstance(write, Record) else write.record.key.table
 
 
 def _shard(record: Record, key: Key) -> str:

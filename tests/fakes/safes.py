@@ -1,6 +1,6 @@
 """A Safe Transaction Service in memory, with the methods of `SafeService`."""
 
-from chalicelib.chain.safe_service import Proposal, SafeServiceUnavailable
+from chalicelib.chain.safes.service import Proposal, SafeServiceUnavailable
 
 
 class FakeSafes:

@@ -74,7 +74,11 @@ def _replace_partition(table: Table, hash_key: DynamoType) -> None:
 
 def _parse_condition(parser: ConditionExpressionParser) -> Any:
     """Parses each condition once: moto parses it three times per write. The parsed form is never changed."""
-    names, values = parser.expression_attribute_names, parser.expression_attribute_values
+    text = parser.condition_expression or ""
+    names, values = (
+        {name: each for name, each in (given or {}).items() if name in text}  # an update has many more
+        for given in (parser.expression_attribute_names, parser.expression_attribute_values)
+    )
     key = parser.condition_expression, repr(names), repr(values)
     if key not in _conditions:
         if len(_conditions) > 1_000:

@@ -15,8 +15,9 @@ from moto.dynamodb.parsing.validators import UpdateExpressionValidator
 
 _SCALARS = ("S", "N", "B", "BOOL", "NULL")
 """The types of values that moto replaces and never changes in place."""
-_PLAIN = re.compile(r"(?:SET (?P<sets>.+?))?(?:\s*\bADD (?P<adds>.+))?")
+_PLAIN = re.compile(r"(?:SET (?P<sets>.+?))?(?:\s*\bREMOVE (?P<removes>.+?))?(?:\s*\bADD (?P<adds>.+))?")
 _SET, _ADD = re.compile(r"(#?\w+) *= *(:\w+)"), re.compile(r"(#?\w+) +(:\w+)")
+_NAME = re.compile(r"#?\w+")
 _copied = DynamoType.__deepcopy__
 _make, _find, _execute = UpdateExpressionParser.make, Node.find_clauses, UpdateExpressionExecutor.execute
 
@@ -83,23 +84,27 @@ def _find_once(node: Node, kinds: list[Any]) -> list[Any]:
     return known[tuple(kinds)]
 
 
-def _plain(text: str) -> tuple[list[Any], list[Any]] | None:
-    """The names and values that `SET a = :b, ... ADD c :d, ...` sets and adds; None for any other expression."""
+def _plain(text: str) -> tuple[list[Any], list[Any], list[str]] | None:
+    """The names and values that `SET a = :b, ... REMOVE e, ... ADD c :d, ...` sets and adds, and the names it removes.
+
+    None for any other expression.
+    """
     parts = _PLAIN.fullmatch(text)
     if parts is None:
         return None
     sets = [_SET.fullmatch(each.strip()) for each in parts["sets"].split(",")] if parts["sets"] else []
     adds = [_ADD.fullmatch(each.strip()) for each in parts["adds"].split(",")] if parts["adds"] else []
-    if None in sets or None in adds:
+    removes = [each.strip() for each in parts["removes"].split(",")] if parts["removes"] else []
+    if None in sets or None in adds or not all(_NAME.fullmatch(each) for each in removes):
         return None
-    return [each.groups() for each in sets if each], [each.groups() for each in adds if each]
+    return [each.groups() for each in sets if each], [each.groups() for each in adds if each], removes
 
 
 class _Changes:
     """What a plain expression makes of an item; in the place of the tree that moto's validator returns."""
 
-    def __init__(self, sets: dict[str, DynamoType], adds: dict[str, DynamoType]) -> None:
-        self._sets, self._adds = sets, adds
+    def __init__(self, sets: dict[str, DynamoType], adds: dict[str, DynamoType], removes: list[str]) -> None:
+        self._sets, self._adds, self._removes = sets, adds, removes
 
     def normalize(self) -> None:
         """Paths are different from each other, so that their order has no meaning."""
@@ -108,6 +113,8 @@ class _Changes:
         sums = {name: item.attrs[name] + value if name in item.attrs else value for name, value in self._adds.items()}
         for name, value in (self._sets | sums).items():
             item.attrs[name] = value
+        for name in self._removes:
+            item.attrs.pop(name, None)
 
 
 class _Validator:
@@ -128,7 +135,8 @@ class _Validator:
         names, values = names or {}, values or {}
         if tree.plain is None or any(not _is_number(values.get(value)) for _, value in tree.plain[1]):
             return UpdateExpressionValidator(*self._given).validate()
-        sets, adds = ({names.get(name, name): value for name, value in each} for each in tree.plain)
+        sets, adds = ({names.get(name, name): value for name, value in each} for each in tree.plain[:2])
+        removes = [names.get(name, name) for name in tree.plain[2]]
         if any(item.attrs[name].type != "N" for name in adds if name in item.attrs):
             return UpdateExpressionValidator(*self._given).validate()
         types = tuple((name, *((kind, text == "") for kind, text in value.items())) for name, value in values.items())
@@ -136,7 +144,7 @@ class _Validator:
         if known not in _valid:
             UpdateExpressionValidator(*self._given).validate()
             _valid.add(known)
-        return _Changes(*({name: DynamoType(values[value]) for name, value in each.items()} for each in (sets, adds)))
+        return _Changes(*({name: DynamoType(values[value]) for name, value in each.items()} for each in (sets, adds)), removes)
 
 
 _valid = set[Any]()

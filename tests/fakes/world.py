@@ -22,6 +22,7 @@ from moto.dynamodb.models.table import Table
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Owner
+from chalicelib.catalogue.networks import ALL_NETWORKS
 from chalicelib.currencies.rules import ConversionFacts
 from chalicelib.links import expiry, reading
 from chalicelib.links import flows as links
@@ -44,11 +45,13 @@ from chalicelib.webhooks.deliveries.rules import sign
 from chalicelib.webhooks.endpoints import flows as webhooks
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.jobs import announce_events, deliver_webhook, retry_webhook
+from infra.local import calls
 from infra.local.provider import ACCOUNT, SECRET
 from tests.fakes import swift_moto
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
 from tests.fakes.compliance import FakeCompliance
 from tests.fakes.event_bodies import assert_is_described
+from tests.fakes.metrics import FakeMetrics
 from tests.fakes.prices import FakePrices
 from tests.fakes.router import FakeRouter
 from tests.fakes.safes import FakeSafes
@@ -111,6 +114,9 @@ class VirtualQueue:
     messages: list[Waiting] = field(default_factory=list)
 
     def send(self, queue: str, messages: Sequence[Message]) -> None:
+        if messages:
+            for action in ("sqs:GetQueueUrl", "sqs:SendMessage"):
+                calls.stood_in(action, queue.removeprefix(f"{PREFIX}-"))
         for message in messages:
             due = self.clock() + timedelta(seconds=message.delay)
             self.messages.append(Waiting(due, queue, json.dumps(message.body)))
@@ -159,9 +165,11 @@ class PlainSecrets:
     compliance_webhook_secret = SECRET
 
     def encrypt(self, text: str, owner: str) -> str:
+        calls.stood_in("kms:Encrypt", f"secrets {owner}")
         return f"{owner}:{text}"
 
     def decrypt(self, ciphertext: str, owner: str) -> str:
+        calls.stood_in("kms:Decrypt", f"secrets {owner}")
         assert ciphertext.startswith(owner)
         return ciphertext.removeprefix(f"{owner}:")
 
@@ -171,8 +179,12 @@ class PlainSecrets:
 class PlainSigningKeys:
     """A private key in place of one in Secrets Manager: with World(relayer_keys={"sepolia": "secret"})."""
 
-    private_key = bytes.fromhex("11" * 32)
     address = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
+
+    @property
+    def private_key(self) -> bytes:
+        calls.stood_in("secretsmanager:GetSecretValue", "relayer-key")
+        return bytes.fromhex("11" * 32)
 
 
 class World:
@@ -206,6 +218,7 @@ class World:
             "compliance_account": ACCOUNT,
             **settings,
         }
+        self.metrics = FakeMetrics()
         self.services = self.start()
 
     def clock(self) -> datetime:
@@ -218,7 +231,10 @@ class World:
             self._chains.of(network).prices = self.prices
 
     def start(self, client: Any = None, queue: Any = None) -> Services:
-        """Returns the services of a new process on the same tables, queue, chain and clock."""
+        """Returns the services of a new process on the same tables, queue, chain and clock.
+
+        It does not look whether its networks had requests before; tests/scanning/test_beginning.py does.
+        """
         return Services(
             settings=Settings(**self._settings),
             store=Store(PREFIX, client or self.client, at_once=1),  # moto is not safe under threads
@@ -232,8 +248,10 @@ class World:
             router=self.router,
             sender=self.receiver,
             log=Logger(service="test", level="CRITICAL"),
+            metrics=self.metrics,
             clock=self.clock,
             entropy=self._entropy,
+            read_networks={each.name for each in ALL_NETWORKS},
         )
 
     @property

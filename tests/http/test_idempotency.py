@@ -437,12 +437,12 @@ def test_of_two_that_take_a_key_after_its_lease_one_is_told_that_the_other_runs(
         if not tries:
             tries.append("the first write")
             return
-        events.unregister("before-call.dynamodb.PutItem", theirs)
+        events.unregister("before-call.dynamodb.UpdateItem", theirs)
         record = record_of(caller)
         assert record is not None
         services.store.write(replace(record, lease_until=clock.now))
 
-    events.register("before-call.dynamodb.PutItem", theirs)
+    events.register("before-call.dynamodb.UpdateItem", theirs)
     with pytest.raises(Conflict, match="still running"):
         run_once(services, caller, SLOW, False, ours)
 

@@ -1,5 +1,7 @@
 """Views for signing in by wallet or e-mail, signing out, and the caller's sessions, on the auth host."""
 
+from urllib.parse import urlsplit
+
 from chalicelib.access.sessions.records import Session, SessionKind
 from chalicelib.access.sessions.rules import COOKIE, EMAIL_LIFETIME
 from chalicelib.accounts.sign_in import flows as sessions
@@ -72,7 +74,11 @@ def _cleared(call: AnyCall) -> dict[str, str]:
 
 
 def _set_cookie(call: AnyCall, value: str) -> dict[str, str]:
-    """Always `Secure`: over plain HTTP a client sends the token itself, as a cookie or as `Authorization: Bearer`."""
-    domain = call.services.settings.session_domain
-    shared = f"; Domain={domain}" if domain else ""
-    return {"Set-Cookie": f"{COOKIE}={value}; Path=/{shared}; HttpOnly; Secure; SameSite=Lax"}
+    """Always `Secure`: over plain HTTP a client sends the token itself, as a cookie or as `Authorization: Bearer`.
+
+    The path is that of AUTH_URL, which is below `/<stage>` where the stage has no hosts of its own.
+    """
+    settings = call.services.settings
+    path = urlsplit(settings.auth_url).path or "/"
+    shared = f"; Domain={settings.session_domain}" if settings.session_domain else ""
+    return {"Set-Cookie": f"{COOKIE}={value}; Path={path}{shared}; HttpOnly; Secure; SameSite=Lax"}

@@ -7,6 +7,7 @@ from math import ceil
 from urllib.parse import urlsplit
 
 from chalicelib.base.errors import NotFound
+from chalicelib.metrics import DELIVERIES
 from chalicelib.outbound.sender import PostResult
 from chalicelib.services import Services
 from chalicelib.storage.queue import Message, send_hints
@@ -100,7 +101,7 @@ def fail(services: Services, delivery: Delivery) -> bool:
     """Fails a delivery without another attempt. Returns False if it was changed since it was read."""
     failed = store.change_all(services.store, [(delivery, abandon(delivery))])
     for each in failed:
-        _log_failure(services, each)
+        _note_end(services, each)
     return bool(failed)
 
 
@@ -152,8 +153,7 @@ def _attempt(
         store.change(services.store, claimed, settled)
     except WriteConflict:
         return  # the lease ended meanwhile and another worker took over
-    if settled.state is DeliveryState.FAILED:
-        _log_failure(services, settled)
+    _note_end(services, settled)
     if following is not None:
         retry = NextAttempt(settled, following.delay_seconds)
         _send_attempts(services, services.settings.webhook_retries_queue, [retry])
@@ -211,7 +211,11 @@ def _post(services: Services, endpoint: Endpoint, delivery: Delivery, body: byte
     return result
 
 
-def _log_failure(services: Services, delivery: Delivery) -> None:
+def _note_end(services: Services, delivery: Delivery) -> None:
+    """Counts a delivery whose attempt is over, by what it is now; logs one that failed for good."""
+    services.metrics.add(DELIVERIES, delivery.state.value)
+    if delivery.state is not DeliveryState.FAILED:
+        return
     services.log.error(
         "webhook failed for good",
         extra={

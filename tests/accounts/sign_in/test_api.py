@@ -154,6 +154,14 @@ def test_the_cookie_may_be_shared_with_the_api_host(api: Api, configured: Config
         assert each.headers["set-cookie"].endswith("; Path=/; Domain=example.com; HttpOnly; Secure; SameSite=Lax")
 
 
+def test_below_a_stage_the_cookie_is_for_that_stage(api: Api, configured: Configured) -> None:
+    with configured(AUTH_URL="https://a1.execute-api.test/prod", API_URL="https://a1.execute-api.test/prod"):
+        reply = verify(api, signed(api, evm_wallet(new_name())))
+        out = api.request("POST", "/v1/auth/logout", None, cookie(token_of(reply)))
+    for each in (reply, out):
+        assert "; Path=/prod; HttpOnly; Secure" in each.headers["set-cookie"]
+
+
 def test_a_cookie_that_comes_in_crumbs_is_read_whole(api: Api, ann: tuple[str, str]) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=120)
     connection.putrequest("GET", "/v1/auth/me")
