@@ -109,7 +109,8 @@ def _event_sources(lambda_: Any, functions: dict[str, str]) -> Iterator[Resource
 
 def _rules(events: Any, stage: str, functions: list[str]) -> Iterator[Resource]:
     prefix = f"{APP}-{stage}-"
-    for rule in events.list_rules(NamePrefix=prefix)["Rules"]:
+    pages = events.get_paginator("list_rules").paginate(NamePrefix=prefix)
+    for rule in (each for page in pages for each in page["Rules"]):
         name = rule["Name"].removeprefix(prefix)
         if name.removesuffix("-event") in functions:
             yield _resource(name, "cloudwatch_event", rule_name=rule["Name"])

@@ -1,11 +1,39 @@
-"""Sets the error responses that API Gateway sends itself: the shape of all errors, with a request id.
+"""Sets what Chalice does not know of API Gateway: the error responses that it sends itself, access logs, throttling.
 
 Every deployment by Chalice overwrites the API with its responses, so they are set after each one.
+
+    python -m infra.gateway     # once per account and region: gives API Gateway a role to write access logs with
 """
 
 import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from infra.stack import DeploymentStopped
+
+RATE, BURST = 500, 1000
+"""Requests a second that the API takes by default, and how many at once; above them API Gateway answers 429."""
+ACCESS_LOG = {
+    "request_id": "$context.requestId",
+    "time": "$context.requestTime",
+    "method": "$context.httpMethod",
+    "route": "$context.resourcePath",
+    "status": "$context.status",
+    "latency_ms": "$context.responseLatency",
+    "integration_error": "$context.integrationErrorMessage",
+}
+"""A line for each call. No address and no path: both can name a person, and `route` says which operation was called."""
+
+LOGS_ROLE = "api-gateway-logs"
+LOGS_POLICY = "arn:aws:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
+ROLE_SECONDS = 60
+"""How long IAM may take at most until API Gateway can use a new role."""
 
 # Type -> status, message. The statuses are those of API Gateway, except for the first: an unknown path is a 403 there.
 # A known path with another method reaches the app, which responds with 405.
@@ -50,6 +78,87 @@ def set_gateway_responses(apigateway: Any, api: str, stage: str) -> None:
     apigateway.create_deployment(restApiId=api, stageName=stage, description="gateway responses")
 
 
+def set_stage(apigateway: Any, api: str, stage: str, log_group: str, limits: Mapping[str, int]) -> None:
+    """Sets throttling, and the access log, to the log group with that ARN; safe to repeat. `limits` are `rate` and
+    `burst`. Raises DeploymentStopped if API Gateway has no role to write logs in this account."""
+    rate, burst = limits_of(limits)
+    values = {
+        "/*/*/throttling/rateLimit": str(rate),
+        "/*/*/throttling/burstLimit": str(burst),
+        "/accessLogSettings/format": json.dumps(ACCESS_LOG),
+        "/accessLogSettings/destinationArn": log_group,
+    }
+    patches = [{"op": "replace", "path": path, "value": value} for path, value in values.items()]
+    try:
+        apigateway.update_stage(restApiId=api, stageName=stage, patchOperations=patches)
+    except ClientError as error:
+        if "CloudWatch Logs role" not in str(error):
+            raise
+        raise DeploymentStopped(
+            "API Gateway has no role to write logs in this account and region. It is one for all APIs, so you set it,"
+            " once: run `python -m infra.gateway`, then deploy again."
+        ) from error
+
+
+def limits_of(limits: Mapping[str, int]) -> tuple[int, int]:
+    """Rate and burst, those of RATE and BURST where `limits` have none."""
+    return limits.get("rate", RATE), limits.get("burst", BURST)
+
+
+def stage_differences(
+    apigateway: Any, api: str, stage: str, log_group: str, limits: Mapping[str, int]
+) -> Iterator[str]:
+    """Yields a line for each of these that is not what `set_stage` sets."""
+    found = apigateway.get_stage(restApiId=api, stageName=stage)
+    log, every = found.get("accessLogSettings", {}), found.get("methodSettings", {}).get("*/*", {})
+    rate, burst = limits_of(limits)
+    for name, here, there in (
+        ("access log", log_group, log.get("destinationArn", "").removesuffix(":*")),
+        ("format of the access log", json.dumps(ACCESS_LOG), log.get("format")),
+        ("rate", rate, every.get("throttlingRateLimit")),
+        ("burst", burst, every.get("throttlingBurstLimit")),
+    ):
+        if here != there:
+            yield f"API: its {name} is {there!r}, and {here!r} here"
+
+
 def body(status: int, message: str) -> str:
     """The template of a body: `{"statusCode", "message", "error"}`."""
     return json.dumps({"statusCode": status, "message": message, "error": HTTPStatus(status).phrase})
+
+
+def allow_access_logs(apigateway: Any, iam: Any) -> str:
+    """Gives API Gateway a role to write logs, unless it has one; safe to repeat. Returns a sentence."""
+    if role := apigateway.get_account().get("cloudwatchRoleArn"):
+        return f"API Gateway writes its logs already, as {role}."
+    trust = {"Effect": "Allow", "Principal": {"Service": "apigateway.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    try:
+        document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+        iam.create_role(RoleName=LOGS_ROLE, AssumeRolePolicyDocument=document)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "EntityAlreadyExists":
+            raise
+    iam.attach_role_policy(RoleName=LOGS_ROLE, PolicyArn=LOGS_POLICY)
+    arn = iam.get_role(RoleName=LOGS_ROLE)["Role"]["Arn"]
+    deadline = time.monotonic() + ROLE_SECONDS
+    while True:
+        try:
+            apigateway.update_account(patchOperations=[{"op": "replace", "path": "/cloudwatchRoleArn", "value": arn}])
+            return f"API Gateway writes its logs as {arn} from now on."
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "BadRequestException" or time.monotonic() > deadline:
+                raise
+        time.sleep(5)
+
+
+def main() -> int:
+    try:
+        print(allow_access_logs(boto3.client("apigateway"), boto3.client("iam")))
+    except (ClientError, BotoCoreError) as error:
+        print(f"API Gateway got no role to write logs: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

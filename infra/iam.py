@@ -1,7 +1,9 @@
-"""The permissions of each Lambda function as one table, and the policy files of .chalice made from it.
+"""The permissions of each Lambda function as one table, and the policies made from it.
 
-`python -m infra.iam` writes `.chalice/policy-<stage>-<function>.json`; tests/deploy/test_policies.py checks that the
-committed files are its output. A function that is not in the table has no policy file, and `chalice deploy` stops.
+`python -m infra.iam` writes `infra/policies/<stage>-<function>.json`, which are there to be read: region and account
+are `<region>` and `<account>`. A deployment writes those of its stage, with both filled in, to
+`.chalice/policies`, where Chalice finds them. A function that is not in the table has no policy, and `chalice deploy`
+stops. tests/support/permissions.py compares the table with the calls that all tests make.
 
 A transaction has no IAM action: DynamoDB requires the action of each item in it. Secrets Manager adds six random
 characters to every ARN. The local cloud requires some permissions that AWS does not, which stage local adds: the name
@@ -20,6 +22,28 @@ from infra import APP
 
 STAGES = ("local", "dev", "prod")
 CHALICE_DIR = Path(__file__).resolve().parent.parent / ".chalice"
+FOLDER = Path(__file__).with_name("policies")
+_PLACEHOLDERS = ("<region>", "<account>")
+HERE = ":".join(_PLACEHOLDERS)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a policy holds. Without a place it holds in every region, and in the account that it is stored in."""
+
+    region: str = "*"
+    account: str = "*"
+
+    def filled(self, policy: dict[str, Any]) -> dict[str, Any]:
+        """The policy for this place."""
+        text = json.dumps(policy)
+        for placeholder, value in zip(_PLACEHOLDERS, (self.region, self.account), strict=True):
+            text = text.replace(placeholder, value)
+        filled: dict[str, Any] = json.loads(text)
+        return filled
+
+
+ANYWHERE = Place()
 
 
 @dataclass(frozen=True)
@@ -43,14 +67,15 @@ class Access:
     """Whether it signs transactions of the service's own account: with the key in KMS, or that for test networks."""
 
 
-_RECORDS = ("GetItem", "Query", "PutItem", "DeleteItem")
+_RECORDS = ("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem")
+"""A record that exists is updated, which keeps the attributes that newer code has added (storage/items.py)."""
 
 ACCESS = {
     "api_handler": Access(
         tables={
             "identity": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
             "sessions": ("BatchGetItem", *_RECORDS),
-            "payments": ("BatchGetItem", *_RECORDS, "BatchWriteItem", "UpdateItem"),
+            "payments": ("BatchGetItem", *_RECORDS, "BatchWriteItem"),
             "webhooks": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
             "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem", "BatchWriteItem"),
             "keys": ("GetItem", "PutItem", "DeleteItem"),
@@ -63,12 +88,12 @@ ACCESS = {
         signs=True,  # executed commerce payments answer with their transaction
     ),
     "announce_events": Access(
-        tables={"webhooks": ("BatchGetItem", "GetItem", "Query", "PutItem")},
+        tables={"webhooks": ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem")},
         consumes=("announcements",),
         sends=("webhooks",),
     ),
     "deliver_webhook": Access(
-        tables={"webhooks": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem"), "keys": ("GetItem",)},
+        tables={"webhooks": ("BatchGetItem", "GetItem", "PutItem", "UpdateItem", "DeleteItem"), "keys": ("GetItem",)},
         consumes=("webhooks",),
         sends=("webhook-retries",),
         decrypts_for=("*",),
@@ -80,14 +105,14 @@ ACCESS = {
         decrypts_for=("*",),
     ),
     "scan_chain": Access(
-        tables={"payments": ("BatchGetItem", "Query", "BatchWriteItem"), "ops": ("GetItem", "PutItem")},
+        tables={"payments": ("BatchGetItem", "Query", "BatchWriteItem"), "ops": ("GetItem", "PutItem", "UpdateItem")},
         consumes=("scans",),
         sends=("recordings",),
         rpc_urls=True,
     ),
     "record_transfers": Access(
         tables={
-            "payments": ("BatchGetItem", *_RECORDS, "UpdateItem"),
+            "payments": ("BatchGetItem", *_RECORDS),
             "webhooks": ("PutItem",),
         },
         consumes=("recordings",),
@@ -97,16 +122,17 @@ ACCESS = {
     "start_scans": Access(tables={"ops": ("BatchGetItem",)}, sends=("scans",), rpc_urls=True),
     "sweep_transfers": Access(due=("payments",), sends=("recordings",)),
     "sweep_outbox": Access(
-        tables={"webhooks": ("GetItem", "PutItem")},
+        tables={"webhooks": ("GetItem", "UpdateItem")},
         due=("webhooks",),
         sends=("announcements", "webhooks", "webhook-retries"),
     ),
     "expire_links": Access(
-        tables={"payments": ("Query", "PutItem", "DeleteItem"), "ops": ("BatchGetItem",)}, due=("payments",)
+        tables={"payments": ("Query", "UpdateItem", "DeleteItem"), "ops": ("BatchGetItem",)},
+        due=("payments",),
     ),
     "check_payers": Access(
         tables={
-            "payments": ("GetItem", "Query", "PutItem", "DeleteItem"),
+            "payments": ("GetItem", "Query", "UpdateItem", "DeleteItem"),
             "keys": ("GetItem", "DeleteItem"),
             "webhooks": ("PutItem",),
         },
@@ -116,14 +142,14 @@ ACCESS = {
         rpc_urls=True,
     ),
     "check_offramps": Access(
-        tables={"payments": ("GetItem", "Query", "PutItem", "UpdateItem"), "webhooks": ("PutItem",)},
+        tables={"payments": ("GetItem", "Query", "UpdateItem"), "webhooks": ("PutItem",)},
         due=("payments",),
         sends=("announcements",),
         rpc_urls=True,
     ),
     "track_intents": Access(
         tables={
-            "payments": ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem"),
+            "payments": ("BatchGetItem", "GetItem", "Query", "UpdateItem"),
             "ops": ("GetItem",),
             "webhooks": ("PutItem",),
         },
@@ -133,7 +159,7 @@ ACCESS = {
     ),
     "run_permits": Access(
         tables={
-            "payments": ("BatchGetItem", "GetItem", "Query", "PutItem"),
+            "payments": ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem"),
             "ops": ("BatchGetItem", "GetItem", "PutItem", "UpdateItem", "BatchWriteItem"),
             "webhooks": ("PutItem",),
         },
@@ -167,7 +193,10 @@ ACCESS = {
     ),
     "track_relayed": Access(tables={"payments": ("GetItem",)}, sends=("relayed",), rpc_urls=True),
     "follow_relayed": Access(
-        tables={"payments": ("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem")},
+        tables={
+            "payments": ("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem"),
+            "ops": ("GetItem",),  # the stop of payments
+        },
         consumes=("relayed",),
         sends=("relayed",),
         rpc_urls=True,
@@ -189,24 +218,24 @@ def policy(stage: str, function: str) -> dict[str, Any]:
 
 def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str, Any]]:
     prefix = f"{APP}-{stage}"
-    logs = f"arn:aws:logs:*:*:log-group:/aws/lambda/{function_name(stage, function)}:*"
+    logs = f"arn:aws:logs:{HERE}:log-group:/aws/lambda/{function_name(stage, function)}:*"
     yield _allow("OwnLogs", ["logs:CreateLogStream", "logs:PutLogEvents"], [logs])
-    if stage != "local":  # tracing is on for dev and prod; X-Ray actions have no resources
+    if stage != "local" and function == "api_handler":  # the one that is traced; X-Ray actions have no resources
         yield _allow("Traces", ["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"])
     for table, actions in access.tables.items():
-        arn = f"arn:aws:dynamodb:*:*:table/{prefix}-{table}"
+        arn = f"arn:aws:dynamodb:{HERE}:table/{prefix}-{table}"
         yield _allow(f"Table{table.title()}", [f"dynamodb:{action}" for action in actions], [arn])
     for table in access.due:
-        arn = f"arn:aws:dynamodb:*:*:table/{prefix}-{table}/index/by_due"
+        arn = f"arn:aws:dynamodb:{HERE}:table/{prefix}-{table}/index/by_due"
         yield _allow(f"Due{table.title()}", ["dynamodb:Query"], [arn])
     for table in access.lists:
-        arns = [f"arn:aws:dynamodb:*:*:table/{prefix}-{table}/index/{index}" for index in LISTS[table]]
+        arns = [f"arn:aws:dynamodb:{HERE}:table/{prefix}-{table}/index/{index}" for index in LISTS[table]]
         yield _allow(f"Lists{table.title()}", ["dynamodb:Query"], arns)
     for queue in access.consumes:
         consuming = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
-        yield _allow(f"Consume{queue.title().replace('-', '')}", consuming, [f"arn:aws:sqs:*:*:{prefix}-{queue}"])
+        yield _allow(f"Consume{queue.title().replace('-', '')}", consuming, [f"arn:aws:sqs:{HERE}:{prefix}-{queue}"])
     if access.sends:
-        queues = [f"arn:aws:sqs:*:*:{prefix}-{queue}" for queue in access.sends]
+        queues = [f"arn:aws:sqs:{HERE}:{prefix}-{queue}" for queue in access.sends]
         batch = ["sqs:SendMessageBatch"] if stage == "local" else []
         yield _allow("Send", ["sqs:GetQueueUrl", "sqs:SendMessage", *batch], queues)
     for action, owners in (("Encrypt", access.encrypts_for), ("Decrypt", access.decrypts_for)):
@@ -221,7 +250,7 @@ def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str,
 
 def _secret(stage: str, sid: str, name: str) -> dict[str, Any]:
     suffixes = ["-??????", ""] if stage == "local" else ["-??????"]
-    secrets = [f"arn:aws:secretsmanager:*:*:secret:{APP}-{stage}-{name}{suffix}" for suffix in suffixes]
+    secrets = [f"arn:aws:secretsmanager:{HERE}:secret:{APP}-{stage}-{name}{suffix}" for suffix in suffixes]
     return _allow(sid, ["secretsmanager:GetSecretValue"], secrets)
 
 
@@ -230,9 +259,9 @@ def _signing_key(stage: str) -> Iterator[dict[str, Any]]:
     cannot encrypt."""
     actions = ["kms:Sign", "kms:GetPublicKey"]
     condition = {"StringEquals": {"aws:ResourceTag/owner": f"{APP}-{stage}"}}
-    yield {**_allow("SigningKey", actions, ["arn:aws:kms:*:*:key/*"]), "Condition": condition}
+    yield {**_allow("SigningKey", actions, [f"arn:aws:kms:{HERE}:key/*"]), "Condition": condition}
     if stage == "local":
-        yield _allow("KeyAliasSign", actions, [f"arn:aws:kms:*:*:alias/{APP}-{stage}-relayer"])
+        yield _allow("KeyAliasSign", actions, [f"arn:aws:kms:{HERE}:alias/{APP}-{stage}-relayer"])
 
 
 def _key(stage: str, action: str, owners: tuple[str, ...]) -> Iterator[dict[str, Any]]:
@@ -240,10 +269,10 @@ def _key(stage: str, action: str, owners: tuple[str, ...]) -> Iterator[dict[str,
     condition: dict[str, Any] = {"StringEquals": {"aws:ResourceTag/owner": f"{APP}-{stage}"}}
     if "*" not in owners and stage != "local":
         condition["StringLike"] = {"kms:EncryptionContext:owner": list(owners)}
-    allowed = _allow(f"Key{action}", [f"kms:{action}"], ["arn:aws:kms:*:*:key/*"])
+    allowed = _allow(f"Key{action}", [f"kms:{action}"], [f"arn:aws:kms:{HERE}:key/*"])
     yield {**allowed, "Condition": condition}
     if stage == "local":
-        yield _allow(f"KeyAlias{action}", [f"kms:{action}"], [f"arn:aws:kms:*:*:alias/{APP}-{stage}-secrets"])
+        yield _allow(f"KeyAlias{action}", [f"kms:{action}"], [f"arn:aws:kms:{HERE}:alias/{APP}-{stage}-secrets"])
 
 
 def _allow(sid: str, actions: list[str], resources: list[str]) -> dict[str, Any]:
@@ -251,17 +280,26 @@ def _allow(sid: str, actions: list[str], resources: list[str]) -> dict[str, Any]
 
 
 def policy_files() -> dict[str, str]:
-    """File name -> text of every policy file."""
-    return {
-        f"policy-{stage}-{function}.json": json.dumps(policy(stage, function), indent=2) + "\n"
-        for stage in STAGES
-        for function in ACCESS
-    }
+    """File name -> text of every committed policy, with placeholders for region and account."""
+    return {f"{stage}-{function}.json": text_of(policy(stage, function)) for stage in STAGES for function in ACCESS}
+
+
+def write_policies(folder: Path, stage: str, place: Place) -> None:
+    """Writes the policies of a stage as its functions get them."""
+    folder.mkdir(exist_ok=True)
+    for function in ACCESS:
+        (folder / f"{stage}-{function}.json").write_text(text_of(place.filled(policy(stage, function))))
+
+
+def text_of(policy: dict[str, Any]) -> str:
+    return json.dumps(policy, indent=2) + "\n"
 
 
 def main() -> None:
-    for name, text in policy_files().items():
-        (CHALICE_DIR / name).write_text(text)
+    from infra import people  # whose tables name what is here
+
+    for name, text in {**policy_files(), **people.files()}.items():
+        (FOLDER / name).write_text(text)
 
 
 if __name__ == "__main__":

@@ -39,13 +39,20 @@ def apply_stack(cloudformation: Any, stage: str) -> dict[str, str]:
     return _outputs(made[0])
 
 
+def apply_template(cloudformation: Any, name: str, stage: str, template: Template) -> dict[str, str]:
+    """The same for one stack of another template."""
+    return _outputs(_apply(cloudformation, name, stage, template))
+
+
 def _apply(cloudformation: Any, name: str, stage: str, wanted: Template) -> dict[str, Any]:
     """Creates or updates one stack, and returns it when it is changed."""
-    request = {
+    values = {"Prefix": f"{APP}-{stage}", "Stage": stage}
+    request: dict[str, Any] = {
         "StackName": name,
         "Parameters": [
-            {"ParameterKey": "Prefix", "ParameterValue": f"{APP}-{stage}"},
-            {"ParameterKey": "Stage", "ParameterValue": stage},
+            {"ParameterKey": key, "ParameterValue": values[key]}
+            for key in wanted.get("Parameters", {})
+            if key in values
         ],
     }
     stack = _describe(cloudformation, name)
@@ -54,11 +61,62 @@ def _apply(cloudformation: Any, name: str, stage: str, wanted: Template) -> dict
         return _good(cloudformation, name)
     if stack["StackStatus"].endswith("_IN_PROGRESS"):
         raise DeploymentStopped(f"The stack {name} is being changed by someone else ({stack['StackStatus']}).")
-    request["DisableRollback"] = stack["StackStatus"] == "CREATE_FAILED"
+    # A creation that failed, and failed again when it was continued, can only be updated like this.
+    request["DisableRollback"] = stack["StackStatus"] in ("CREATE_FAILED", "UPDATE_FAILED")
     for template in steps(deployed_template(cloudformation, name), wanted):
         if _update(cloudformation, {**request, "TemplateBody": body_of(template)}):
             stack = _good(cloudformation, name)
     return stack
+
+
+def has_stack(cloudformation: Any, name: str) -> bool:
+    """Whether there is such a stack."""
+    return _describe(cloudformation, name) is not None
+
+
+def stack_names(stage: str) -> list[str]:
+    """The stacks of a stage, in the order in which they are made; the first one holds the data."""
+    return [f"{APP}-{stage}{end}" for end in parts(yaml.safe_load(TEMPLATE.read_text()))]
+
+
+def missing_resources(cloudformation: Any, stage: str) -> list[str]:
+    """The resources of the template that the stacks of a stage do not have."""
+    missing: set[str] = set()
+    for end, template in parts(yaml.safe_load(TEMPLATE.read_text())).items():
+        name = f"{APP}-{stage}{end}"
+        there = deployed_template(cloudformation, name)["Resources"] if has_stack(cloudformation, name) else {}
+        missing |= template["Resources"].keys() - there.keys()
+    return sorted(missing)
+
+
+def delete_stack(cloudformation: Any, name: str) -> None:
+    """Deletes a stack, if there is one, and waits for it. Raises DeploymentStopped with the reasons for a failure."""
+    if not has_stack(cloudformation, name):
+        return
+    cloudformation.delete_stack(StackName=name)
+    pause = 0.1
+    while (stack := _describe(cloudformation, name)) is not None:
+        if not stack["StackStatus"].endswith("_IN_PROGRESS"):
+            raise DeploymentStopped(_failure(cloudformation, name, stack))
+        time.sleep(pause)
+        pause = min(pause * 2, 5)
+
+
+def reduce_stack(cloudformation: Any, stage: str) -> None:
+    """Deletes all of the first stack of a stage but what holds data: resources with a deletion policy, and their names.
+
+    What stays belongs to the stack, so that the next deployment completes it.
+    """
+    name = f"{APP}-{stage}"
+    template = deployed_template(cloudformation, name)
+    kept = {
+        each: resource
+        for each, resource in template["Resources"].items()
+        if resource.get("DeletionPolicy") == "Retain" or resource["Type"] == "AWS::KMS::Alias"
+    }
+    if kept.keys() != template["Resources"].keys():
+        without_outputs = {each: part for each, part in template.items() if each != "Outputs"}
+        _apply(cloudformation, name, stage, {**without_outputs, "Resources": kept})
 
 
 def body_of(template: Template) -> str:

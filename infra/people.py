@@ -1,0 +1,284 @@
+"""The policies of the two people of a stage: who deploys it, and who operates it.
+
+`python -m infra.iam` writes them to `infra/policies/<stage>-deployer.json` and `-operator.json`, and what a
+firewall needs besides to `-waf.json`; with
+
+    python -m infra.people --stage prod --region eu-central-1 --account 123456789012 deployer
+
+one is printed for an account. Attach it to a user or role as a managed policy. A command that needs another action has
+it in a line of a table here; a new kind of resource in infra/template.yaml has its actions in RESOURCES. Every resource
+is one of the stage, but for what AWS lets nobody limit (ANYTHING), and REST APIs, whose ids are not known before.
+"""
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import yaml
+
+from infra import APP
+from infra.iam import HERE, STAGES, Place, text_of
+from infra.stack import TEMPLATE
+
+Grants = dict[str, tuple[str, ...]]
+"""Resources, with a space between two -> actions. In a resource, {prefix} is `payment-requests-<stage>`."""
+
+ANYTHING = "*"
+_LAMBDA = f"arn:aws:lambda:{HERE}"
+_FUNCTIONS = f"{_LAMBDA}:function:{{prefix}} {_LAMBDA}:function:{{prefix}}-*"
+_ROLES = "arn:aws:iam::<account>:role/{prefix}-*"
+_TABLES = f"arn:aws:dynamodb:{HERE}:table/{{prefix}}-*"
+_QUEUES = f"arn:aws:sqs:{HERE}:{{prefix}}-*"
+_STACKS = " ".join(f"arn:aws:cloudformation:{HERE}:stack/{{prefix}}{end}/*" for end in ("", "-*"))
+_SECRETS = f"arn:aws:secretsmanager:{HERE}:secret:{{prefix}}-*"
+_KEYS = f"arn:aws:kms:{HERE}:key/*"
+_ALIASES = f"arn:aws:kms:{HERE}:alias/{{prefix}}-*"
+_LOGS = " ".join(f"arn:aws:logs:{HERE}:log-group:/aws/lambda/{{prefix}}{end}:*" for end in ("", "-*"))
+_ALARMS = f"arn:aws:cloudwatch:{HERE}:alarm:{{prefix}}-*"
+_TOPIC = f"arn:aws:sns:{HERE}:{{prefix}}-*"
+_RULES = f"arn:aws:events:{HERE}:rule/{{prefix}}-*"
+_MAPPINGS = f"{_LAMBDA}:event-source-mapping:*"
+_DOMAINS = "arn:aws:apigateway:<region>::/domainnames*"
+_WAF = f"arn:aws:wafv2:{HERE}:regional/webacl/{{prefix}}/*"
+_RULE_GROUPS = f"arn:aws:wafv2:{HERE}:regional/managedruleset/*"
+_APIS = "arn:aws:apigateway:<region>::/restapis*"
+
+RESOURCES: dict[str, Grants] = {
+    "AWS::DynamoDB::Table": {
+        _TABLES: (
+            *("dynamodb:CreateTable", "dynamodb:UpdateTable", "dynamodb:DescribeTable", "dynamodb:DeleteTable"),
+            *("dynamodb:DescribeTimeToLive", "dynamodb:UpdateTimeToLive"),
+            *("dynamodb:DescribeContinuousBackups", "dynamodb:UpdateContinuousBackups"),
+            *("dynamodb:TagResource", "dynamodb:ListTagsOfResource"),
+        ),
+    },
+    "AWS::SQS::Queue": {
+        _QUEUES: ("sqs:CreateQueue", "sqs:SetQueueAttributes", "sqs:GetQueueAttributes", "sqs:DeleteQueue"),
+    },
+    "AWS::KMS::Key": {
+        ANYTHING: ("kms:CreateKey",),
+        _KEYS: (
+            *("kms:DescribeKey", "kms:PutKeyPolicy", "kms:GetKeyPolicy", "kms:TagResource", "kms:ListResourceTags"),
+            *("kms:EnableKeyRotation", "kms:GetKeyRotationStatus", "kms:UpdateKeyDescription"),
+            *("kms:ScheduleKeyDeletion", "kms:CreateAlias", "kms:DeleteAlias", "kms:UpdateAlias"),
+        ),
+    },
+    "AWS::KMS::Alias": {
+        ANYTHING: ("kms:ListAliases",),
+        _ALIASES: ("kms:CreateAlias", "kms:DeleteAlias", "kms:UpdateAlias"),
+    },
+    "AWS::SecretsManager::Secret": {
+        ANYTHING: ("secretsmanager:GetRandomPassword",),
+        _SECRETS: (
+            *("secretsmanager:CreateSecret", "secretsmanager:DescribeSecret", "secretsmanager:UpdateSecret"),
+            *("secretsmanager:DeleteSecret", "secretsmanager:TagResource"),
+        ),
+    },
+    "AWS::Logs::LogGroup": {
+        ANYTHING: ("logs:DescribeLogGroups",),
+        _LOGS: ("logs:CreateLogGroup", "logs:PutRetentionPolicy", "logs:DeleteLogGroup", "logs:ListTagsForResource"),
+    },
+    "AWS::Logs::MetricFilter": {
+        _LOGS: ("logs:PutMetricFilter", "logs:DescribeMetricFilters", "logs:DeleteMetricFilter"),
+    },
+    "AWS::CloudWatch::Alarm": {
+        ANYTHING: ("cloudwatch:DescribeAlarms",),
+        _ALARMS: ("cloudwatch:PutMetricAlarm", "cloudwatch:DeleteAlarms", "cloudwatch:ListTagsForResource"),
+    },
+    "AWS::CloudWatch::Dashboard": {
+        "arn:aws:cloudwatch::<account>:dashboard/{prefix}": (
+            *("cloudwatch:PutDashboard", "cloudwatch:GetDashboard", "cloudwatch:DeleteDashboards"),
+        ),
+    },
+    "AWS::SNS::Topic": {
+        _TOPIC: (
+            *("sns:CreateTopic", "sns:GetTopicAttributes", "sns:SetTopicAttributes", "sns:DeleteTopic"),
+            *("sns:ListTagsForResource", "sns:ListSubscriptionsByTopic", "sns:GetDataProtectionPolicy"),
+        ),
+    },
+    "AWS::S3::Bucket": {
+        "arn:aws:s3:::{prefix}-*": (
+            *("s3:CreateBucket", "s3:DeleteBucket", "s3:ListBucket", "s3:PutEncryptionConfiguration"),
+            "s3:PutBucketPublicAccessBlock",
+        ),
+        "arn:aws:s3:::{prefix}-*/*": ("s3:GetObject", "s3:PutObject", "s3:DeleteObject"),
+    },
+    "AWS::ApiGateway::DomainName": {
+        _DOMAINS: ("apigateway:GET", "apigateway:POST", "apigateway:PATCH", "apigateway:DELETE"),
+    },
+    "AWS::Route53::RecordSet": {
+        ANYTHING: ("route53:GetChange",),
+        "arn:aws:route53:::hostedzone/*": ("route53:ChangeResourceRecordSets", "route53:ListResourceRecordSets"),
+    },
+}
+"""What CloudFormation does in the name of whoever deploys, by the type of a resource of infra/template.yaml."""
+
+_OF_HOSTS = {"AWS::ApiGateway::DomainName", "AWS::Route53::RecordSet"}
+"""What the stack of the hosts makes, beside mappings, which are below the domains (infra/hosts.py)."""
+
+READS: Grants = {
+    ANYTHING: ("lambda:ListFunctions", "lambda:ListLayers", "lambda:ListEventSourceMappings", "events:ListRules"),
+    _STACKS: (
+        *("cloudformation:DescribeStacks", "cloudformation:DescribeStackEvents"),
+        *("cloudformation:DescribeStackResources", "cloudformation:GetTemplate"),
+    ),
+    _FUNCTIONS: ("lambda:GetFunction", "lambda:GetFunctionConfiguration", "lambda:GetPolicy", "lambda:ListTags"),
+    f"{_LAMBDA}:layer:{{prefix}}-*": ("lambda:GetLayerVersion", "lambda:ListLayerVersions"),
+    _ROLES: ("iam:GetRole", "iam:ListRolePolicies", "iam:GetRolePolicy", "iam:ListAttachedRolePolicies"),
+    _APIS: ("apigateway:GET",),
+    "arn:aws:s3:::{prefix}-*": ("s3:ListBucket",),
+    "arn:aws:s3:::{prefix}-*/*": ("s3:GetObject",),
+}
+"""What `make verify` reads, and every other command to know what a stage has."""
+
+DEPLOYER: Grants = {
+    _STACKS: ("cloudformation:CreateStack", "cloudformation:UpdateStack", "cloudformation:DeleteStack"),
+    _FUNCTIONS: (
+        *("lambda:CreateFunction", "lambda:UpdateFunctionCode", "lambda:UpdateFunctionConfiguration"),
+        *("lambda:DeleteFunction", "lambda:AddPermission", "lambda:RemovePermission", "lambda:TagResource"),
+        *("lambda:UntagResource", "lambda:PutFunctionConcurrency", "lambda:DeleteFunctionConcurrency"),
+    ),
+    f"{_LAMBDA}:layer:{{prefix}}-*": ("lambda:PublishLayerVersion", "lambda:DeleteLayerVersion"),
+    _MAPPINGS: (
+        *("lambda:CreateEventSourceMapping", "lambda:UpdateEventSourceMapping", "lambda:DeleteEventSourceMapping"),
+        "lambda:GetEventSourceMapping",
+    ),
+    _ROLES: (
+        *("iam:CreateRole", "iam:UpdateAssumeRolePolicy", "iam:PutRolePolicy", "iam:DeleteRolePolicy"),
+        *("iam:DeleteRole", "iam:PassRole"),
+    ),
+    _RULES: (
+        *("events:PutRule", "events:PutTargets", "events:RemoveTargets", "events:DeleteRule"),
+        *("events:DescribeRule", "events:ListTargetsByRule"),
+    ),
+    _APIS: ("apigateway:POST", "apigateway:PUT", "apigateway:PATCH", "apigateway:DELETE"),
+    ANYTHING: ("dynamodb:ListTables",),
+    _TABLES: (
+        *("dynamodb:RestoreTableToPointInTime", "dynamodb:Scan", "dynamodb:Query", "dynamodb:GetItem"),
+        *("dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"),
+        "dynamodb:BatchWriteItem",
+    ),
+}
+"""What `make deploy`, `rollback`, `restore` and `destroy` do, beside RESOURCES and READS."""
+
+OPERATOR: Grants = {
+    _TABLES: (
+        *("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan", "dynamodb:PutItem"),
+        *("dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", "dynamodb:BatchWriteItem"),
+    ),
+    _QUEUES: (
+        *("sqs:GetQueueUrl", "sqs:GetQueueAttributes", "sqs:SendMessage", "sqs:ReceiveMessage", "sqs:DeleteMessage"),
+        *("sqs:StartMessageMoveTask", "sqs:ListMessageMoveTasks", "sqs:CancelMessageMoveTask"),
+    ),
+    _SECRETS: (
+        *("secretsmanager:GetSecretValue", "secretsmanager:PutSecretValue"),
+        "secretsmanager:UpdateSecretVersionStage",
+    ),
+    _KEYS: ("kms:GetPublicKey",),
+    _WAF: ("wafv2:GetWebACL",),
+    _APIS: ("wafv2:GetWebACLForResource",),
+    _LOGS: ("logs:FilterLogEvents", "logs:GetLogEvents", "logs:StartQuery"),
+    _TOPIC: ("sns:Subscribe", "sns:ListSubscriptionsByTopic"),
+    ANYTHING: (
+        *("logs:DescribeLogGroups", "logs:GetQueryResults", "cloudwatch:DescribeAlarms", "cloudwatch:GetMetricData"),
+        *("sqs:ListQueues",),
+    ),
+}
+"""What `python -m infra.admin` and the commands of infra/runbook.md do, beside READS."""
+
+WAF: Grants = {
+    _WAF: (
+        *("wafv2:CreateWebACL", "wafv2:GetWebACL", "wafv2:UpdateWebACL", "wafv2:DeleteWebACL"),
+        *("wafv2:ListTagsForResource", "wafv2:TagResource", "wafv2:AssociateWebACL"),
+    ),
+    _RULE_GROUPS: ("wafv2:CreateWebACL", "wafv2:UpdateWebACL"),
+    _APIS: (
+        *("wafv2:AssociateWebACL", "wafv2:DisassociateWebACL", "wafv2:GetWebACLForResource"),
+        "apigateway:SetWebACL",
+    ),
+}
+"""What `make deploy` and `destroy` do for the firewall of a stage, and `make verify` reads (infra/waf.py)."""
+
+UNNAMED = (
+    *("lambda:CreateFunction", "lambda:CreateEventSourceMapping", "lambda:UpdateEventSourceMapping"),
+    *("lambda:DeleteEventSourceMapping", "events:PutTargets", "events:RemoveTargets", "events:ListTargetsByRule"),
+    *("lambda:GetLayerVersion", "lambda:DeleteLayerVersion"),
+    *("sqs:StartMessageMoveTask", "sqs:ListMessageMoveTasks", "sqs:CancelMessageMoveTask"),
+    *("wafv2:AssociateWebACL", "wafv2:DisassociateWebACL", "wafv2:GetWebACLForResource"),
+)
+"""What the local cloud checks without a resource, and AWS with one. It also checks a key by its alias, names the
+bus of a rule, and a log group without `:*`."""
+
+_CONDITIONS: dict[str, dict[str, Any]] = {
+    "iam:PassRole": {"StringEquals": {"iam:PassedToService": "lambda.amazonaws.com"}},
+    "kms:CreateKey": {"StringEquals": {"aws:RequestTag/owner": "{prefix}"}},
+    _KEYS: {"StringEquals": {"aws:ResourceTag/owner": "{prefix}"}},
+    _MAPPINGS: {"ArnLike": {"lambda:FunctionArn": f"{_LAMBDA}:function:{{prefix}}-*"}},
+}
+"""What an action, or every action on a resource, is limited by beside the resource."""
+MOST_CHARACTERS = 6_144
+"""The longest managed policy that IAM takes, without white space."""
+
+
+def deployer(stage: str) -> dict[str, Any]:
+    """The policy of who runs `make deploy`, `record`, `rollback`, `restore`, `destroy` and `verify`."""
+    types = {each["Type"] for each in yaml.safe_load(TEMPLATE.read_text())["Resources"].values()} | _OF_HOSTS
+    return _policy(stage, [DEPLOYER, READS, *(RESOURCES[each] for each in sorted(types))])
+
+
+def operator(stage: str) -> dict[str, Any]:
+    """The policy of who runs `python -m infra.admin`, the commands of the runbook and `make verify`."""
+    return _policy(stage, [OPERATOR, READS])
+
+
+def waf(stage: str) -> dict[str, Any]:
+    """What whoever deploys a stage with a firewall has besides: both do not fit into one policy."""
+    return _policy(stage, [WAF])
+
+
+PEOPLE = {"deployer": deployer, "operator": operator, "waf": waf}
+
+
+def _policy(stage: str, tables: Iterable[Grants]) -> dict[str, Any]:
+    return {"Version": "2012-10-17", "Statement": list(_statements(stage, tables))}
+
+
+def _statements(stage: str, tables: Iterable[Grants]) -> Iterator[dict[str, Any]]:
+    granted: dict[str, set[str]] = defaultdict(set)
+    for table in tables:
+        for resource, listed in table.items():
+            granted[resource] |= set(listed)
+    if stage == "local":
+        granted[ANYTHING] |= {each for actions in list(granted.values()) for each in actions} & set(UNNAMED)
+        granted[_RULES.replace("rule/", "rule/default/")] = granted[_RULES]
+        granted[_ALIASES] |= granted[_KEYS]
+        granted[_LOGS.replace(":*", "")] = granted[_LOGS]
+    for resource, actions in granted.items():
+        alone = sorted(actions & set(_CONDITIONS))
+        for some in [*([each] for each in alone), sorted(actions - set(alone))]:
+            if some:
+                condition = _CONDITIONS.get(some[0]) or _CONDITIONS.get(resource)
+                statement = {"Effect": "Allow", "Action": some, "Resource": resource.split()}
+                text = json.dumps({**statement, **({"Condition": condition} if condition else {})})
+                yield json.loads(text.replace("{prefix}", f"{APP}-{stage}"))
+
+
+def files() -> dict[str, str]:
+    """File name -> text of the committed policies of people."""
+    return {f"{stage}-{name}.json": text_of(made(stage)) for stage in STAGES for name, made in PEOPLE.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m infra.people", description="Print the policy of a person.")
+    parser.add_argument("--stage", choices=STAGES, required=True)
+    parser.add_argument("--region", required=True)
+    parser.add_argument("--account", required=True)
+    parser.add_argument("person", choices=PEOPLE)
+    given = parser.parse_args()
+    print(text_of(Place(given.region, given.account).filled(PEOPLE[given.person](given.stage))), end="")
+
+
+if __name__ == "__main__":
+    main()
