@@ -11,6 +11,7 @@ from datetime import datetime
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from chalicelib.access.audit import rules as audit
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.credentials import store as credential_store
 from chalicelib.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
@@ -33,9 +34,13 @@ from chalicelib.requests.offramps.rules import ENDS
 from chalicelib.search import reindexing
 from chalicelib.services import Services, assemble
 from chalicelib.settings import InvalidSettings, Settings
+from chalicelib.stopping import flows as stopping
 from chalicelib.storage.store import WriteConflict
+from infra import nodes, upkeep
 
 FROM_STDIN = "-"
+SERVICE = "service"
+"""In place of an account, in the audit log of what concerns all of them."""
 _REPORT_EVERY = 10_000
 
 
@@ -119,6 +124,22 @@ def relayer(services: Services) -> list[str]:
     return lines
 
 
+def stop(services: Services, reason: str) -> str:
+    """Stops payments (chalicelib/stopping/flows.py); returns since when, in words."""
+    entry = audit.entry(_as_operator(SERVICE), "payments.stopped", reason, services.clock(), services.entropy)
+    since = iso(stopping.stop(services, reason, entry).since)
+    return f"Payments are stopped since {since}; every container knows within 5 seconds. `resume` ends it."
+
+
+def resume(services: Services) -> str:
+    """Ends the stop of payments; returns a sentence."""
+    entry = audit.entry(_as_operator(SERVICE), "payments.resumed", "", services.clock(), services.entropy)
+    ended = stopping.resume(services, entry)
+    if ended is None:
+        return "Payments are not stopped."
+    return f"Payments go on within 5 seconds. They were stopped since {iso(ended.since)}: {ended.reason}."
+
+
 def settle_offramp(services: Services, request_id: str, end: OrderStatus) -> str:
     """Settles the off-ramp order of a request by hand; returns the id of the order. Raises NotFound, Conflict."""
     order = offramp_store.order(services.store, request_id)
@@ -162,6 +183,25 @@ def _run(services: Services, options: argparse.Namespace) -> list[str]:
             return [reindex(services, options.segment, options.segments)]
         case "relayer":
             return relayer(services) or ["RELAYER_KEYS names no network."]
+        case "nodes":
+            return nodes.list_nodes(services) or ["No network has a node."]
+        case "set-node":
+            change = nodes.remove_nodes if options.remove else nodes.set_nodes
+            return change(services, options.network, _urls(options))
+        case "audit":
+            return upkeep.audit_log(services, options.account)
+        case "lift-ban":
+            return [upkeep.lift_ban(services, sys.stdin.readline().strip(), options.address)]
+        case "dead-letters" if options.back:
+            return [upkeep.send_back(services, options.queue)]
+        case "dead-letters":
+            return upkeep.dead_letters(services, options.queue)
+        case "subscribe":
+            return [upkeep.subscribe(services, options.email, options.tickets)]
+        case "stop":
+            return [stop(services, options.reason)]
+        case "resume":
+            return [resume(services)]
         case "settle-offramp":
             settled = settle_offramp(services, options.request, OrderStatus(options.end))
             return [f"{settled} is settled as {options.end}, and the merchant is told."]
@@ -174,6 +214,15 @@ def _run(services: Services, options: argparse.Namespace) -> list[str]:
         return ["Revoked for good."]
     credentials.set_tier(services, actor, record, Tier(options.tier))
     return [f"The tier is {options.tier} now."]
+
+
+def _urls(options: argparse.Namespace) -> list[str]:
+    """The URLs of the command, or of the lines of standard input. Raises NotFound if one is missing."""
+    given: list[str] = options.url
+    urls = [line.strip() for line in sys.stdin] if given == [FROM_STDIN] else given
+    if not urls and not options.remove:
+        raise NotFound("Give the URL of a node, or - and the URLs on standard input.")
+    return [url for url in urls if url]
 
 
 def _credential(services: Services, options: argparse.Namespace) -> credentials.Credential:
@@ -235,6 +284,24 @@ def _parser() -> argparse.ArgumentParser:
     indexed.add_argument("--segments", type=int, default=1, help="for several processes at once, each with its part")
     indexed.add_argument("--segment", type=int, default=0, help="the part of this process, from 0 on")
     commands.add_parser("relayer", help="prints the service's own account on each network")
+    commands.add_parser("nodes", help="prints the hosts of the nodes of each network, and how far it is read")
+    node = commands.add_parser("set-node", help="checks and stores the URLs of a network's nodes")
+    node.add_argument("--network", required=True, help="its name, such as base")
+    node.add_argument("--remove", action="store_true", help="removes these URLs, or all without any")
+    node.add_argument("url", nargs="*", help="the preferred one first; - reads them from standard input")
+    audited = commands.add_parser("audit", help="prints the newest entries of an audit log")
+    audited.add_argument("--account", default=SERVICE, help="without it: what concerned all accounts")
+    lifted = commands.add_parser("lift-ban", help="reads a credential, `anonymous` or `refused` from standard input")
+    lifted.add_argument("--address", required=True, help="the IP address of the caller")
+    dead = commands.add_parser("dead-letters", help="prints messages that crashed their consumer five times")
+    dead.add_argument("queue", choices=upkeep.DEAD)
+    dead.add_argument("--back", action="store_true", help="moves all of them back into the queue")
+    told = commands.add_parser("subscribe", help="sends alarms that wake a person to an e-mail address")
+    told.add_argument("email")
+    told.add_argument("--tickets", action="store_true", help="those that can wait for the morning")
+    stopped = commands.add_parser("stop", help="hands out nothing to sign and executes nothing, from now on")
+    stopped.add_argument("--reason", required=True, help="for the audit log; callers are not told")
+    commands.add_parser("resume", help="ends `stop`")
     settled = commands.add_parser("settle-offramp", help="says what became of an off-ramp order that has no end")
     settled.add_argument("request", help="the request's id, `bill` in the log")
     settled.add_argument("end", choices=[each.value for each in ENDS], help="as the provider says it outside its API")

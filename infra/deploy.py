@@ -1,6 +1,7 @@
-"""Deploys a stage: the CloudFormation stack, then functions and API with Chalice, then the gateway responses.
+"""Deploys a stage: the CloudFormation stack, then functions and API with Chalice, then error responses and domains.
 
-    python -m infra.deploy --stage local|dev|prod
+    python -m infra.deploy --stage local|dev|prod                  # `make deploy`
+    python -m infra.deploy --stage local|dev|prod --only-finish    # `make finish`, after a plain `chalice deploy`
 
 A step that fails ends it with the name of the step and the cause. Every step can be repeated: run it again after a
 failure. Stage local is deployed to the local cloud that `make local` runs (or that AWS_ENDPOINT_URL names), without
@@ -15,11 +16,11 @@ import platform
 import sys
 import sysconfig
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,16 @@ import botocore.loaders
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from infra import APP
 from infra.account import deployed_record, rest_api_id
 from infra.bundle import need_lambda_python
-from infra.gateway import set_gateway_responses
-from infra.package import ROOT, chalice, project_copy, stages
+from infra.gateway import set_gateway_responses, set_stage
+from infra.hosts import Hosts, apply_hosts, check_hosts, hosts_of, wait_for_hosts, without_dns
+from infra.iam import Place
+from infra.package import ROOT, chalice, config, project_copy, stages, variables_of
 from infra.stack import DeploymentStopped, apply_stack
+from infra.versions import Versions, commit_of_checkout
+from infra.waf import apply_waf, has_waf
 
 STACK_FILE = ROOT / ".local" / "stack.json"
 LOCAL_AWS = {
@@ -47,11 +53,13 @@ HEALTHY_WITHIN_SECONDS = 60
 
 @dataclass(frozen=True)
 class Target:
-    """Where a stage is deployed: the environment for AWS tools, and settings that override .chalice/config.json."""
+    """Where a stage is deployed: the environment for AWS tools, hosts, and what overrides .chalice/config.json."""
 
     stage: str
     environment: dict[str, str]
     settings: dict[str, Any]
+    hosts: Hosts | None = None
+    """None: the stage has no DNS, and is called at the API's own URL."""
 
     def client(self, service: str, attempts: int = 10) -> Any:
         """A client that retries often by default, as API Gateway allows one deployment in five seconds."""
@@ -64,46 +72,112 @@ class Target:
         retries = Config(retries={"mode": "standard", "max_attempts": attempts})
         return session.client(service, endpoint_url=own.get("AWS_ENDPOINT_URL"), config=retries)
 
+    @property
+    def place(self) -> Place:
+        """The region and the account of whoever is asking."""
+        sts = self.client("sts")
+        return Place(sts.meta.region_name, sts.get_caller_identity()["Account"])
+
+    @property
+    def cloud(self) -> str | None:
+        """The URL of the local cloud, or None for AWS."""
+        return self.environment.get("AWS_ENDPOINT_URL")
+
+    def versions(self) -> Versions:
+        return Versions(self.client("s3"), self.client("sts"), self.stage)
+
     def api_url(self, api: str) -> str:
-        if self.stage == "local":
-            return f"{self.environment['AWS_ENDPOINT_URL']}/restapis/{api}/local/_user_request_"
+        if self.cloud:
+            return f"{self.cloud}/restapis/{api}/{self.stage}/_user_request_"
         region = self.client("apigateway").meta.region_name
         return f"https://{api}.execute-api.{region}.amazonaws.com/{self.stage}"
 
 
 def deploy(target: Target) -> str:
     """Deploys a stage; returns the URL of its API. Raises DeploymentStopped, with the name of the step that failed."""
-    with _step("The stack"):
+    with step("The hosts"):
+        if target.stage != "local":
+            region = target.client("apigateway").meta.region_name
+            check_hosts(target.hosts, target.stage, variables_of(target.stage), region)
+    with step("The stack"):
         apply_stack(target.client("cloudformation"), target.stage)
-    layer = target.stage != "local" or not HOST_PACKAGES
+    with step("The address"):
+        target = addressed(target, rest_api_id(target.client, target.stage) or _new_api(target))
     with ExitStack() as ending:
-        with _step("The package"):
-            copy = ending.enter_context(project_copy(target.stage, target.settings, layer))
-        with _step("The account"):
-            record = copy / ".chalice" / "deployed" / f"{target.stage}.json"
-            record.parent.mkdir()
-            record.write_text(json.dumps(deployed_record(target.client, target.stage)))
-        with _step("Functions and API"):
-            environment = {**target.environment, **(_quick_waiters(copy) if target.stage == "local" else {})}
-            chalice(copy, ["deploy", "--stage", target.stage], environment)
+        with step("The package"):
+            layer = has_layer(target.stage)
+            copy = ending.enter_context(project_copy(target.stage, target.settings, layer, target.place))
+        return put(target, copy, commit_of_checkout())
+
+
+def put(target: Target, project: Path, commit: str, rolled_back_from: str | None = None) -> str:
+    """Deploys what is in `project`, a copy or a build that was kept; returns the URL of the API."""
+    with step("The kept version"):
+        target.versions().begin(project, commit, rolled_back_from)
+    with step("The account"):
+        record = project / ".chalice" / "deployed" / f"{target.stage}.json"
+        record.parent.mkdir(exist_ok=True)
+        record.write_text(json.dumps(deployed_record(target.client, target.stage)))
+    with step("Functions and API"):
+        environment = {**target.environment, **(quick_waiters(project) if target.cloud else {})}
+        chalice(project, ["deploy", "--stage", target.stage], environment)
     return finish(target)
+
+
+def addressed(target: Target, api: str) -> Target:
+    """The target with the URLs of its hosts among its settings; without DNS they are the URL of the REST API `api`."""
+    urls = target.hosts.urls if target.hosts else without_dns(target.api_url(api))
+    variables = {**target.settings.get("environment_variables", {}), **urls}
+    return replace(target, settings={**target.settings, "environment_variables": variables})
+
+
+def _new_api(target: Target) -> str:
+    """An empty REST API, which Chalice fills: its id is a part of the URL, which the functions have to know."""
+    made = target.client("apigateway").create_rest_api(name=APP, endpointConfiguration={"types": ["REGIONAL"]})
+    return str(made["id"])
 
 
 def finish(target: Target) -> str:
     """What Chalice does not do after its deployment; returns the URL of the API. Raises DeploymentStopped."""
-    with _step("The error responses of the API"):
+    with step("The error responses of the API"):
         api = rest_api_id(target.client, target.stage)
         if api is None:
             raise DeploymentStopped("Chalice reported success, but there is no REST API.")
         set_gateway_responses(target.client("apigateway"), api, target.stage)
+    with step("Access logs and throttling of the API"):
+        limits = config()["stages"][target.stage].get("throttling", {})
+        set_stage(target.client("apigateway"), api, target.stage, access_log_group(target), limits)
+    with step("The firewall"):
+        apply_waf(target.client, has_waf(config(), target.stage), api, target.stage)
     url = target.api_url(api)
-    with _step("The health of the API"):
+    with step("The health of the API"):
         _wait_until_healthy(url)
+    with step("The domains"):
+        records = apply_hosts(target.client("cloudformation"), target.hosts, api, target.stage)
+    if target.hosts is not None:
+        url = target.hosts.urls["API_URL"]
+        with step("The health of the hosts"):
+            wait_for_hosts(target.hosts, records, target.cloud)
+    with step("The record of the deployment"):
+        target.versions().finish()
     return url
 
 
+def has_layer(stage: str) -> bool:
+    """Whether the functions of the stage get their packages in a layer, and not from this machine."""
+    return stage != "local" or not HOST_PACKAGES
+
+
+def access_log_group(target: Target) -> str:
+    """The ARN of the log group for the calls of the API."""
+    sts = target.client("sts")
+    caller = sts.get_caller_identity()
+    place = f"{caller['Arn'].split(':')[1]}:logs:{sts.meta.region_name}:{caller['Account']}"
+    return f"arn:{place}:log-group:/aws/apigateway/{APP}-{target.stage}"
+
+
 @contextmanager
-def _step(name: str) -> Iterator[None]:
+def step(name: str) -> Iterator[None]:
     """Ends the deployment, whatever fails here, with a message that begins with the name of the step."""
     try:
         yield
@@ -115,7 +189,7 @@ def _step(name: str) -> Iterator[None]:
 
 def target_of(stage: str) -> Target:
     """The AWS account of this environment, or the local cloud. Raises DeploymentStopped (status 2) without access."""
-    target = _local_target() if stage == "local" else Target(stage, dict(os.environ), {})
+    target = _local_target() if stage == "local" else Target(stage, dict(os.environ), {}, hosts_of(config(), stage))
     try:
         target.client("sts", attempts=1).get_caller_identity()
     except (BotoCoreError, ClientError) as error:
@@ -132,13 +206,7 @@ def _local_target() -> Target:
     if not endpoint:
         raise DeploymentStopped("No local cloud is running: start one with `make local`.", 2)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    names = {
-        "API_URL": "base_url",
-        "AUTH_URL": "auth_url",
-        "PAY_URL": "pay_url",
-        "EXPLORER_URL": "explorer_url",
-    }
-    variables = {variable: stack.get(key, endpoint) for variable, key in names.items()}
+    variables = {"EXPLORER_URL": stack.get("explorer_url", endpoint)}
     if "price_url" in stack:
         variables["PRICE_API_URL"] = stack["price_url"]
     settings: dict[str, Any] = {"environment_variables": variables}
@@ -149,11 +217,11 @@ def _local_target() -> Target:
     return Target("local", {**environment, **LOCAL_AWS, "AWS_ENDPOINT_URL": endpoint}, settings)
 
 
-def _quick_waiters(copy: Path) -> dict[str, str]:
-    """Makes botocore check every 0.5 s, not every 5 s, whether a function is ready, as the local cloud is quick."""
+def quick_waiters(copy: Path) -> dict[str, str]:
+    """Makes botocore check every 0.1 s, not every 5 s, whether a function is ready, as the local cloud is quick."""
     waiters = botocore.loaders.Loader().load_service_model("lambda", "waiters-2")
     for waiter in waiters["waiters"].values():
-        waiter["delay"] = 0.5
+        waiter["delay"] = 0.1
     folder = copy / "models" / "lambda" / "2015-03-31"
     folder.mkdir(parents=True)
     (folder / "waiters-2.json").write_text(json.dumps(waiters))
@@ -166,7 +234,7 @@ def _wait_until_healthy(url: str) -> None:
         try:
             with urllib.request.urlopen(f"{url}/v2/health", timeout=30):
                 return
-        except (urllib.error.URLError, TimeoutError) as error:
+        except (OSError, HTTPException) as error:  # also a connection that was closed before it answered
             if time.monotonic() > deadline:
                 message = f"Everything is in place, but {url}/v2/health does not answer: {error}"
                 raise DeploymentStopped(message) from error
@@ -176,16 +244,20 @@ def _wait_until_healthy(url: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m infra.deploy", description="Put a stage into an account.")
     parser.add_argument("--stage", choices=stages(), required=True)
-    stage = parser.parse_args().stage
+    parser.add_argument("--only-finish", action="store_true", help="the steps that follow a plain `chalice deploy`")
+    arguments = parser.parse_args()
+    stage = arguments.stage
     try:
         if stage != "local":
             need_lambda_python()
-        url = deploy(target_of(stage))
+        target = target_of(stage)
+        url = finish(target) if arguments.only_finish else deploy(target)
     except DeploymentStopped as stopped:
         print(stopped, file=sys.stderr)
         return stopped.status
     (ROOT / ".local" / f"deployed-{stage}.json").write_text(json.dumps({"api_url": url}) + "\n")
     print(f"API: {url}")
+    print(f"Payment page: {target.hosts.urls['PAY_URL'] if target.hosts else url}/")
     return 0
 
 

@@ -1,8 +1,9 @@
 """Runs `chalice` in a copy of the project, so that the files it writes are not in the repository.
 
-The copy has app.py, chalicelib, requirements.lock as requirements.txt, and .chalice with the configuration of the
-stage. The zip files (infra/bundle.py) are put where Chalice looks for those of an earlier run, so that it makes none.
-The layer is kept in `.local/packages`: it is built once for all stages, until requirements.lock or its builder change.
+The copy has app.py, chalicelib, requirements.lock as requirements.txt, and .chalice with the configuration and the
+policies of the stage. The zip files (infra/bundle.py) are put where Chalice looks for those of an earlier run, so that
+it makes none. The layer is kept in `.local/packages`: it is built once for all stages, until requirements.lock or its
+builder change.
 
     python -m infra.package --stage prod --out out     # what `make package` runs: no AWS, no credentials
 """
@@ -23,6 +24,7 @@ from chalice.deploy.packager import AppOnlyDeploymentPackager, DependencyBuilder
 from chalice.utils import UI, OSUtils
 
 from infra.bundle import layer_key, need_lambda_python, write_code, write_layer
+from infra.iam import ANYWHERE, Place, write_policies
 from infra.stack import DeploymentStopped
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,10 +35,13 @@ ANY_REGION = "us-east-1"
 
 
 @contextmanager
-def project_copy(stage: str, settings: dict[str, Any] | None = None, layer: bool = True) -> Iterator[Path]:
+def project_copy(
+    stage: str, settings: dict[str, Any] | None = None, layer: bool = True, place: Place = ANYWHERE
+) -> Iterator[Path]:
     """A temporary directory to run Chalice in. `settings` override the configuration of `stage`.
 
-    Without `layer` the functions get no packages; they have to find them on their machine.
+    Without `layer` the functions get no packages; they have to find them on their machine. `place` is where the
+    policies of the functions hold.
     """
     (ROOT / ".local").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="chalice-", dir=ROOT / ".local") as name:
@@ -46,14 +51,13 @@ def project_copy(stage: str, settings: dict[str, Any] | None = None, layer: bool
         ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
         shutil.copytree(ROOT / "chalicelib", copy / "chalicelib", ignore=ignored)
         (copy / ".chalice" / "deployments").mkdir(parents=True)
-        for policy in CONFIG.parent.glob("policy-*.json"):
-            shutil.copy(policy, copy / ".chalice")
-        config = json.loads(CONFIG.read_text())
-        own = config["stages"][stage]
+        write_policies(copy / ".chalice" / "policies", stage, place)
+        changed = config()
+        own = changed["stages"][stage]
         for key, value in (settings or {}).items():
             own[key] = {**own.get(key, {}), **value} if isinstance(value, dict) else value
-        (copy / ".chalice" / "config.json").write_text(json.dumps(config))
-        _put_zips(copy, own.get("lambda_architecture", "x86_64"), layer)
+        (copy / ".chalice" / "config.json").write_text(json.dumps(changed))
+        _put_zips(copy, architecture_of(own), layer)
         yield copy
 
 
@@ -71,26 +75,51 @@ def chalice(copy: Path, arguments: list[str], environment: dict[str, str] | None
         raise DeploymentStopped(f"chalice {arguments[0]} ended with status {done.returncode}: {said[-1]}")
 
 
-def package(stage: str, out: Path, settings: dict[str, Any] | None = None, layer: bool = True) -> None:
+def package(
+    stage: str, out: Path, settings: dict[str, Any] | None = None, layer: bool = True, place: Place = ANYWHERE
+) -> None:
     """Writes sam.json, deployment.zip and layer-deployment.zip of a stage to `out`. Needs PyPI once, and no AWS."""
-    with project_copy(stage, settings, layer) as copy:
+    with project_copy(stage, settings, layer, place) as copy:
         environment = {"AWS_DEFAULT_REGION": ANY_REGION, **os.environ}
         chalice(copy, ["package", "--stage", stage, str(out.resolve())], environment)
 
 
+def architecture_of(own: dict[str, Any]) -> str:
+    """The architecture of the functions of a stage, by its part of the configuration."""
+    return str(own.get("lambda_architecture", "x86_64"))
+
+
+def config() -> dict[str, Any]:
+    """What .chalice/config.json says."""
+    read: dict[str, Any] = json.loads(CONFIG.read_text())
+    return read
+
+
 def stages() -> list[str]:
     """The stages in .chalice/config.json."""
-    return list(json.loads(CONFIG.read_text())["stages"])
+    return list(config()["stages"])
+
+
+def variables_of(stage: str) -> dict[str, str]:
+    """The environment variables of a stage in .chalice/config.json."""
+    return {**config()["environment_variables"], **config()["stages"][stage]["environment_variables"]}
 
 
 def _put_zips(copy: Path, architecture: str, layer: bool) -> None:
-    """Puts the zip files where Chalice looks for them, by names that it makes of the files in `copy`."""
+    """Puts the zip files where Chalice looks for those of an earlier run."""
+    code, packages = zip_names(copy, architecture)
+    write_code(copy, code)
+    if layer:
+        packages.hardlink_to(_kept_layer({"arm64": "aarch64"}.get(architecture, architecture)))
+
+
+def zip_names(project: Path, architecture: str) -> tuple[Path, Path]:
+    """Where Chalice looks for the code and the layer, by names that it makes of the files in `project`."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     parts = (OSUtils(), DependencyBuilder(OSUtils()), UI(), architecture)
-    write_code(copy, Path(AppOnlyDeploymentPackager(*parts).deployment_package_filename(str(copy), version)))
-    if layer:
-        wanted = Path(LayerDeploymentPackager(*parts).deployment_package_filename(str(copy), version))
-        wanted.hardlink_to(_kept_layer({"arm64": "aarch64"}.get(architecture, architecture)))
+    code = AppOnlyDeploymentPackager(*parts).deployment_package_filename(str(project), version)
+    layer = LayerDeploymentPackager(*parts).deployment_package_filename(str(project), version)
+    return Path(code), Path(layer)
 
 
 def _kept_layer(machine: str) -> Path:

@@ -1,8 +1,8 @@
 """The stacks that one template makes, as CloudFormation takes 51,200 bytes of each: what holds data, and two of alarms.
 
-    payment-requests-<stage>            tables, queues, keys, secrets, logs, the topic of the alarms
+    payment-requests-<stage>            tables, queues, keys, secrets, logs, the topics of the alarms
     payment-requests-<stage>-alarms     alarms by metrics of AWS
-    payment-requests-<stage>-metrics    metrics made of lines in the logs, and alarms by them
+    payment-requests-<stage>-metrics    alarms by metrics of our own, and the dashboard
 
 Those of alarms name what the first one holds, so they are made after it.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from infra.indexes import Template
 
-_ALARM, _METRIC = "AWS::CloudWatch::Alarm", "AWS::Logs::MetricFilter"
+_ALARM, _DASHBOARD = "AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard"
 _NAMES = {
     "AWS::DynamoDB::Table": "TableName",
     "AWS::SQS::Queue": "QueueName",
@@ -33,7 +33,7 @@ def parts(template: Template) -> dict[str, Template]:
 
 def _stack_of(resource: dict[str, Any]) -> str:
     """The end of the name of the stack that a resource is in."""
-    if resource["Type"] == _METRIC or resource["Properties"].get("Namespace") == {"Ref": "Prefix"}:
+    if resource["Type"] == _DASHBOARD or resource["Properties"].get("Namespace") == {"Ref": "Prefix"}:
         return "-metrics"
     return "-alarms" if resource["Type"] == _ALARM else ""
 
@@ -51,7 +51,7 @@ def _named(value: Any, others: dict[str, Any]) -> Any:
 
 
 def _name(resource: dict[str, Any]) -> Any:
-    """What a reference to a resource of the first stack is: its name, for the topic its ARN."""
+    """What a reference to a resource of the first stack is: its name, for a topic its ARN."""
     if resource["Type"] == _TOPIC:
         name = resource["Properties"]["TopicName"]["Fn::Sub"]
         return {"Fn::Sub": f"arn:${{AWS::Partition}}:sns:${{AWS::Region}}:${{AWS::AccountId}}:{name}"}

@@ -1,4 +1,4 @@
-"""Compares what runs in a stage with this checkout: code, packages, settings, policies, event sources, stacks, page.
+"""Compares what runs in a stage with this checkout: code, packages, settings, policies, queues, stacks, API, page.
 
     python -m infra.verify --stage local|dev|prod    # what `make verify` runs; it changes nothing
 
@@ -24,11 +24,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 from infra import APP, page_hash
 from infra.account import deployed_record, rest_api_id
 from infra.bundle import need_lambda_python
-from infra.deploy import HOST_PACKAGES, Target, target_of
+from infra.deploy import HOST_PACKAGES, Target, access_log_group, addressed, target_of
+from infra.gateway import stage_differences
+from infra.hosts import stack_of, template_of
 from infra.iam import function_name
-from infra.package import package, stages
+from infra.package import config, package, stages
 from infra.parts import parts
-from infra.stack import TEMPLATE, DeploymentStopped, deployed_template
+from infra.stack import TEMPLATE, DeploymentStopped, deployed_template, has_stack
+from infra.versions import Deployment
+from infra.waf import has_waf, waf_differences
 
 Properties = dict[str, Any]
 _SECONDS = 60
@@ -40,9 +44,12 @@ _NAMED = 5
 def differences(target: Target) -> Iterator[str]:
     """Yields a line for each difference. Raises DeploymentStopped if the package cannot be built, ClientError if the
     account may not be read."""
+    api = rest_api_id(target.client, target.stage)
+    target = addressed(target, api) if api else target
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        package(target.stage, folder, target.settings, layer=target.stage != "local" or not HOST_PACKAGES)
+        layer = target.stage != "local" or not HOST_PACKAGES
+        package(target.stage, folder, target.settings, layer, target.place)
         resources = json.loads((folder / "sam.json").read_text())["Resources"]
         wanted = {
             each["Properties"]["Handler"].removeprefix("app.").replace("app", "api_handler"): each["Properties"]
@@ -61,7 +68,21 @@ def differences(target: Target) -> Iterator[str]:
             role = resources[wanted[function]["Role"]["Fn::GetAtt"][0]]["Properties"]
             yield from _policies(target, function, role, found["Configuration"]["Role"].rpartition("/")[2])
     yield from _stacks(target)
-    yield from _page(target)
+    yield from (f"the deployment of {each} was not finished" for each in latest(target) if not each.finished)
+    if api is None:
+        yield "there is no REST API"
+        return
+    yield from domain_differences(target, api)
+    own, gateway = config()["stages"][target.stage], target.client("apigateway")
+    yield from stage_differences(gateway, api, target.stage, access_log_group(target), own.get("throttling", {}))
+    yield from waf_differences(target.client, has_waf(config(), target.stage), api, target.stage)
+    found, _ = page_hash.compare(f"{target.api_url(api)}/")
+    yield from (f"payment page: {line}" for line in found)
+
+
+def latest(target: Target) -> list[Deployment]:
+    """The latest deployment; none if an earlier version deployed the stage, which did not record any."""
+    return target.versions().history()[-1:]
 
 
 def _record(target: Target) -> list[dict[str, str]]:
@@ -178,13 +199,14 @@ def _stacks(target: Target) -> Iterator[str]:
             yield f"the stack {name} was made from another template: {', '.join(sorted(changed))}"
 
 
-def _page(target: Target) -> Iterator[str]:
-    api = rest_api_id(target.client, target.stage)
-    if api is None:
-        yield "there is no REST API"
-        return
-    found, _ = page_hash.compare(f"{target.api_url(api)}/")
-    yield from (f"payment page: {line}" for line in found)
+def domain_differences(target: Target, api: str) -> Iterator[str]:
+    """Compares the domains, their mappings and their DNS records."""
+    here = template_of(target.hosts, api, target.stage)["Resources"] if target.hosts else {}
+    cloudformation, name = target.client("cloudformation"), stack_of(target.stage)
+    there = deployed_template(cloudformation, name)["Resources"] if has_stack(cloudformation, name) else {}
+    changed = sorted(each for each in here.keys() | there if here.get(each) != there.get(each))
+    if changed:
+        yield f"the stack {name} was made for other hosts: {', '.join(changed)}"
 
 
 def _hash(file: Path) -> str:
@@ -198,13 +220,17 @@ def main() -> int:
     try:
         if stage != "local":
             need_lambda_python()
-        found = list(differences(target_of(stage)))
+        target = target_of(stage)
+        found = list(differences(target))
+        runs = latest(target)
     except DeploymentStopped as stopped:
         print(stopped, file=sys.stderr)
         return 2
     except (BotoCoreError, ClientError, OSError) as error:
         print(f"{stage} cannot be read: {error}", file=sys.stderr)
         return 2
+    for deployment in runs:
+        print(f"{stage}: {deployment}" + (", a rollback" if deployment.rolled_back_from else ""))
     for line in found or [f"What runs in {stage} is this checkout."]:
         print(line)
     return 1 if found else 0

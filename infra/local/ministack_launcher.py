@@ -2,25 +2,35 @@
 
 * ImportRestApi and PutRestApi: ministack reads OpenAPI in CloudFormation only, chalice sends it by the API.
 * An unset compression size: chalice patches it to "", which ministack would return in place of a number.
+* RestoreTableToPointInTime: ministack copies the table as it is now; here the copy has the items of the time that is
+  asked for, and other times are refused as AWS refuses them. Writes are remembered while ministack runs. AWS reaches to
+  about five minutes ago, this to now.
+* A function is ready 0.05 s after a change, and not 0.5 s: a deployment waits for each of them twice.
 * State is written to disk every two seconds; ministack itself saves it only on an orderly shutdown.
 """
 
 import asyncio
+import collections
 import concurrent.futures
+import copy
 import hashlib
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import ministack.app as app
 import ministack.services.apigateway_v1 as gateway
+import ministack.services.cloudformation.provisioners as provisioners
+import ministack.services.dynamodb as dynamodb
+import ministack.services.lambda_svc as lambda_
 from ministack.core import persistence
 
 Response = tuple[int, dict[str, str], bytes]
 
 SNAPSHOT_SECONDS = 2.0
+READY_SECONDS = 0.05
 _create_rest_api = gateway._create_rest_api
 _handle_request = gateway.handle_request
 _save_all = app.save_all
@@ -69,6 +79,87 @@ async def handle_request(method: str, path: str, headers: dict, body: bytes, que
         if method == "PATCH":
             body = without_unset_compression(body)
     return await _handle_request(method, path, headers, body, query)
+
+
+# --- point-in-time recovery ---
+
+
+class Backups:
+    """What each write to a table with point-in-time recovery replaced: (when, keys, the item before)."""
+
+    MOST_WRITES = 50_000
+    """Of each table; where there were more, its earliest time is later."""
+
+    def __init__(self) -> None:
+        self._began = time.time()
+        self._writes: dict[str, collections.deque[tuple[float, str, str, Any]]] = {}
+        self._set, self._remove = dynamodb._set_item, dynamodb._remove_item
+        self._restore = dynamodb._restore_table_to_point_in_time
+        self._describe = dynamodb._describe_continuous_backups
+
+    def install(self) -> None:
+        dynamodb._set_item, dynamodb._remove_item = self.set_item, self.remove_item
+        dynamodb._restore_table_to_point_in_time = self.restore
+        dynamodb._describe_continuous_backups = self.describe
+        handlers = provisioners._RESOURCE_HANDLERS["AWS::DynamoDB::Table"]
+        handlers.update({name: self._with_setting(handlers[name]) for name in ("create", "update")})
+
+    def _with_setting(self, handler: Callable[..., Any]) -> Callable[..., Any]:
+        """CloudFormation's handler of tables, followed by their setting of the backups, which ministack leaves out."""
+
+        def handle(*arguments: Any, **named: Any) -> Any:
+            name, *rest = handler(*arguments, **named)
+            properties = arguments[1 if handler is provisioners._ddb_create else 2]
+            recovery = properties.get("PointInTimeRecoverySpecification", {})
+            dynamodb._pitr_settings[name] = str(recovery.get("PointInTimeRecoveryEnabled")).lower() == "true"
+            return name, *rest
+
+        return handle
+
+    def set_item(self, table: dict, partition: str, sort: str, item: Any) -> Any:
+        return self._remember(table, partition, sort, self._set(table, partition, sort, item))
+
+    def remove_item(self, table: dict, partition: str, sort: str) -> Any:
+        return self._remember(table, partition, sort, self._remove(table, partition, sort))
+
+    def describe(self, data: dict) -> Response:
+        status, headers, body = self._describe(data)
+        answer = json.loads(body)
+        recovery = answer.get("ContinuousBackupsDescription", {}).get("PointInTimeRecoveryDescription", {})
+        if "EarliestRestorableDateTime" in recovery:
+            recovery["EarliestRestorableDateTime"] = self._earliest(data["TableName"])
+            recovery["LatestRestorableDateTime"] = time.time()
+        return status, headers, json.dumps(answer).encode()
+
+    def restore(self, data: dict) -> Response:
+        name, moment = data.get("SourceTableName"), data.get("RestoreDateTime")
+        if name in dynamodb._tables and not dynamodb._pitr_settings.get(name):
+            kind = "PointInTimeRecoveryUnavailableException"
+            return dynamodb.error_response_json(kind, f"Point in time recovery is not enabled for table '{name}'", 400)
+        if moment is not None and not self._earliest(name) <= moment <= time.time():
+            return dynamodb.error_response_json("InvalidRestoreTimeException", "Invalid restore time", 400)
+        answer = self._restore(data)
+        if answer[0] == 200 and moment is not None:
+            table = dynamodb._tables[data["TargetTableName"]]
+            for when, partition, sort, before in reversed(self._writes.get(name, ())):
+                if when <= moment:
+                    break
+                if before is None:
+                    self._remove(table, partition, sort)
+                else:
+                    self._set(table, partition, sort, copy.deepcopy(before))
+        return answer
+
+    def _remember(self, table: dict, partition: str, sort: str, before: Any) -> Any:
+        name = table["TableName"]
+        if dynamodb._pitr_settings.get(name):
+            writes = self._writes.setdefault(name, collections.deque(maxlen=self.MOST_WRITES))
+            writes.append((time.time(), partition, sort, before))
+        return before
+
+    def _earliest(self, name: str) -> float:
+        writes = self._writes.get(name, ())
+        return writes[0][0] if len(writes) == self.MOST_WRITES else self._began
 
 
 # --- snapshots ---
@@ -132,6 +223,8 @@ class Snapshots:
 def main() -> None:
     gateway._create_rest_api = create_rest_api
     gateway.handle_request = handle_request
+    Backups().install()
+    lambda_._LAMBDA_STATE_TRANSITION_DELAY = READY_SECONDS
     if persistence.PERSIST_STATE:
         snapshots = Snapshots()
         app.save_all = snapshots.save_at_the_end

@@ -11,12 +11,14 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 from types import FrameType
 from typing import Self
 
 from chalice import Chalice
 from chalice.app import ScheduledEventConfig, SQSEventConfig
 
+from infra.local import calls
 from infra.local.events import REGION, Consumer, Timer
 from infra.local.gateway import Server
 
@@ -80,6 +82,9 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
     from app import app  # after the signal handlers are set, because the import takes a second
+
+    if folder := os.environ.get(calls.VARIABLE):
+        calls.record_to(Path(folder))
 
     try:
         runner = Runner(app, port)

@@ -220,6 +220,7 @@ def _environment(
         **dict.fromkeys(urls, base_url),
         "EXPLORER_URL": explorer_url,
         "SCAN_INTERVAL_SECONDS": "1",
+        "SCAN_INTERVALS": json.dumps({"tron": 1}),
         "RELAYER_KEYS": json.dumps(dict.fromkeys(EVM_NETWORKS, "kms")),
         "RELAYER_STUCK_SECONDS": "10",
         "ESCROW_CONTRACTS": json.dumps(LOCAL_ESCROWS),

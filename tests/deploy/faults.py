@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 CAUSE = "broken by a test"
 _XML = f"<ErrorResponse><Error><Code>AccessDenied</Code><Message>{CAUSE}</Message></Error></ErrorResponse>".encode()
+_S3 = f"<Error><Code>AccessDenied</Code><Message>{CAUSE}</Message></Error>".encode()
 _JSON = f'{{"__type": "AccessDeniedException", "message": "{CAUSE}"}}'.encode()
 
 Refused = Callable[[str, str, bytes], bool]
@@ -26,7 +27,8 @@ def door(cloud_url: str, refused: Refused) -> Iterator[str]:
         def handle_request(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             if refused(self.command, self.path, body):
-                text = _XML if self.path == "/" and b"Action=" in body else _JSON
+                is_s3 = "-builds-" in self.path
+                text = _S3 if is_s3 else _XML if self.path == "/" and b"Action=" in body else _JSON
                 self._answer(403, [("x-amzn-errortype", "AccessDeniedException")], text)
                 return
             connection = HTTPConnection(urlsplit(cloud_url).netloc, timeout=120)

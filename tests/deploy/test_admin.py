@@ -14,6 +14,7 @@ from chalicelib.access.modes import Tier
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base.errors import Unauthorized
 from chalicelib.services import Services
+from chalicelib.stopping import flows as stopping
 from infra import admin
 from infra.local.process import ROOT
 from tests.docs.documents import DOCS
@@ -71,6 +72,22 @@ def test_it_makes_and_lists_credentials_without_showing_a_key_again(run: Run) ->
     assert code == 0 and key not in listing
     assert [line.split("  ")[0].strip() for line in listing.splitlines()] == ["API key", "client id"]
     assert key[:8] in listing and client in listing and "server" in listing and "never used" in listing
+
+
+def test_it_stops_payments_and_lets_them_go_on_and_the_audit_log_says_so(run: Run, services: Services) -> None:
+    code, said, _ = run("stop", "--reason", "wrong calldata")
+    assert code == 0 and said.startswith("Payments are stopped since ")
+    assert stopping.stopped_since(services) is not None
+    code, said, _ = run("resume")
+    assert code == 0 and said.endswith("wrong calldata.")
+    assert run("resume") == (0, "Payments are not stopped.", "")
+    entries = services.store.query(AuditEntry, AuditEntry.KEY.all(account_id=admin.SERVICE))
+    assert [(each.actor, each.action, each.target) for each in entries] == [
+        ("operator", "payments.stopped", "wrong calldata"),
+        ("operator", "payments.resumed", ""),
+    ]
+    newest, oldest = run("audit")[1].splitlines()
+    assert newest.endswith("operator  payments.resumed") and oldest.endswith("payments.stopped  wrong calldata")
 
 
 def test_it_settles_an_off_ramp_order_and_says_why_it_cannot(run: Run, services: Services) -> None:

@@ -1,6 +1,7 @@
 """The deployed service: `chalice deploy` into a local cloud that enforces IAM, then used from outside.
 
-Every function runs as a Lambda worker under its own role, so what passes here its policy allows.
+Every function runs as a Lambda worker under its own role, so what passes here its policy allows. So do the policies of
+the people: `deployer` deploys, `operator` verifies and runs the commands of the runbook.
 """
 
 import hashlib
@@ -10,20 +11,20 @@ import json
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import boto3
 import pytest
+from botocore.exceptions import ClientError
 
 from chalicelib.chain.chains import Chains
 from chalicelib.links.records import Intent, IntentStatus, Link, LinkStatus
@@ -31,11 +32,10 @@ from chalicelib.scanning.records import Cursor
 from chalicelib.services import Services, assemble
 from chalicelib.settings import Settings
 from chalicelib.storage.queue import Queue
-from chalicelib.storage.secrets import Secrets
 from chalicelib.storage.store import Store, WriteConflict
 from infra import admin
 from infra.account import deployed_record, rest_api_id
-from infra.deploy import deploy, target_of
+from infra.deploy import deploy, finish, target_of
 from infra.iam import ACCESS, function_name
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
@@ -45,6 +45,9 @@ from infra.local.safe import Safe
 from infra.package import ROOT
 from infra.stack import DeploymentStopped
 from infra.verify import differences
+from tests.deploy.faults import CAUSE, door
+from tests.deploy.outsider import Api, wait_for
+from tests.deploy.people import key_of, target_as
 from tests.onchain.conftest import SAFE_OWNERS
 from tests.support.signing import keys_in
 
@@ -52,8 +55,6 @@ pytestmark = pytest.mark.xdist_group("deployment")
 
 PREFIX = "payment-requests-local"
 PAYER_KEY = "0x" + "17" * 32
-PAYEE = "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
-NATIVE = "ETH-sepolia-sepolia"
 FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
 ORCHESTRATOR = {"orchestratorName": "Platform", "orchestratorContactEmail": "ops@platform.example"}
 CONSUMERS = sum(len(access.consumes) for access in ACCESS.values())
@@ -105,47 +106,6 @@ class Receiver:
 
 
 @dataclass(frozen=True)
-class Api:
-    """The deployed API as an outsider sees it."""
-
-    url: str
-    key: str = ""
-    session: str = ""
-
-    def call(self, method: str, path: str, body: Any = None, **more: str) -> tuple[int, dict[str, str], Any]:
-        """`more` are headers, with _ for -."""
-        headers = {"content-type": "application/json", **{name.replace("_", "-"): text for name, text in more.items()}}
-        headers |= {"x-api-key": self.key} if self.key else {}
-        headers |= {"authorization": f"Bearer {self.session}"} if self.session else {}
-        data = json.dumps(body).encode() if body is not None else None
-        request = urllib.request.Request(self.url + path, method=method, data=data, headers=headers)
-        try:
-            answer = urllib.request.urlopen(request, timeout=120)
-        except urllib.error.HTTPError as error:
-            answer = error
-        with answer:
-            return answer.status, {k.lower(): v for k, v in answer.headers.items()}, json.loads(answer.read())
-
-    def done(self, method: str, path: str, body: Any = None, **more: str) -> Any:
-        """The body of an answer that has to be a success."""
-        status, _, answer = self.call(method, path, body, **more)
-        assert status in (200, 201), (method, path, answer)
-        return answer
-
-    def signed_in(self, path: str, body: Any) -> "Api":
-        """This API with the session that a sign-in opens."""
-        status, headers, answer = self.call("POST", path, body)
-        assert status == 200, answer
-        return Api(self.url, session=SimpleCookie(headers["set-cookie"])["session_token"].value)
-
-    def create_link(self) -> str:
-        request = {"amount": "0.5", "payee": PAYEE, "invoiceCurrency": NATIVE, "paymentCurrency": NATIVE}
-        status, _, created = self.call("POST", "/v2/secure-payments", {"requests": [request]})
-        assert status == 201, created
-        return created["token"]
-
-
-@dataclass(frozen=True)
 class Redeployment:
     """A link and the record of the account from before it."""
 
@@ -183,7 +143,7 @@ def services(cloud: Cloud, deployed: str) -> Services:
         webhook_allow_loopback=True,
         relayer_keys={"sepolia": "kms"},
     )
-    keeper = Secrets(rules.secrets_key, rules.rpc_urls_secret)
+    keeper = assemble(rules).secrets
     return replace(
         assemble(rules),
         store=Store(PREFIX, cloud.client("dynamodb")),
@@ -213,17 +173,7 @@ def receiver(api: Api) -> Iterator[Receiver]:
 
 
 def deploy_to(cloud: Cloud) -> str:
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("AWS_ENDPOINT_URL", cloud.url)
-        return deploy(target_of("local"))
-
-
-def wait_for(found: Callable[[], Any], seconds: float, explain: Callable[[], Any] = str) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (value := found()):
-        assert time.monotonic() < deadline, f"not within {seconds} s {explain()}"
-        time.sleep(0.2)
-    return value
+    return deploy(target_as(cloud, "deployer"))
 
 
 def logs_of(cloud: Cloud, function: str) -> list[str]:
@@ -330,9 +280,7 @@ def test_what_runs_is_compared_with_this_checkout(cloud: Cloud, deployed: str) -
 
 
 def found_by_verify(cloud: Cloud) -> list[str]:
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("AWS_ENDPOINT_URL", cloud.url)
-        return list(differences(target_of("local")))
+    return list(differences(target_as(cloud, "operator")))
 
 
 def with_a_changed_byte(archive: bytes, name: str) -> bytes:
@@ -342,6 +290,52 @@ def with_a_changed_byte(archive: bytes, name: str) -> bytes:
             content = before.read(entry)
             after.writestr(entry, content[:-1] + b" " if entry.filename == name else content)
     return changed.getvalue()
+
+
+def test_the_operator_may_run_every_command_of_the_runbook(
+    cloud: Cloud, deployed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)  # it keeps the credentials that it has found first
+    config = json.loads((ROOT / ".chalice" / "config.json").read_text())
+    for name, value in {
+        **config["environment_variables"],
+        **config["stages"]["local"]["environment_variables"],
+        **cloud.environment(),
+        **key_of(cloud, "operator"),
+        "RELAYER_KEYS": '{"sepolia": "kms"}',
+    }.items():
+        monkeypatch.setenv(name, value)
+
+    def run(*arguments: str, status: int = 0) -> str:
+        assert admin.main([*arguments]) == status, capsys.readouterr()
+        said = capsys.readouterr()
+        return (said.err if status else said.out).strip()
+
+    account = run("create-account", "Shop Ltd")
+    run("create-api-key", "--account", account)
+    run("create-client-id", "--account", account, "--domain", "https://shop.example")
+    run("create-orchestrator", "--account", account, "--email", "ops@platform.example", "Platform")
+    key = next(line.split()[2] for line in run("list", "--account", account).splitlines() if line.startswith("API key"))
+    run("set-tier", key, "premium", "--account", account)
+    run("revoke", key, "--account", account)
+    run("end-sessions", "--account", account)
+    run("reindex")
+    run("relayer")
+    assert run("settle-offramp", "01ab", "refunded", status=1) == "There is no off-ramp order of the request 01ab."
+
+    clients = {name: boto3.client(name) for name in ("dynamodb", "secretsmanager", "sqs", "logs", "cloudwatch", "sns")}
+    secret = {"SecretId": f"{PREFIX}-rpc-urls"}
+    urls = clients["secretsmanager"].get_secret_value(**secret)["SecretString"]
+    clients["secretsmanager"].put_secret_value(**secret, SecretString=urls)
+    ban = {"pk": {"S": "RATE#block#ab"}, "sk": {"S": "RATE"}}
+    clients["dynamodb"].delete_item(TableName=f"{PREFIX}-ops", Key=ban)
+    dead = clients["sqs"].get_queue_url(QueueName=f"{PREFIX}-webhooks-dead")["QueueUrl"]
+    clients["sqs"].receive_message(QueueUrl=dead)
+    clients["sqs"].get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])
+    clients["logs"].filter_log_events(logGroupName=f"/aws/lambda/{PREFIX}")
+    clients["cloudwatch"].describe_alarms(AlarmNamePrefix=PREFIX)
+    with pytest.raises(ClientError, match="AccessDenied|not authorized"):
+        boto3.client("iam").list_users()
 
 
 @pytest.fixture(scope="module")
@@ -465,3 +459,13 @@ def test_without_a_local_cloud_one_sentence_says_so(command: str) -> None:
     assert done.stdout == ""
     assert done.stderr.startswith("No local cloud answers at http://127.0.0.1:")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_deployment_that_cannot_be_recorded_says_so(
+    cloud: Cloud, deployed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert deployed
+    with door(cloud.url, lambda method, path, _body: method == "PUT" and "/deployments/" in path) as url:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        with pytest.raises(DeploymentStopped, match=f"^The record of the deployment: .*{CAUSE}"):
+            finish(target_of("local"))

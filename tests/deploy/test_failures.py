@@ -41,12 +41,17 @@ def broken(cloud: Cloud, refused: Refused, capsys: pytest.CaptureFixture[str], m
 
 @pytest.mark.parametrize(
     ("step", "part"),
-    [("The stack", b"Action=DescribeStacks"), ("The account", b"Action=GetRole&")],
+    [
+        ("The stack", b"Action=DescribeStacks"),
+        ("The address", b"/restapis"),
+        ("The kept version", b"PUT /payment-requests-local-builds-"),
+        ("The account", b"Action=GetRole&"),
+    ],
 )
 def test_a_step_before_chalice(
     made: Cloud, step: str, part: bytes, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    last = broken(made, lambda _method, _path, body: part in body, capsys, monkeypatch)
+    last = broken(made, lambda method, path, body: part in f"{method} {path}".encode() + body, capsys, monkeypatch)
     assert last.startswith(f"{step}: ")
     assert CAUSE in last
 
@@ -80,13 +85,18 @@ def test_chalice_that_dies_after_two_of_the_functions(
 
 @pytest.mark.parametrize(
     ("step", "part"),
-    [("The error responses of the API", "/gatewayresponses/"), ("The health of the API", "/v2/health")],
+    [
+        ("The error responses of the API", "/gatewayresponses/"),
+        ("Access logs and throttling of the API", "/stages/"),
+        ("The firewall", "payment-requests-local-waf"),
+        ("The health of the API", "/v2/health"),
+    ],
 )
 def test_a_step_after_chalice(made: Cloud, step: str, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     api = made.client("apigateway").create_rest_api(name="payment-requests")["id"] if not _api(made) else None
     monkeypatch.setattr(deploy, "HEALTHY_WITHIN_SECONDS", 0)
     try:
-        with door(made.url, lambda _method, path, _body: part in path) as url:
+        with door(made.url, lambda _method, path, body: part in path + body.decode()) as url:
             monkeypatch.setenv("AWS_ENDPOINT_URL", url)
             with pytest.raises(DeploymentStopped, match=f"^{step}: ") as stopped:
                 deploy.finish(deploy.target_of("local"))

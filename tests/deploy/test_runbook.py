@@ -1,6 +1,5 @@
-"""infra/runbook.md: the commands an operator copies from it do what it says."""
+"""infra/runbook.md: it names every command and alarm, as they are. tests/docs/test_runbook_commands.py runs the commands."""
 
-import hashlib
 import os
 import re
 import shlex
@@ -9,7 +8,6 @@ import subprocess
 import pytest
 import yaml
 
-from chalicelib.access.rate_limits.rules import ANONYMOUS, REFUSED, caller_digest
 from chalicelib.base import records as base
 from chalicelib.catalogue.networks import ALL_NETWORKS
 from chalicelib.settings import Settings
@@ -19,7 +17,7 @@ from infra.stack import TEMPLATE
 
 ROOT = CHALICE_DIR.parent
 RUNBOOK = (ROOT / "infra" / "runbook.md").read_text()
-COMMANDS = re.findall(r"^    python -m infra\.admin (.*)$", RUNBOOK, re.MULTILINE)
+COMMANDS = re.findall(r"^    (?:.*\| )?python -m infra\.admin (.*)$", RUNBOOK, re.MULTILINE)
 
 
 def block(first_words: str) -> str:
@@ -62,6 +60,18 @@ def test_its_table_has_every_alarm_and_no_other() -> None:
     assert explained == {alarm["Fn::Sub"].removeprefix("${Prefix}-") for alarm in alarms}
 
 
+def test_it_names_the_alarms_that_wake_a_person() -> None:
+    resources = yaml.safe_load(TEMPLATE.read_text())["Resources"].values()
+    woken = {
+        each["Properties"]["AlarmName"]["Fn::Sub"].removeprefix("${Prefix}-")
+        for each in resources
+        if each["Type"] == "AWS::CloudWatch::Alarm" and each["Properties"]["AlarmActions"] == [{"Ref": "AlarmTopic"}]
+    }
+    told = RUNBOOK.split("These wake a person")[1].split("All others go")[0].split(":", 1)[1]
+    lags = {f"lag-{network.name}" for network in ALL_NETWORKS if network.name != "sepolia"}
+    assert woken == set(re.findall(r"`([^`]+)`", told)) - {"lag-<network>"} | lags
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_is_one_that_is_understood(command: str) -> None:
     assert admin._parser().parse_args(shlex.split(command, comments=True)).command == command.split()[0]
@@ -74,13 +84,3 @@ def test_the_variables_of_a_stage_are_all_that_the_commands_need(monkeypatch: py
         if name in Settings.variables():
             monkeypatch.setenv(name, value)
     assert Settings.read().resource_prefix == "payment-requests-prod"
-
-
-def test_the_digest_of_a_caller_is_the_one_that_is_blocked() -> None:
-    script = block("digest=$(").splitlines()[0]
-    key_hash = hashlib.sha256(b"a key").hexdigest()
-    assert shell(f"{script}\necho $digest", CREDENTIAL="a key").strip() == caller_digest(key_hash, "203.0.113.7")
-    for purpose in (ANONYMOUS, REFUSED):
-        assert f"`{purpose}/203.0.113.7`" in RUNBOOK
-        known = hashlib.sha256(f"{purpose}/2001:db8:1:2::/64".encode()).hexdigest()[:32]
-        assert caller_digest(purpose, "2001:db8:1:2:3::4") == known

@@ -12,12 +12,22 @@ import yaml
 from chalicelib.base import records as base
 from chalicelib.base.lists import LISTS
 from chalicelib.catalogue.networks import ALL_NETWORKS
+from chalicelib.metrics import (
+    COLD_STARTS,
+    COUNTED_LINES,
+    DELIVERIES,
+    LAG,
+    MEASURED,
+    OUTBOX_AGE,
+    PAYMENTS,
+    RPC_ERRORS,
+)
 from chalicelib.storage.store import DUE_INDEX
 from infra import stack
 from infra.iam import ACCESS, CHALICE_DIR, function_name
 from infra.local.cloud import Cloud
 from infra.parts import parts
-from infra.stack import TEMPLATE, DeploymentStopped, apply_stack, body_of
+from infra.stack import TEMPLATE, DeploymentStopped, apply_stack, apply_template, body_of
 
 ROOT = CHALICE_DIR.parent
 STAGE = "dev"
@@ -52,7 +62,7 @@ def resources(kind: str) -> list[dict[str, Any]]:
 
 def text(value: Any) -> Any:
     """A property with its prefix filled in."""
-    return value["Fn::Sub"].replace("${Prefix}", PREFIX) if isinstance(value, dict) else value
+    return value["Fn::Sub"].replace("${Prefix}", PREFIX).replace("${Stage}", STAGE) if isinstance(value, dict) else value
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +79,7 @@ def test_the_stacks_of_alarms_name_what_the_first_one_holds_and_refer_to_nothing
     assert sum(map(len, stacks.values())) == len(DOCUMENT["Resources"])
     kinds = {end: {each["Type"] for each in part.values()} for end, part in stacks.items()}
     assert kinds["-alarms"] == {"AWS::CloudWatch::Alarm"}
-    assert kinds["-metrics"] == {"AWS::CloudWatch::Alarm", "AWS::Logs::MetricFilter"}
+    assert kinds["-metrics"] == {"AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard"}
     assert not kinds[""] & kinds["-metrics"]
     text = json.dumps([stacks["-alarms"], stacks["-metrics"]])
     assert "Fn::GetAtt" not in text
@@ -81,10 +91,12 @@ def test_the_stacks_of_alarms_name_what_the_first_one_holds_and_refer_to_nothing
     ]
 
 
-def test_every_alarm_rings_at_the_topic_of_the_stage(cloud: Cloud, outputs: dict[str, str]) -> None:
+def test_every_alarm_rings_at_one_topic_of_the_stage(cloud: Cloud, outputs: dict[str, str]) -> None:
     found = cloud.client("cloudwatch").describe_alarms(AlarmNamePrefix=f"{PREFIX}-", MaxRecords=100)["MetricAlarms"]
     assert len(found) == len(resources("AWS::CloudWatch::Alarm"))
-    assert {action for alarm in found for action in alarm["AlarmActions"]} == {outputs["AlarmTopicArn"]}
+    topics = {outputs["AlarmTopicArn"], outputs["TicketTopicArn"]}
+    assert {action for alarm in found for action in alarm["AlarmActions"]} == topics
+    assert all(len(alarm["AlarmActions"]) == 1 for alarm in found)
 
 
 def test_every_table_survives_mistakes() -> None:
@@ -118,7 +130,7 @@ def test_every_function_has_a_log_group_that_forgets_and_an_alarm_for_its_crashe
     groups = {
         text(entry["Properties"]["LogGroupName"]): entry["Properties"] for entry in resources("AWS::Logs::LogGroup")
     }
-    assert set(groups) == {f"/aws/lambda/{name}" for name in names}
+    assert set(groups) == {*(f"/aws/lambda/{name}" for name in names), f"/aws/apigateway/{PREFIX}"}
     assert all(group["RetentionInDays"] == 30 for group in groups.values())
     watched = {
         text(dimension["Value"])
@@ -181,23 +193,57 @@ def test_every_network_has_an_alarm_of_its_lag_five_minutes_above_what_is_normal
             assert (alarms[each.name]["Statistic"], alarms[each.name]["Period"]) == ("Maximum", 60)
 
 
-def test_a_metric_of_our_own_is_made_of_a_line_that_the_code_writes() -> None:
-    """CloudWatch does not tell whether a pattern ever matches."""
-    filters = [entry["Properties"] for entry in DOCUMENT["Resources"].values() if entry["Type"] == "AWS::Logs::MetricFilter"]
-    logged = lines_logged()
-    for each in filters:
-        (message,) = re.fullmatch(r'\{ \$\.message = "(.+)" \}', each["FilterPattern"]).groups()
-        assert message in logged
-        (metric,) = each["MetricTransformations"]
-        named = {metric["MetricValue"], *(entry["Value"] for entry in metric.get("Dimensions", ()))} - {"1"}
-        assert {f"$.{name}" for name in logged[message]} >= named
-        assert "Dimensions" not in metric or "DefaultValue" not in metric, "CloudWatch accepts one of them"
-    watched = {
-        alarm["Properties"]["MetricName"]
+def test_every_alarm_by_a_metric_of_our_own_waits_for_what_the_code_writes() -> None:
+    """CloudWatch does not tell whether a metric is ever written."""
+    assert not COUNTED_LINES.keys() - warnings_and_errors()
+    measured = {each.name: each.dimension for each in MEASURED} | dict.fromkeys(COUNTED_LINES.values())
+    alarms = [
+        alarm["Properties"]
         for alarm in resources("AWS::CloudWatch::Alarm")
         if alarm["Properties"]["Namespace"] == {"Ref": "Prefix"}
+    ]
+    watched = {alarm["MetricName"] for alarm in alarms}
+    assert set(COUNTED_LINES.values()) <= watched <= measured.keys()
+    for alarm in alarms:
+        dimensions = [each["Name"] for each in alarm.get("Dimensions", ())]
+        assert dimensions == ([measured[alarm["MetricName"]]] if measured[alarm["MetricName"]] else [])
+        assert alarm["TreatMissingData"] == "notBreaching"  # a line that is not written counts nothing
+
+
+def test_the_dashboard_shows_every_metric_that_is_measured_and_every_queue_function_table_and_network() -> None:
+    shown = [[]]
+    for widget in json.loads(text(DOCUMENT["Resources"]["Dashboard"]["Properties"]["DashboardBody"]))["widgets"]:
+        for metric in widget["properties"]["metrics"]:
+            names = [each for each in metric if isinstance(each, str)]
+            shown.append(names if "..." not in names and "." not in names else repeated(shown[-1], names))
+    found = {(namespace, name, *values[1::2]) for namespace, name, *values in shown[1:]}
+    functions = [function_name(STAGE, each) for each in ACCESS]
+    networks = [each.name for each in ALL_NETWORKS]
+    states = ("delivered", "pending", "waiting", "failed")
+    wanted = {
+        *((PREFIX, metric.name, each) for metric in (PAYMENTS, LAG, RPC_ERRORS) for each in networks),
+        *((PREFIX, COLD_STARTS.name, each) for each in functions),
+        *((PREFIX, DELIVERIES.name, each) for each in states),
+        (PREFIX, OUTBOX_AGE.name),
+        *(("AWS/Lambda", name, each) for name in ("Errors", "Throttles", "Duration") for each in functions),
+        *(("AWS/SQS", "ApproximateAgeOfOldestMessage", f"{PREFIX}-{each}") for each in CONSUMERS),
+        *(("AWS/SQS", "ApproximateNumberOfMessagesVisible", f"{PREFIX}-{each}-dead") for each in CONSUMERS),
+        *(
+            ("AWS/DynamoDB", f"{way}ThrottleEvents", text(each["Properties"]["TableName"]))
+            for each in resources("AWS::DynamoDB::Table")
+            for way in ("Read", "Write")
+        ),
+        *(("AWS/ApiGateway", name, "payment-requests", STAGE) for name in ("4XXError", "5XXError", "Latency", "Count")),
     }
-    assert watched == {each["MetricTransformations"][0]["MetricName"] for each in filters}
+    assert wanted <= found
+    assert {(PREFIX, name) for name in COUNTED_LINES.values() if name.startswith(("Relayed", "Relayer", "Calls"))} <= found
+
+
+def repeated(before: list[str], names: list[str]) -> list[str]:
+    """The names of a metric that repeats some of those of the metric before it."""
+    if names[0] == "...":
+        return [*before[: len(before) - len(names) + 1], *names[1:]]
+    return [known if name == "." else name for known, name in zip(before, [*names, *before[len(names) :]], strict=True)]
 
 
 def test_a_rate_that_payments_wait_for_has_an_alarm_within_minutes_and_one_that_is_only_shown_after_hours() -> None:
@@ -206,22 +252,20 @@ def test_a_rate_that_payments_wait_for_has_an_alarm_within_minutes_and_one_that_
     assert seconds["RatesUnavailable"] <= 300 and seconds["RatesNotShown"] >= 3 * 3600
 
 
-def lines_logged() -> dict[str, set[str]]:
-    """The messages of all calls of a log, each with the names in its `extra` where the call lists them."""
-    found: dict[str, set[str]] = {}
-    for path in (ROOT / "chalicelib").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            match node:
-                case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="log")), args=[ast.Constant(value=str(message))]):
-                    listed = [each.value.keys for each in node.keywords if isinstance(each.value, ast.Dict)]
-                    names = {key.value for keys in listed for key in keys if isinstance(key, ast.Constant)}
-                    found.setdefault(message, set()).update(names)
-    return found
+def warnings_and_errors() -> set[str]:
+    """The messages that the code logs as a warning or an error."""
+    return {
+        str(node.args[0].value)
+        for path in (ROOT / "chalicelib").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("warning", "error")
+        if node.args and isinstance(node.args[0], ast.Constant)
+    }
 
 
 def test_an_alarm_is_heard_and_says_what_it_means() -> None:
     for alarm in resources("AWS::CloudWatch::Alarm"):
-        assert alarm["Properties"]["AlarmActions"] == [{"Ref": "AlarmTopic"}]
+        assert alarm["Properties"]["AlarmActions"] in ([{"Ref": "AlarmTopic"}], [{"Ref": "TicketTopic"}])
         assert len(alarm["Properties"]["AlarmDescription"]) > 20
 
 
@@ -273,3 +317,27 @@ def test_a_stack_that_cannot_be_made_says_which_resource_stands_in_the_way(
     monkeypatch.setattr(stack, "TEMPLATE", tmp_path / "broken.yaml")
     with pytest.raises(DeploymentStopped, match=r"CREATE_FAILED:\n  ScansLateAlarm: .*MetricName"):
         apply_stack(cloud.client("cloudformation"), "broken")
+
+
+@pytest.mark.parametrize("status", ["CREATE_FAILED", "UPDATE_FAILED"])
+def test_a_creation_that_failed_more_than_once_can_still_be_continued(status: str) -> None:
+    done = FailedStack(status)
+    apply_template(done, "payment-requests-new", "new", {"Resources": {}})
+    assert done.stack["StackStatus"] == "UPDATE_COMPLETE"
+
+
+class FailedStack:
+    """CloudFormation with a stack whose resources were kept after a failure: it has to be updated without rollback."""
+
+    def __init__(self, status: str) -> None:
+        self.stack = {"StackName": "payment-requests-new", "StackStatus": status}
+
+    def describe_stacks(self, **_: str) -> Any:
+        return {"Stacks": [self.stack]}
+
+    def get_template(self, **_: str) -> Any:
+        return {"TemplateBody": {"Resources": {}}}
+
+    def update_stack(self, *, DisableRollback: bool, **_: Any) -> None:
+        assert DisableRollback, "To update the stack from this state, use the disable-rollback parameter."
+        self.stack["StackStatus"] = "UPDATE_COMPLETE"

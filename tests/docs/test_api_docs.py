@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chalicelib.http.openapi import VERSION
-from infra import api_docs
-from infra.api_changes import breaking_changes
+from infra.documents import api as api_docs
+from infra.documents.changes import breaking_changes
 
 Change = Callable[[dict[str, Any]], Any]
 CREATE, READ = ("/v2/secure-payments", "post"), ("/v2/secure-payments/{token}", "get")

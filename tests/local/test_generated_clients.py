@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from infra.api_docs import FILE
+from infra.documents.api import FILE
 from infra.local.bytecode import MODULES
 from infra.local.outsiders.payer import Payer
 from tests.local.running import SHARED, SharedStack

@@ -115,10 +115,13 @@ def test_our_contracts_are_compiled_with_the_standard_library_alone(tmp_path: Pa
     """The Python packages may not be installed yet."""
     copy = copy_of_the_project(tmp_path)
     (copy / "infra" / "local" / "node_modules").symlink_to((ROOT / "infra" / "local" / "node_modules").resolve())
+    smallest, *others = sorted((copy / "infra" / "local" / "contracts").glob("*.sol"), key=lambda each: each.stat().st_size)
+    for each in others:
+        each.unlink()  # what is compiled is not the point here, and takes its time
     command = [sys.executable, "-S", "-m", "infra.local.compiling"]
     subprocess.run(command, cwd=copy, env=environment(), check=True, timeout=300)
     kept = sorted(path.stem for path in (copy / ".local" / "contracts").iterdir())
-    assert kept == sorted(path.stem for path in (copy / "infra" / "local" / "contracts").glob("*.sol"))
+    assert kept == [smallest.stem]
 
 
 def test_packages_that_are_linked_from_another_checkout_are_left_as_they_are(tmp_path: Path) -> None:

@@ -1,0 +1,157 @@
+"""Records which AWS actions each function makes, as IAM names them, to compare them with its policy (infra/iam.py).
+
+`record_to(folder)` adds a handler of botocore's events to every client that is made from then on in this process. A
+call belongs to the function whose job or whose HTTP edge is on the stack of its thread; other calls, such as those that
+prepare a test, are not recorded. Each process writes every combination once, to a file of its own. The local stack's
+service records if RECORD_AWS_CALLS names a folder.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+import botocore.handlers
+
+from infra import APP
+from infra.iam import ACCESS
+
+VARIABLE = "RECORD_AWS_CALLS"
+_PREFIX = f"{APP}-local-"
+FLOWS = {
+    ("links/expiry.py", "expire_due"): "expire_links",
+    ("scanning/flows.py", "scan"): "scan_chain",
+    ("recording/flows.py", "record"): "record_transfers",
+    ("recording/reconciliation.py", "reconcile"): "record_transfers",
+    ("recording/flows.py", "sweep"): "sweep_transfers",
+    ("checkout/intents/tracking.py", "track_due"): "track_intents",
+    ("checkout/permits/running.py", "run_due"): "run_permits",
+    ("escrow/running.py", "run_due"): "run_commerce",
+    ("offramp/checking.py", "check_due"): "check_offramps",
+    ("payers/checking.py", "check_due"): "check_payers",
+    ("recurring/running.py", "start_due"): "run_recurring",
+    ("recurring/running.py", "run_payments"): "execute_recurring",
+    ("recurring/running.py", "repeat_requests"): "execute_recurring",
+    ("relayer/tracking.py", "track"): "follow_relayed",
+    ("webhooks/announcing.py", "announce"): "announce_events",
+    ("webhooks/outbox.py", "sweep"): "sweep_outbox",
+    ("webhooks/deliveries/waiting.py", "tend"): "retry_webhook",
+}
+"""What jobs call, and tests call directly: file in chalicelib and name of each flow, and the function that runs it."""
+
+
+class Call(NamedTuple):
+    """`resource` is without the prefix of the stage: `payments`, `payments/index/by_due`, `recordings`, `rpc-urls`.
+
+    Of a key it is `secrets` and what for (`owner` of the encryption context), or `relayer`.
+    """
+
+    function: str
+    action: str
+    resource: str
+
+
+class _Recorder:
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / f"{os.getpid()}.txt"
+        self._seen: set[Call] = set()
+
+    def before_call(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+        function = _function()
+        if function is not None:
+            for action, resource in actions(model.service_model.service_name, model.name, params):
+                self.add(Call(function, action, resource))
+
+    def add(self, call: Call) -> None:
+        if call not in self._seen:
+            self._seen.add(call)
+            with self._file.open("a") as file:
+                file.write("\t".join(call) + "\n")
+
+
+_recorders: list[_Recorder] = []
+
+
+def record_to(folder: Path) -> None:
+    """Records what this process does from now on."""
+    recorder = _Recorder(folder)
+    _recorders.append(recorder)
+    botocore.handlers.BUILTIN_HANDLERS.append(("provide-client-params", recorder.before_call))
+
+
+def stood_in(action: str, resource: str) -> None:
+    """For a fake that stands in for an AWS client: records the call that the client would have made."""
+    function = _function() if _recorders else None
+    if function is not None:
+        for recorder in _recorders:
+            recorder.add(Call(function, action, resource))
+
+
+def recorded(folder: Path) -> set[Call]:
+    """What all processes wrote to the folder."""
+    lines = [line for file in folder.glob("*.txt") for line in file.read_text().splitlines()]
+    return {Call(*line.split("\t")) for line in lines}
+
+
+def actions(service: str, operation: str, params: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The IAM actions that one call needs, each with its resource: those of the stage's resources."""
+    for action, resource in _named(service, operation, params):
+        if resource.startswith(_PREFIX):
+            yield f"{service}:{action}", resource.removeprefix(_PREFIX)
+
+
+def _named(service: str, operation: str, params: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The same with the whole names. DynamoDB requires the action of each item in a transaction, SQS that of one
+    message for a batch."""
+    match service, params:
+        case "dynamodb", {"TransactItems": items}:
+            for item in items:
+                ((kind, each),) = item.items()
+                yield f"{kind}Item", each["TableName"]
+        case "dynamodb", {"RequestItems": tables}:
+            yield from ((operation, table) for table in tables)
+        case "dynamodb", {"TableName": table, "IndexName": index}:
+            yield operation, f"{table}/index/{index}"
+        case "dynamodb", {"TableName": table}:
+            yield operation, table
+        case "sqs", {"QueueName": name}:
+            yield operation, name
+        case "sqs", {"QueueUrl": url}:
+            yield operation.removesuffix("Batch"), url.rpartition("/")[2]
+        case "secretsmanager", {"SecretId": name}:
+            yield operation, name
+        case "kms", {"KeyId": key, **others}:
+            owner = others.get("EncryptionContext", {}).get("owner")
+            yield operation, key.removeprefix("alias/") + (f" {owner}" if owner else "")
+
+
+def _function() -> str | None:
+    """The function whose job, flow or HTTP edge is the innermost one on this thread's stack.
+
+    None if code of tests is in between: a test that has something else happen in the middle of a job.
+    """
+    frame: FrameType | None = sys._getframe(2)
+    in_service = False
+    while frame is not None:
+        file = frame.f_code.co_filename
+        function = _function_of(file, frame.f_code.co_name)
+        if function is not None:
+            return function
+        if in_service and "/tests/" in file:
+            return None
+        in_service = in_service or "/chalicelib/" in file
+        frame = frame.f_back
+    return None
+
+
+@cache
+def _function_of(file: str, name: str) -> str | None:
+    _, inside, path = file.rpartition("/chalicelib/")
+    if not inside:
+        return None
+    if path == "http/edge.py":
+        return "api_handler"
+    return name if name in ACCESS and path.endswith("/jobs.py") else FLOWS.get((path, name))

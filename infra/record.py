@@ -1,0 +1,137 @@
+"""What a plain `chalice deploy` in the checkout needs, and what stops it where that is missing.
+
+    python -m infra.record --stage prod     # what `make record` runs: reads the account, changes nothing in it
+
+Chalice takes what is deployed from `.chalice/deployed/<stage>.json`. Without it, or with one that is out of date, it
+would create a second REST API and stop at roles that exist. So app.py calls `before_chalice` when the chalice command
+imports it from a checkout.
+"""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import boto3
+import click
+from botocore.exceptions import BotoCoreError, ClientError
+
+from infra.account import deployed_record, rest_api_id
+from infra.bundle import need_lambda_python
+from infra.deploy import Target, target_of
+from infra.hosts import check_hosts, hosts_of, without_dns
+from infra.iam import Place, write_policies
+from infra.package import CONFIG, ROOT, architecture_of, config, project_copy, stages, variables_of, zip_names
+from infra.stack import DeploymentStopped, missing_resources
+from infra.versions import Versions, commit_of_checkout
+
+
+def record(target: Target) -> Path:
+    """Writes Chalice's record of the stage; returns its path. Raises DeploymentStopped if its stacks lack anything."""
+    missing = missing_resources(target.client("cloudformation"), target.stage)
+    if missing:
+        raise DeploymentStopped(
+            f"The stacks of {target.stage} have no {', '.join(missing[:3])}{' ...' * (len(missing) > 3)}:"
+            f" run `make deploy STAGE={target.stage}` first."
+        )
+    file = record_file(target.stage)
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(deployed_record(target.client, target.stage), indent=2) + "\n")
+    return file
+
+
+def before_chalice() -> None:
+    """Lets `chalice deploy` go on only with a record that says what the account has, and builds its packages.
+
+    Raises SystemExit with a sentence that says what to run first. Other commands of Chalice go on.
+    """
+    context = click.get_current_context(silent=True)
+    if context is None or context.info_name != "deploy":
+        return
+    stage = context.params["stage"]
+    if stage not in stages():
+        raise SystemExit(f"There is no stage {stage}: name one of {', '.join(stages())} by --stage.")
+    session = boto3.Session(profile_name=context.params["profile"])
+    try:
+        need_lambda_python()
+        problem = _problem(record_file(stage), deployed_record(session.client, stage))
+        if problem:
+            raise SystemExit(f"{problem}, so Chalice would make a second API: run `make record STAGE={stage}` first.")
+        _need_address(stage)
+        sts = session.client("sts")
+        place = Place(sts.meta.region_name, sts.get_caller_identity()["Account"])
+        _put_build(Versions(session.client("s3"), sts, stage), stage, place)
+    except DeploymentStopped as stopped:
+        raise SystemExit(str(stopped)) from stopped
+    except (BotoCoreError, ClientError) as error:
+        raise SystemExit(f"AWS does not say what is deployed in {stage}: {error}") from error
+
+
+def _need_address(stage: str) -> None:
+    """Raises SystemExit if Chalice would give the functions other URLs than `make deploy`, or placeholders."""
+    target = Target(stage, dict(os.environ), {}, hosts_of(config(), stage))
+    variables = variables_of(stage)
+    if target.hosts is not None:
+        check_hosts(target.hosts, stage, variables, target.client("apigateway").meta.region_name)
+        return
+    api = rest_api_id(target.client, stage)
+    wanted = without_dns(target.api_url(api)) if api else {}
+    if any(variables.get(name, "") != value for name, value in wanted.items()):
+        written = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+        raise SystemExit(f"{stage} has no hosts: write {written} into .chalice/config.json, or run `make deploy`.")
+
+
+def _put_build(versions: Versions, stage: str, place: Place) -> None:
+    """Keeps this version of the stage, and puts its packages where Chalice looks for them in the checkout."""
+    sys.dont_write_bytecode = True  # Chalice names the packages after all files of chalicelib
+    architecture = architecture_of(config()["stages"][stage])
+    write_policies(CONFIG.parent / "policies", stage, place)
+    with project_copy(stage, place=place) as copy:
+        versions.begin(copy, commit_of_checkout())
+        for built, wanted in zip(zip_names(copy, architecture), zip_names(ROOT, architecture), strict=True):
+            wanted.parent.mkdir(exist_ok=True)
+            built.replace(wanted)
+
+
+def _problem(file: Path, account: dict[str, Any]) -> str | None:
+    if not file.exists():
+        return f"There is no {file.relative_to(ROOT)}"
+    if _resources(json.loads(file.read_text())) != _resources(account):
+        return f"{file.relative_to(ROOT)} differs from what the account has"
+    return None
+
+
+def _resources(recorded: dict[str, Any]) -> dict[tuple[str, str], dict[str, str]]:
+    """The resources by kind and name, without the URL, which only Chalice writes."""
+    return {
+        (each["resource_type"], each["name"]): {name: value for name, value in each.items() if name != "rest_api_url"}
+        for each in recorded["resources"]
+    }
+
+
+def record_file(stage: str) -> Path:
+    """Where Chalice looks for the record of a stage."""
+    return ROOT / ".chalice" / "deployed" / f"{stage}.json"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m infra.record", description="Prepare a plain `chalice deploy`.")
+    parser.add_argument("--stage", choices=stages(), required=True)
+    stage = parser.parse_args().stage
+    try:
+        written = record(target_of(stage))
+    except DeploymentStopped as stopped:
+        print(stopped, file=sys.stderr)
+        return stopped.status
+    except (BotoCoreError, ClientError) as error:
+        print(f"{stage} cannot be read: {error}", file=sys.stderr)
+        return 2
+    print(f"{written.relative_to(ROOT)} says what {stage} has.")
+    print(f"Next: `chalice deploy --stage {stage}`, then `make finish STAGE={stage}`.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""Removes a stage: functions, API, roles, schedules, queues, logs, alarms; and what holds data, if that is asked for.
+
+    python -m infra.recovery.destroy --stage prod [--with-data]      # what `make destroy` runs
+
+It asks for the name of the stage. Tables, keys and secrets stay in the stack `payment-requests-<stage>`, with their
+deletion protection, and `make deploy` completes that stack again. With `--with-data` they are deleted as well; keys can
+be had back for 30 days. All steps can be repeated.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from infra import APP
+from infra.account import deployed_record, rest_api_id
+from infra.deploy import Target, step, target_of
+from infra.hosts import stack_of
+from infra.package import chalice, project_copy, stages
+from infra.recovery.confirming import is_confirmed
+from infra.stack import DeploymentStopped, delete_stack, has_stack, reduce_stack, stack_names
+from infra.waf import apply_waf
+
+KEY_DAYS = 30
+"""How long a deleted key can be had back: that of the service's own account owns money."""
+
+
+def destroy(target: Target, with_data: bool) -> None:
+    """Removes the stage. Raises DeploymentStopped, with the name of the step that failed."""
+    cloudformation = target.client("cloudformation")
+    first, *others = stack_names(target.stage)
+    with step("The firewall"):
+        apply_waf(target.client, False, rest_api_id(target.client, target.stage), target.stage)
+    for name in (stack_of(target.stage), *reversed(others)):
+        with step(f"The stack {name}"):
+            delete_stack(cloudformation, name)
+    with step("Functions and API"), project_copy(target.stage, target.settings, layer=False) as copy:
+        record = copy / ".chalice" / "deployed" / f"{target.stage}.json"
+        record.parent.mkdir()
+        record.write_text(json.dumps(deployed_record(target.client, target.stage)))
+        chalice(copy, ["delete", "--stage", target.stage], target.environment)
+    if not has_stack(cloudformation, first):
+        return
+    with step("The builds"):
+        target.versions().empty()
+    with step(f"The stack {first}"):
+        reduce_stack(cloudformation, target.stage)
+    if with_data:
+        with step("The data"):
+            for resource in cloudformation.describe_stack_resources(StackName=first)["StackResources"]:
+                _delete(target.client, resource["ResourceType"], resource.get("PhysicalResourceId"))
+            delete_stack(cloudformation, first)
+
+
+def _delete(client: Callable[[str], Any], kind: str, name: str | None) -> None:
+    """Deletes one resource that holds data, unless it has gone."""
+    if name is None:
+        return
+    try:
+        match kind:
+            case "AWS::DynamoDB::Table":
+                _delete_table(client("dynamodb"), name)
+            case "AWS::SecretsManager::Secret":
+                client("secretsmanager").delete_secret(SecretId=name, ForceDeleteWithoutRecovery=True)
+            case "AWS::KMS::Key":
+                client("kms").schedule_key_deletion(KeyId=name, PendingWindowInDays=KEY_DAYS)
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in (
+            "ResourceNotFoundException",
+            "NotFoundException",
+            "KMSInvalidStateException",  # its deletion is scheduled
+        ):
+            raise
+
+
+def _delete_table(dynamodb: Any, name: str) -> None:
+    """Deletes a table, unless that has begun, and returns when it is gone: its name is free for the next deployment."""
+    table = dynamodb.describe_table(TableName=name)["Table"]
+    if table["TableStatus"] != "DELETING":
+        if table.get("DeletionProtectionEnabled"):
+            dynamodb.update_table(TableName=name, DeletionProtectionEnabled=False)
+            dynamodb.get_waiter("table_exists").wait(TableName=name)
+        dynamodb.delete_table(TableName=name)
+    dynamodb.get_waiter("table_not_exists").wait(TableName=name)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m infra.recovery.destroy", description="Remove a stage.")
+    parser.add_argument("--stage", choices=stages(), required=True)
+    parser.add_argument("--with-data", action="store_true", help="delete tables, keys and secrets, too")
+    arguments = parser.parse_args()
+    stage = arguments.stage
+    what = " AND ALL ITS DATA" if arguments.with_data else "; its tables, keys and secrets stay"
+    if not is_confirmed(f"This removes {stage}{what}", stage):
+        return 1
+    try:
+        destroy(target_of(stage), arguments.with_data)
+    except DeploymentStopped as stopped:
+        print(f"{stopped}\nRun the same command again once the cause is removed.", file=sys.stderr)
+        return stopped.status
+    except (BotoCoreError, ClientError) as error:
+        print(f"AWS did not do it: {error}", file=sys.stderr)
+        return 1
+    kept = "" if arguments.with_data else f" Its data is in the stack {APP}-{stage}; `make deploy` brings it back."
+    print(f"{stage} is removed.{kept}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""What an operator does to a stage beside accounts: bans, dead letters, audit log, subscriptions to alarms."""
+
+from hashlib import sha256
+from typing import Any
+
+from chalicelib.access.audit import store as audit
+from chalicelib.access.rate_limits import store as rate_limits
+from chalicelib.access.rate_limits.rules import ANONYMOUS, REFUSED, caller_digest
+from chalicelib.base.errors import NotFound
+from chalicelib.base.timestamps import iso
+from chalicelib.services import Services
+from chalicelib.storage.clients import aws_client
+from chalicelib.storage.store import Delete
+
+DEAD = ("announcements", "recordings", "recurring", "relayed", "scans", "webhook-retries", "webhooks")
+"""The queues with dead letters, without the prefix of the stage."""
+_ENTRIES = 100
+_SHOWN = 10
+"""The most messages that SQS returns at once."""
+
+
+def lift_ban(services: Services, credential: str, address: str) -> str:
+    """Ends the ban of a credential at an address; the text `anonymous` or `refused` names callers without a valid one.
+
+    Returns a sentence.
+    """
+    known = credential in (ANONYMOUS, REFUSED)
+    caller = caller_digest(credential if known else sha256(credential.encode()).hexdigest(), address)
+    ban = rate_limits.ban(services.store, caller)
+    if ban is None:
+        return "That caller is not banned."
+    services.store.write(Delete(ban))
+    return "The ban is lifted."
+
+
+def audit_log(services: Services, account_id: str) -> list[str]:
+    """A line for each of the newest entries of an account's audit log; a sentence if there are none."""
+    found = audit.entries_before(services.store, account_id, None, _ENTRIES)
+    return [f"{iso(each.at)}  {each.actor}  {each.action}  {each.target}".rstrip() for each in found] or ["No entries."]
+
+
+def dead_letters(services: Services, queue: str) -> list[str]:
+    """The bodies of up to ten dead letters, which are hidden for a moment; a sentence if there are none."""
+    sqs = aws_client("sqs")
+    found = _received(sqs, _url(services, sqs, f"{queue}-dead"), visible_after=1)
+    return [each["Body"] for each in found] or ["There are no dead letters."]
+
+
+def send_back(services: Services, queue: str) -> str:
+    """Moves all dead letters into their queue; returns a sentence. Each is deleted after it was sent."""
+    sqs, moved = aws_client("sqs"), 0
+    dead, alive = (_url(services, sqs, name) for name in (f"{queue}-dead", queue))
+    while found := _received(sqs, dead, visible_after=60):
+        for each in found:
+            sqs.send_message(QueueUrl=alive, MessageBody=each["Body"], **_group(each))
+            sqs.delete_message(QueueUrl=dead, ReceiptHandle=each["ReceiptHandle"])
+        moved += len(found)
+    return f"Moved back: {moved}."
+
+
+def subscribe(services: Services, email: str, tickets: bool) -> str:
+    """Subscribes an e-mail address to the alarms that wake a person, or to those that can wait (`tickets`); returns a
+    sentence. Raises NotFound without the topic."""
+    sns, name = aws_client("sns"), f"{services.settings.resource_prefix}-{'tickets' if tickets else 'alarms'}"
+    pages = sns.get_paginator("list_topics").paginate()
+    topics = [each["TopicArn"] for page in pages for each in page["Topics"]]
+    arn = next((each for each in topics if each.rpartition(":")[2] == name), None)
+    if arn is None:
+        raise NotFound(f"There is no topic {name}: deploy the stage first.")
+    sns.subscribe(TopicArn=arn, Protocol="email", Endpoint=email)
+    return f"AWS asks {email} to confirm; until then no alarm arrives there."
+
+
+def _url(services: Services, sqs: Any, name: str) -> str:
+    url: str = sqs.get_queue_url(QueueName=f"{services.settings.resource_prefix}-{name}")["QueueUrl"]
+    return url
+
+
+def _received(sqs: Any, url: str, visible_after: int) -> list[dict[str, Any]]:
+    response = sqs.receive_message(
+        QueueUrl=url,
+        MaxNumberOfMessages=_SHOWN,
+        VisibilityTimeout=visible_after,
+        WaitTimeSeconds=1,
+        AttributeNames=["MessageGroupId"],
+    )
+    found: list[dict[str, Any]] = response.get("Messages", [])
+    return found
+
+
+def _group(message: dict[str, Any]) -> dict[str, str]:
+    group = message.get("Attributes", {}).get("MessageGroupId")
+    return {"MessageGroupId": group} if group else {}

@@ -1,0 +1,158 @@
+"""infra/runbook.md: each command that an operator copies from it is run here on a local cloud, or by the test named here."""
+
+import io
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from chalicelib.access.audit.records import Actor
+from chalicelib.access.rate_limits.records import Ban
+from chalicelib.access.rate_limits.rules import caller_digest
+from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.services import Services, assemble
+from chalicelib.settings import Settings
+from chalicelib.storage.queue import Message
+from infra import admin, upkeep
+from infra.gateway import LOGS_ROLE, allow_access_logs
+from infra.local.cloud import Cloud
+from tests.fakes.offramps import store_order
+from tests.fakes.world import PREFIX
+from tests.support.light_passwords import light_passwords
+
+ROOT = Path(__file__).parents[2]
+RUNBOOK = (ROOT / "infra" / "runbook.md").read_text()
+ELSEWHERE = {
+    "make deploy": "deploy/test_deployed.py",
+    "make package": "deploy/test_package.py",
+    "make verify": "deploy/test_deployed.py",
+    "make rollback": "deploy/test_lifecycle.py",
+    "make restore": "deploy/test_lifecycle.py",
+    "make destroy": "deploy/test_lifecycle.py",
+    "make local": "local/test_stack.py",
+    "python -m infra.iam": "deploy/test_policies.py",
+    "python -m infra.admin set-node": "deploy/test_nodes.py",
+    "python -m infra.admin nodes": "deploy/test_nodes.py",
+    "export ": "deploy/test_runbook.py",
+    "aws secretsmanager put-secret-value": "deploy/test_deployed.py",
+}
+"""The tests that run what takes a deployment or a node, by the beginning of the command."""
+PASSWORD, CREDENTIAL, ADDRESS = "another horse battery", "a leaked key", "203.0.113.7"
+EMAIL = "ann@shop.example"
+
+
+def commands() -> Iterator[str]:
+    """The commands of the code blocks, without their comments, and those of `make` and Python within the text."""
+    for block in re.findall(r"(?:^    \S.*\n)+", RUNBOOK, re.MULTILINE):
+        for line in re.sub(r"\\\n", " ", block).splitlines():
+            if re.match(r"    (make|python|aws|export|printf|read) ", line):
+                yield line.strip().partition("  #")[0].strip()
+    yield from re.findall(r"`((?:make|python -m) [^`]+)`", RUNBOOK)
+
+
+COMMANDS = tuple(dict.fromkeys(commands()))
+HERE = tuple(each for each in COMMANDS if not each.startswith(tuple(ELSEWHERE)) and each != "python -m infra.admin")
+
+
+@pytest.fixture(scope="module")
+def services(cloud: Cloud) -> Iterator[Services]:
+    """A stage with what the commands name."""
+    with pytest.MonkeyPatch.context() as environment, light_passwords():
+        for name, value in cloud.environment().items():
+            environment.setenv(name, value)
+        services = assemble(Settings.read())
+        store_order(services, paid_at=services.clock())
+        nobody = Actor("", "user", "", "")
+        sessions.register(services, EMAIL, "correct horse", nobody)
+        caller = caller_digest(sha256(CREDENTIAL.encode()).hexdigest(), ADDRESS)
+        services.store.write(Ban(caller, services.clock() + timedelta(hours=1)))
+        for queue in upkeep.DEAD:
+            services.queue.send(f"{PREFIX}-{queue}-dead", [Message({"delivery": "01"}, "group")])
+        yield services
+        admin.resume(services)  # the cloud is that of other tests, too, and the last command may be a stop
+
+
+@pytest.fixture(scope="module")
+def values(services: Services) -> dict[str, str]:
+    """What an operator puts in the place of the ids of the text."""
+    account = admin.create_account(services, "Shop Ltd")
+    admin.create_api_key(services, account, "leaked")
+    (line,) = admin.list_credentials(services, account)
+    order = store_order(services, paid_at=services.clock())
+    return {"--account 01M...": f"--account {account}", "01M...": line.split()[2], "01ab...": order.request_id}
+
+
+def filled(command: str, values: dict[str, str]) -> str:
+    for text, value in values.items():
+        command = command.replace(text, value)
+    return command
+
+
+def test_every_command_that_is_not_run_here_is_run_by_the_test_that_is_named_here() -> None:
+    assert len(HERE) >= 15
+    for begin in ELSEWHERE:
+        if any(each.startswith(begin) for each in COMMANDS):
+            assert (ROOT / "tests" / ELSEWHERE[begin]).exists(), begin
+
+
+@pytest.mark.parametrize("command", HERE)
+def test_a_command_succeeds(
+    services: Services,
+    values: dict[str, str],
+    cloud: Cloud,
+    command: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = filled(command, values)
+    if "|" in text or "infra.admin" not in text:  # a pipe and what it reads are part of the command
+        script = f"export CREDENTIAL='{CREDENTIAL}'; {text.replace('python -m', f'{sys.executable} -m')}"
+        run = ["bash", "-euo", "pipefail", "-c", script]
+        done = subprocess.run(run, cwd=ROOT, input=f"{PASSWORD}\n", capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{PASSWORD}\n"))
+    code = admin.main(shlex.split(text.removeprefix("python -m infra.admin "), comments=True))
+    assert code == 0, capsys.readouterr().err
+
+
+def test_a_ban_is_lifted_for_that_caller_alone(services: Services) -> None:
+    banned = Ban(caller_digest(sha256(b"banned").hexdigest(), ADDRESS), services.clock() + timedelta(hours=1))
+    services.store.write(banned)
+    assert upkeep.lift_ban(services, "banned", "203.0.113.8") == "That caller is not banned."
+    assert services.store.get(Ban, banned.key) is not None
+    assert upkeep.lift_ban(services, "banned", ADDRESS) == "The ban is lifted."
+    assert services.store.get(Ban, banned.key) is None
+    services.store.write(anonymous := Ban(caller_digest("anonymous", "2001:db8:1:2:3::4"), services.clock()))
+    assert upkeep.lift_ban(services, "anonymous", "2001:db8:1:2::9") == "The ban is lifted."
+    assert services.store.get(Ban, anonymous.key) is None
+
+
+def test_dead_letters_are_shown_and_each_goes_back_once(services: Services, cloud: Cloud) -> None:
+    services.queue.send(f"{PREFIX}-relayed-dead", [Message({"network": f"n{n}"}, "group") for n in range(12)])
+    assert upkeep.dead_letters(services, "relayed")[0].startswith("{")
+    sqs = cloud.client("sqs")
+    url = sqs.get_queue_url(QueueName=f"{PREFIX}-relayed-dead")["QueueUrl"]
+    moved = 0
+    while (said := upkeep.send_back(services, "relayed")) != "Moved back: 0.":  # those that were shown come a second later
+        moved += int(said.split()[-1].rstrip("."))
+        if moved >= 13:
+            break
+    assert moved == 13, "12, and the one of the fixture"
+    left = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
+    assert left["Attributes"]["ApproximateNumberOfMessages"] == "0"
+    assert upkeep.dead_letters(services, "relayed") == ["There are no dead letters."]
+
+
+def test_api_gateway_gets_its_role_for_logs_once(cloud: Cloud) -> None:
+    apigateway, iam = cloud.client("apigateway"), cloud.client("iam")
+    allow_access_logs(apigateway, iam)
+    role = apigateway.get_account()["cloudwatchRoleArn"]
+    assert role.endswith(f":role/{LOGS_ROLE}")
+    assert allow_access_logs(apigateway, iam) == f"API Gateway writes its logs already, as {role}."
