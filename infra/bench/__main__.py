@@ -10,6 +10,7 @@ from infra.bench import (
     batches,
     bridging,
     calldata,
+    capacity,
     conversions,
     detection,
     flows,
@@ -17,6 +18,7 @@ from infra.bench import (
     imports,
     load,
     logs,
+    memory,
     multicalls,
     recurring,
     search,
@@ -30,6 +32,7 @@ from infra.local.process import LOCAL, StackProblem
 REPORT = LOCAL / "bench.json"
 SECTIONS: dict[str, Callable[[], list[Figure]]] = {
     "cold start (CPU, median of fresh processes)": imports.measure,
+    "memory of each function, and what is configured": memory.measure,
     "calldata for one transaction (CPU)": calldata.measure,
     "calldata of conversions (CPU)": conversions.measure,
     "batches: building (CPU) and gas": batches.measure,
@@ -43,6 +46,7 @@ SECTIONS: dict[str, Callable[[], list[Figure]]] = {
     "logs of the fee proxies": logs.measure,
     f"searching {search.PAYMENTS:,} payments": search.measure,
     f"{recurring.DUE} recurring payouts on a local chain": recurring.measure,
+    "cost and ceilings (docs/capacity.md)": capacity.measure,
     f"{load.RATE} payments a second on one network (virtual time)": load.measure,
 }
 

@@ -85,13 +85,16 @@ def request(
 
 
 def use_local_settings() -> None:
-    """Sets the environment variables of the stage `local`, and AWS credentials without an account."""
+    """Sets the environment variables of `local_settings`."""
+    os.environ.update(local_settings())
+
+
+def local_settings() -> dict[str, str]:
+    """The environment variables of the stage `local`, and AWS credentials without an account."""
     config = json.loads((ROOT / ".chalice" / "config.json").read_text())
-    os.environ.update(config["environment_variables"])
-    os.environ.update(config["stages"]["local"]["environment_variables"])
-    os.environ.update(AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test", AWS_DEFAULT_REGION="us-east-1")
-    for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_SESSION_TOKEN"):
-        os.environ.pop(name, None)
+    credentials = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
+    own: dict[str, str] = config["stages"]["local"]["environment_variables"]
+    return {**config["environment_variables"], **own, **credentials}
 
 
 @contextmanager

@@ -57,8 +57,8 @@ class SlowStore(MemoryStore):
         self.rounds = 0
         """The number of calls that waited for each other."""
 
-    def _count(self, operation: str, calls: int = 1) -> None:
-        super()._count(operation, calls)
+    def _count(self, operation: str, *resources: str, calls: int = 1) -> None:
+        super()._count(operation, *resources, calls=calls)
         rounds = -(-calls // AT_ONCE)
         self.rounds += rounds
         self._clock.spend(rounds * (TRANSACTION_SECONDS if operation == "TransactWriteItems" else TABLE_SECONDS))

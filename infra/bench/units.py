@@ -1,0 +1,141 @@
+"""What a flow costs in DynamoDB: read and write units of its calls, from the items in the tables of in-process AWS.
+
+A write is charged by the larger of the item before and after it, in KB, twice in a transaction. Every index that has it
+is written as well, if anything that the index holds has changed: twice if the item moves within it. A read is charged
+in 4 KB, half if it need not be consistent.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+from infra.bench.load import TABLE_SECONDS, TRANSACTION_SECONDS
+from tests.fakes.world import in_process_tables
+
+_KB = 1024
+Stored = dict[str, Any] | None
+"""The attributes of an item, by name; None if there is none."""
+
+
+@dataclass
+class Units:
+    """Units of DynamoDB; `partitions` has the writes by table or index, and partition."""
+
+    reads: float = 0
+    writes: float = 0
+    seconds: float = 0
+    partitions: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def __sub__(self, less: "Units") -> "Units":
+        partitions = Counter(self.partitions)
+        partitions.subtract(less.partitions)
+        return Units(self.reads - less.reads, self.writes - less.writes, self.seconds - less.seconds, partitions)
+
+    def __add__(self, more: "Units") -> "Units":
+        partitions = self.partitions + more.partitions
+        return Units(self.reads + more.reads, self.writes + more.writes, self.seconds + more.seconds, partitions)
+
+    def __truediv__(self, count: int) -> "Units":
+        shares: Counter[tuple[str, str]] = Counter()
+        shares.update({place: units / count for place, units in self.partitions.items()})  # type: ignore[dict-item]
+        return Units(self.reads / count, self.writes / count, self.seconds / count, shares)
+
+
+@contextmanager
+def metered(client: Any) -> Iterator[Units]:
+    """Counts the units of the calls of a boto3 client of in-process AWS."""
+    units, before = Units(), dict[tuple[str, str, str], Stored]()
+
+    def before_call(params: dict[str, Any], model: Any, **_: Any) -> None:
+        before.clear()
+        before.update({place: _stored(*place) for place in _written(params)})
+        units.seconds += TRANSACTION_SECONDS if "TransactItems" in params else TABLE_SECONDS
+        _asked.append(params)
+
+    def after_call(parsed: dict[str, Any], model: Any, **_: Any) -> None:
+        params = _asked.pop()
+        for place, stored in before.items():
+            _count_write(units, place, stored, _stored(*place), 2 if "TransactItems" in params else 1)
+        units.reads += _reads(params, parsed)
+
+    _asked: list[dict[str, Any]] = []
+    events = client.meta.events
+    events.register("provide-client-params.dynamodb", before_call)
+    events.register("after-call.dynamodb", after_call)
+    try:
+        yield units
+    finally:
+        events.unregister("provide-client-params.dynamodb", before_call)
+        events.unregister("after-call.dynamodb", after_call)
+
+
+def _written(params: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Table, partition key and sort key of each item that a call writes or checks."""
+    writes = [action for item in params.get("TransactItems", ()) for action in item.values()]
+    if any(name in params for name in ("UpdateExpression", "Item")) or (
+        "Key" in params and "ConsistentRead" not in params
+    ):
+        writes.append(params)
+    for write in writes:
+        key = write.get("Key") or write["Item"]
+        yield write["TableName"], key["pk"]["S"], key["sk"]["S"]
+    for table, requests in params.get("RequestItems", {}).items():
+        for put in (each["PutRequest"]["Item"] for each in requests if "PutRequest" in each):
+            yield table, put["pk"]["S"], put["sk"]["S"]
+
+
+def _stored(table: str, pk: str, sk: str) -> Stored:
+    partition = in_process_tables()[table].items
+    found = next((each for key, each in partition.items() if key.value == pk), {})
+    item = next((each for key, each in found.items() if key.value == sk), None)
+    return None if item is None else {name: repr(value) for name, value in item.attrs.items()} | {"": item.size()}
+
+
+def _count_write(units: Units, place: tuple[str, str, str], old: Stored, new: Stored, factor: int) -> None:
+    table, pk, _ = place
+    size = max(_size(old), _size(new), 1)
+    units.writes += factor * size
+    units.partitions[table, pk] += factor * size
+    for index in in_process_tables()[table].global_indexes:
+        names = index.schema_key_attrs
+        left, right = _position(old, names), _position(new, names)
+        if left is not None and left != right:
+            units.writes += _size(old)
+            units.partitions[f"{table} {index.name}", left[0]] += _size(old)
+        if right is not None and (left != right or _has_changed(index, old, new)):
+            units.writes += _size(new)
+            units.partitions[f"{table} {index.name}", right[0]] += _size(new)
+
+
+def _has_changed(index: Any, old: Stored, new: Stored) -> bool:
+    """Whether what the index holds of an item in the same place is another one. An index of keys holds nothing else."""
+    return index.projection["ProjectionType"] == "ALL" and old != new
+
+
+def _position(item: Stored, names: list[str]) -> tuple[Any, ...] | None:
+    return tuple(item[name] for name in names) if item and all(name in item for name in names) else None
+
+
+def _size(item: Stored) -> int:
+    return 0 if item is None else ceil(item[""] / _KB)
+
+
+def _reads(params: dict[str, Any], parsed: dict[str, Any]) -> float:
+    if "Responses" in parsed:  # of BatchGetItem: each item is a consistent read of its own, found or not
+        asked = sum(len(each["Keys"]) for each in params["RequestItems"].values())
+        found = [item for items in parsed["Responses"].values() for item in items]
+        return float(sum(ceil(_bytes(item) / 4 / _KB) for item in found) + asked - len(found))
+    if "KeyConditionExpression" in params:
+        units = max(ceil(sum(map(_bytes, parsed["Items"])) / 4 / _KB), 1)
+        return units if params.get("ConsistentRead") else units / 2
+    if "ConsistentRead" in params:
+        return float(max(ceil(_bytes(parsed.get("Item", {})) / 4 / _KB), 1))
+    return 0
+
+
+def _bytes(item: dict[str, Any]) -> int:
+    """The size of an item as it is sent: names and values."""
+    return sum(len(name) + len(str(next(iter(value.values())))) for name, value in item.items())
