@@ -6,11 +6,11 @@ STAGE ?= local
 TESTED := $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py tests/*/*/*/test_*.py))))
 ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(folder)))))
 
-.PHONY: help setup demo local test lint docs fuzz mutants chaos bench page-hash screens lock audit package sbom deploy verify clean
+.PHONY: help setup demo local test rehearsal lint lint-infra docs fuzz mutants chaos bench page-hash screens lock audit package sbom deploy record finish verify rollback restore destroy clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s%s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s%s\n", $$1, $$2}' Makefile
 
 setup: ## install what is missing: .venv, the local cloud, the local chain (the others do so by themselves)
 	@$(PYTHON) infra/local/setup.py
@@ -22,14 +22,21 @@ local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empt
 	@.venv/bin/python -m infra.local
 
 # Compiled modules are kept, whatever the environment says: each process of the tests needs all of them.
-test: setup ## run every test; ROOM=links or ROOM=links/multicalls: those of one room (under 30 s; pages, onchain, local, deploy and docs take longer)
+test: setup ## run the tests; ROOM=links or ROOM=links/multicalls: those of one room (under 30 s; pages, onchain, local, deploy and docs take longer)
 	@$(if $(filter-out $(ROOMS),$(ROOM:/=)),echo "There is no room '$(ROOM)'. The rooms are: $(ROOMS)." >&2; exit 2)
 	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest $(if $(ROOM),tests/$(ROOM)) --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+
+rehearsal: setup ## run what deploys stages into a local cloud and uses them, generated clients, and every demonstration (10 minutes)
+	@PYTHONDONTWRITEBYTECODE= REHEARSAL=1 .venv/bin/python -m pytest tests/deploy tests/local/test_stack.py tests/local/test_generated_clients.py --numprocesses auto --maxprocesses 3 --dist loadgroup --no-loadscope-reorder
 
 lint: setup ## check style, types and which package may import which
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
+
+lint-infra: setup ## check the CloudFormation templates by cfn-lint and checkov (its first run installs them, 470 MB)
+	@test -x .local/lint-venv/bin/checkov || { $(PYTHON) -m venv .local/lint-venv && .local/lint-venv/bin/pip install --quiet --requirement infra/lint/requirements.txt; }
+	@.venv/bin/python -m infra.lint
 
 mutants: setup ## change the rules in small ways and name the changes that no test of their room notices (ROOM=links, MODULE=fees, SAMPLE=10)
 	@ROOM='$(ROOM)' MODULE='$(MODULE)' SAMPLE='$(SAMPLE)' .venv/bin/python -m tests.mutants
@@ -39,8 +46,8 @@ chaos: setup ## long runs: kill processes, fork and flood a real chain, 10,000 r
 
 docs: setup ## write from the code: docs/data.md, docs/openapi.json, and the answers in its examples
 	@.venv/bin/python -m pytest -o python_functions=record tests/http/record_examples.py
-	@.venv/bin/python -m infra.api_docs
-	@.venv/bin/python -m infra.data_docs
+	@.venv/bin/python -m infra.documents.api
+	@.venv/bin/python -m infra.documents.data
 
 fuzz: setup ## send 1,000 generated requests to every operation with each kind of credential (EXAMPLES=1000; half an hour)
 	@FUZZ_EXAMPLES=$(or $(EXAMPLES),1000) .venv/bin/python -m pytest tests/http/test_contract.py -k generated --numprocesses auto
@@ -71,6 +78,21 @@ sbom: setup ## build it, list every library with its licence, and write every fi
 
 deploy: setup ## put STAGE into AWS, or with STAGE=local into the running local cloud
 	@.venv/bin/python -m infra.deploy --stage $(STAGE)
+
+record: setup ## prepare a plain `chalice deploy --stage STAGE` in this checkout: write what STAGE has into .chalice/deployed
+	@.venv/bin/python -m infra.record --stage $(STAGE)
+
+finish: setup ## after a plain `chalice deploy`: set the error responses, wait until STAGE is healthy, record the deployment
+	@.venv/bin/python -m infra.deploy --stage $(STAGE) --only-finish
+
+rollback: setup ## put back the version that STAGE had before; tables and queues stay
+	@.venv/bin/python -m infra.recovery.rollback --stage $(STAGE)
+
+restore: setup ## put all tables of STAGE back to TIME=2026-11-22T10:00:00Z
+	@.venv/bin/python -m infra.recovery.restore --stage $(STAGE) --time '$(TIME)'
+
+destroy: setup ## remove STAGE, and keep its tables, keys and secrets; WITH_DATA=1 deletes them too
+	@.venv/bin/python -m infra.recovery.destroy --stage $(STAGE) $(if $(WITH_DATA),--with-data)
 
 verify: setup ## compare what runs in STAGE with this checkout: code, packages, settings, policies, stacks, payment page
 	@.venv/bin/python -m infra.verify --stage $(STAGE)

@@ -33,6 +33,16 @@ from tests.calldata import vector_files
 from tests.catalogue import interop_vectors
 from tests.fakes.world import PREFIX, World, in_process_aws
 
+REHEARSALS = [
+    "deploy/test_deployed.py",
+    "deploy/test_failures.py",
+    "deploy/test_hosts.py",
+    "deploy/test_lifecycle.py",
+    "local/test_generated_clients.py",
+]
+"""What deploys whole stages, some several times, and what generates clients: run by `make rehearsal` alone."""
+collect_ignore = [] if os.environ.get("REHEARSAL") else REHEARSALS
+
 FIRST = (
     "deploy/test_deployed.py",
     "deploy/test_package.py",
@@ -54,7 +64,7 @@ FIRST = (
 """What waits for other processes or takes longest: begun first, so that no process is left alone with it at the end."""
 
 
-pytest_plugins = ("tests.support.api", "tests.local.running")
+pytest_plugins = ("tests.support.api", "tests.support.permissions", "tests.local.running")
 
 settings.register_profile(
     "this suite",

@@ -10,8 +10,8 @@ TARGETS = {
     "catalogue": "*.py",
     "calldata": "**/*.py",
     "storage": "store.py items.py",
-    "chain": "blocks.py conversions/logs.py conversions/past_rates.py hex_values.py jsonrpc.py logs.py ranges.py receipts.py "
-    "relaying.py safe_reads.py safe_service.py simulation.py transfers.py",
+    "chain": "blocks.py escrow/*.py conversions/logs.py conversions/past_rates.py hex_values.py jsonrpc.py logs.py ranges.py receipts.py "
+    "relaying.py safes/reads.py safes/service.py simulation.py transfers.py",
     "access": "**/rules.py callers.py idempotency/flows.py",
     "webhooks": "**/rules.py samples.py",
     "http": "edge.py operation.py idempotency.py",
@@ -25,15 +25,16 @@ TARGETS = {
     "rates": "rules.py",
     "relayer": "rules.py following.py keys/kms.py",
     "recurring": "rules.py periods.py forks.py creation.py",
-    "requests": "**/rules.py calendar.py creation.py fields.py permissions.py references.py targets.py recurring.py",
+    "requests": "**/rules.py commerce/ledger.py calendar.py creation.py fields.py permissions.py references.py targets.py recurring.py",
     "links": "**/rules.py creation.py permissions.py multicalls/children.py",
     "transfers": "**/rules.py",
     "search": "**/rules.py",
     "scanning": "rules.py transfer_log.py",
-    "recording": "rules.py deciding.py payments.py refunds.py unmatched.py events.py valuing.py",
+    "recording": "rules.py deciding.py escrows.py payments.py refunds.py unmatched.py events.py valuing.py",
     "offramp": "rules.py orders.py settling.py",
     "checkout": "**/rules.py intents/announcements.py crosschain/*.py intents/crossings/*.py permits/stages.py permits/flows.py "
     "permits/running.py",
+    "escrow": "calls.py creation.py operating.py paying.py refunding.py rules.py running.py steps.py terms.py",
     "pages": "payment/check.js",
 }
 """In every room the decisions without AWS, network and clock, and the checks at the edges."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.access.callers import Owner
 from chalicelib.base.money import BaseUnits
-from chalicelib.chain.escrow_logs import EscrowEventKind
+from chalicelib.chain.escrow.logs import EscrowEventKind
 from chalicelib.escrow import flows, store
 from chalicelib.escrow.creation import Draft
 from chalicelib.requests.commerce.records import CommercePayment, EscrowEntry, OperationKind, PendingOperation

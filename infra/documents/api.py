@@ -1,9 +1,9 @@
 """Writes docs/openapi.json, the OpenAPI document as it is promised to clients.
 
-    python -m infra.api_docs           write the file, unless that breaks what it promises
-    python -m infra.api_docs --check   exit with status 1 if the file is not what the app serves
+    python -m infra.documents.api           write the file, unless that breaks what it promises
+    python -m infra.documents.api --check   exit with status 1 if the file is not what the app serves
 
-A change that a client can notice (infra/api_changes.py) needs another version in chalicelib/http/openapi.py and
+A change that a client can notice (infra/documents/changes.py) needs another version in chalicelib/http/openapi.py and
 pyproject.toml: while the first number is 0 the second one rises, afterwards the first. If only the document was wrong,
 and the service refused before what it refuses now, delete the file and write it anew.
 """
@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from infra.api_changes import breaking_changes
+from infra.documents.changes import breaking_changes
 
-FILE = Path(__file__).parent.parent / "docs" / "openapi.json"
+FILE = Path(__file__).parents[2] / "docs" / "openapi.json"
 SERVER = "https://api.example.com"
 _SETTINGS = {
     "STAGE": "local",

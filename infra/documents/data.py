@@ -1,7 +1,7 @@
 """Writes docs/data.md: every stored record with its table, keys, index and time to live, as the records declare them.
 
-    python -m infra.data_docs           write the file
-    python -m infra.data_docs --check   exit with status 1 if the file is not what the records say
+    python -m infra.documents.data           write the file
+    python -m infra.documents.data --check   exit with status 1 if the file is not what the records say
 """
 
 import argparse
@@ -17,7 +17,7 @@ from chalicelib.base.records import TABLES, Record
 from chalicelib.storage.items import DUE_SHARDS
 from chalicelib.storage.store import DUE_INDEX
 
-FILE = Path(__file__).parent.parent / "docs" / "data.md"
+FILE = Path(__file__).parents[2] / "docs" / "data.md"
 
 _HEAD = f"""\
 # Data
@@ -37,8 +37,11 @@ module makes keys.
   does not rely on a deletion.
 - Each record has the attribute `version`, the number of times it was written; every write that can race requires the
   version that was read. Attributes that an older item does not have are read as the default of the field.
-- A record that was put alone has the attribute `write_id`, a random text. If the response of the write was lost, the
-  repetition finds its own id and is no conflict. Transactions have a token instead (`ClientRequestToken`).
+- A record that exists is updated: the attributes that its class has are set or removed, and others stay, because newer
+  code may have written them. `schema` is the shape of the item (`Record.SCHEMA`, 1 if there is none); code refuses a
+  newer shape than its own. How what is stored may change: [operations.md](operations.md), Changing what is stored.
+- A record that was written alone has the attribute `write_id`, a random text. If the response of the write was lost,
+  the repetition finds its own id and is no conflict. Transactions have a token instead (`ClientRequestToken`).
 - All tables have encryption at rest and on-demand capacity, and all but `keys` point-in-time recovery
   (`infra/template.yaml`). `keys` holds the data keys of persons: with the only copy of a key goes what it sealed.
 """
