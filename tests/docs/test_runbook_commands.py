@@ -75,7 +75,12 @@ def services(cloud: Cloud) -> Iterator[Services]:
         for queue in upkeep.DEAD:
             services.queue.send(f"{PREFIX}-{queue}-dead", [Message({"delivery": "01"}, "group")])
         yield services
-        admin.resume(services)  # the cloud is that of other tests, too, and the last command may be a stop
+        # the cloud is that of other tests, too: the last command may be a stop, and letters are in the queues
+        admin.resume(services)
+        sqs = cloud.client("sqs")
+        for queue in upkeep.DEAD:
+            for name in (f"{PREFIX}-{queue}", f"{PREFIX}-{queue}-dead"):
+                sqs.purge_queue(QueueUrl=sqs.get_queue_url(QueueName=name)["QueueUrl"])
 
 
 @pytest.fixture(scope="module")
