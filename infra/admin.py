@@ -118,8 +118,9 @@ def relayer(services: Services) -> list[str]:
     """
     lines = []
     for state in flows.account_states(services):
-        balance = format_amount(state.balance, COIN_DECIMALS)
-        facts = f"balance {balance}  next nonce {state.next_nonce}  open {state.open}"
+        balance = "unknown: no node answered" if state.balance is None else format_amount(state.balance, COIN_DECIMALS)
+        nonce = "unknown" if state.next_nonce is None else state.next_nonce
+        facts = f"balance {balance}  next nonce {nonce}  open {state.open}"
         lines.append(f"{state.network:12}  {state.address}  {facts}")
     return lines
 

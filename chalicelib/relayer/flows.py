@@ -60,12 +60,15 @@ class Outcome:
 
 @frozen
 class AccountState:
-    """An account of the service: its balance in base units, its next nonce, and how many calls are open."""
+    """An account of the service: its balance in base units, its next nonce, and how many calls are open.
+
+    Without an answer of the node the balance is None, and the next nonce also, if the account was never used.
+    """
 
     network: str
     address: str
-    balance: BaseUnits
-    next_nonce: int
+    balance: BaseUnits | None
+    next_nonce: int | None
     open: int
 
 
@@ -80,10 +83,7 @@ def account_address(services: Services, network: str) -> str:
 
 
 def account_states(services: Services) -> list[AccountState]:
-    """The account on each network, and former ones, whose key was replaced, as long as they have open calls.
-
-    Raises ChainUnavailable if a node does not answer.
-    """
+    """The account on each network, and former ones, whose key was replaced, as long as they have open calls."""
     present = [(network, account_address(services, network)) for network in services.settings.relayer_keys]
     known = [(each.network, each.address) for each in store.senders(services.store).accounts]
     states = [_account_state(services, *each) for each in dict.fromkeys([*present, *known])]
@@ -91,13 +91,16 @@ def account_states(services: Services) -> list[AccountState]:
 
 
 def _account_state(services: Services, network: str, address: str) -> AccountState:
-    reading = services.chains.evm(network).read_account(address)
+    try:
+        reading = services.chains.evm(network).read_account(address)
+    except ChainUnavailable:
+        reading = None
     account = store.account(services.store, network, address)
     progress = store.progress(services.store, network, address)
     begun = store.transactions_from(services.store, network, address, progress.open_from if progress else 0, WINDOW)
     still_open = sum(each.closed_at is None for each in begun)
-    next_nonce = account.next_nonce if account else reading.nonce
-    return AccountState(network, address, reading.balance, next_nonce, still_open)
+    balance, nonce = (reading.balance, reading.nonce) if reading is not None else (None, None)
+    return AccountState(network, address, balance, account.next_nonce if account else nonce, still_open)
 
 
 def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:

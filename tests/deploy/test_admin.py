@@ -235,7 +235,11 @@ def test_it_gives_older_records_their_places_in_lists(run: Run, services: Servic
 def test_it_shows_the_services_own_account_on_each_network(run: Run) -> None:
     assert run("relayer") == (0, "RELAYER_KEYS names no network.", "")
     with in_process_aws() as client:
-        world = World(client, relayer_keys={"sepolia": "secret"})
+        world = World(client, relayer_keys={"sepolia": "secret", "base": "secret"})
         world.chain.mempool.balance = 15 * 10**17
-        (line,) = admin.relayer(world.services)
-    assert line == f"sepolia       {PlainSigningKeys.address}  balance 1.5  next nonce 0  open 0"
+        lines = admin.relayer(world.services)
+    account = PlainSigningKeys.address
+    assert lines == [
+        f"sepolia       {account}  balance 1.5  next nonce 0  open 0",
+        f"base          {account}  balance unknown: no node answered  next nonce unknown  open 0",
+    ]
