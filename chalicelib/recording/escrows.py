@@ -7,8 +7,9 @@
                           request expects just that, so that it is paid, and payment.confirmed tells it
     refunded              payment.refunded
 
-An event that a fork removed is undone; the merchant was told of a capture, and is told by payment.failed that it is
-gone. The events of one payment may be recorded in any order (requests/commerce/ledger.py).
+An event that a fork removed is undone; payment.failed tells that a capture is gone, and that a request is not paid any
+more because a void or reclaim is gone. The events of one payment may be recorded in any order
+(requests/commerce/ledger.py).
 """
 
 from dataclasses import replace
@@ -18,7 +19,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.escrow.logs import EscrowEventKind, LoggedEscrow
+from chalicelib.chain.escrow.logs import ENDS, EscrowEventKind, LoggedEscrow
 from chalicelib.recording.events import event_of, refunded_event
 from chalicelib.recording.payments import expecting
 from chalicelib.requests.commerce import ledger
@@ -32,7 +33,6 @@ from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 
 _CAPTURES = (EscrowEventKind.CHARGED, EscrowEventKind.CAPTURED)
-_ENDS = {EscrowEventKind.VOIDED: "voided", EscrowEventKind.RECLAIMED: "reclaimed"}
 EXPIRED = "expired"
 """The failureReason of an end without an event."""
 
@@ -84,10 +84,9 @@ def post(
     expected = expecting(request, _expected(posted))
     if entry.kind is EscrowEventKind.REFUNDED:
         return Posting(posted, entry, expected, (_refunded(posted, expected, entry, context),), kept)
-    reason = _ENDS.get(entry.kind)
-    if reason is None or posted.is_end_told or posted.held or posted.captured:
+    if entry.kind not in ENDS or posted.is_end_told or posted.held or posted.captured:
         return Posting(posted, entry, expected, (), kept)
-    told = ended(posted, expected, reason, context, entry.tx_hash)
+    told = ended(posted, expected, entry.kind.value, context, entry.tx_hash)
     return Posting(replace(posted, is_end_told=True), entry, expected, (told,), kept)
 
 
@@ -96,7 +95,7 @@ def undo(payment: CommercePayment, request: Request, known: EscrowEntry, context
     if known.state is EntryState.VOIDED:
         return None
     undone, entry = ledger.undo(payment, known, context.now)
-    if known.kind in _ENDS and undone.held:
+    if known.kind in ENDS and undone.held:
         undone = replace(undone, is_end_told=False)
     is_unpaid = not (undone.authorized or undone.captured or undone.voided or undone.reclaimed or undone.refunded)
     if is_unpaid and undone.buyer is None and known.kind is not EscrowEventKind.PRE_APPROVED:

@@ -13,6 +13,7 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chain.escrow.logs import ENDS
 from chalicelib.links.records import Bill, Link, LinkStatus
 from chalicelib.recording.events import failed_event, payment_event
 from chalicelib.recording.valuing import Worth
@@ -65,17 +66,20 @@ def expecting(request: Request, amount: BaseUnits) -> Request:
 
 
 def reassess(bill: Bill, request: Request, transfer: LoggedTransfer, context: EventContext) -> Decision:
-    """What changes when another amount is owed of a request than before, as `expecting` has it, by a transfer to others
-    than the payee. If it is paid by that, payment.confirmed tells it, with the amount of 0."""
+    """What changes when another amount is owed of a request than before, as `expecting` has it.
+
+    If the request is paid by that, payment.confirmed tells it. If it is not paid any more because a fork removed a void
+    or reclaim, payment.failed does. Both have the amount of 0.
+    """
     (before,) = (each for each in bill.requests if each.request_id == request.request_id)
-    if request.status is not RequestStatus.PAID:
-        return Decision(None, request, _reopened(bill, request))
-    link = _complete(bill, request, context.now)
-    if before.status is RequestStatus.PAID:
-        return Decision(None, request, link)
     nothing = replace(transfer, amount=BaseUnits(0), fee_amount=BaseUnits(0))
     payment = _payment_of(bill, request, nothing, Worth(BaseUnits(0)), context.now)
-    return Decision(None, request, link, (payment_event(bill, request, payment, context),))
+    if request.status is RequestStatus.PAID:
+        events = () if before.status is RequestStatus.PAID else (payment_event(bill, request, payment, context),)
+        return Decision(None, request, _complete(bill, request, context.now), events)
+    is_taken_back = before.status is RequestStatus.PAID and transfer.escrow is not None and transfer.escrow.kind in ENDS
+    events = (failed_event(request, payment, context),) if is_taken_back else ()
+    return Decision(None, request, _reopened(bill, request), events)
 
 
 def must_write_link(bill: Bill) -> bool:

@@ -186,11 +186,35 @@ def test_after_the_end_of_the_rest_what_was_captured_is_all_that_was_expected(wo
     link = load_bill(world.services, payment).link
     assert link is not None and link.status is LinkStatus.COMPLETED
     assert len(payments_of(world, payment)) == 1, "the end is no payment"
-    world.chain.fork(3)
+    dropped = world.chain.fork(3)
     world.scan()
     link, request = load_bill(world.services, payment).link, request_of(world, payment)
     assert (request.status, request.amount) == (RequestStatus.PARTIALLY_PAID, 100)
     assert link is not None and link.status is not LinkStatus.COMPLETED
+    assert told(world) == ["payment.partial", "payment.confirmed", "payment.failed"]
+    body = bodies(world)[-1]
+    assert (body["failureReason"], body["txHash"]) == ("chain_reorganization", log["transactionHash"])
+    assert (body["amount"], body["totalAmountPaid"], body["expectedAmount"]) == ("0", "0.00006", "0.0001")
+    world.chain.restore(dropped)
+    world.scan()
+    world.scan()
+    assert told(world)[3:] == ["payment.confirmed"]
+
+
+def test_a_fork_that_removes_the_last_capture_and_the_void_after_it_tells_each(world: World) -> None:
+    payment, escrow = started(world)
+    escrow.log(Kind.AUTHORIZED, 100)
+    world.scan()
+    escrow.log(Kind.CAPTURED, 60)
+    escrow.log(Kind.VOIDED, 40)
+    world.scan()
+    assert told(world) == ["payment.partial", "payment.confirmed"]
+    world.chain.fork(4)
+    world.scan()
+    request = request_of(world, payment)
+    assert (request.status, request.amount, request.paid) == (RequestStatus.CREATED, 100, 0)
+    assert bodies(world)[-1]["totalAmountPaid"] == "0"
+    assert set(told(world)[2:]) == {"payment.failed"}
 
 
 def test_refunds_are_told_and_leave_what_was_paid(world: World) -> None:

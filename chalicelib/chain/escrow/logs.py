@@ -19,6 +19,10 @@ class EscrowEventKind(StrEnum):
     REFUNDED = "refunded"
 
 
+ENDS = (EscrowEventKind.VOIDED, EscrowEventKind.RECLAIMED)
+"""By these all that is held goes back to the payer."""
+
+
 @frozen
 class LoggedEscrow:
     """One event. `payment_hash` is the escrow's name of the payment, in lower case, and the topic of the log.
