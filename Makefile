@@ -6,6 +6,9 @@ STAGE ?= local
 TESTED := $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py tests/*/*/*/test_*.py))))
 ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(folder)))))
 
+# What is wanted, and the file that pins it.
+PINS := requirements.txt=infra/requirements.lock $(foreach each,tests/requirements infra/local/requirements infra/local/node,$(each).txt=$(each).lock)
+
 .PHONY: help setup demo local test rehearsal lint lint-infra docs fuzz mutants chaos bench page-hash screens lock audit package sbom deploy record finish verify rollback restore destroy clean
 .DEFAULT_GOAL := help
 
@@ -62,13 +65,13 @@ screens: setup ## take pictures of the payment page in every state into .local/s
 	@.venv/bin/python -m infra.local.screens
 
 lock: setup ## pin what requirements*.txt need, with hashes (versions that are pinned already stay; UPGRADE=1 takes the newest)
-	@for each in requirements tests/requirements infra/local/requirements infra/local/node; do \
+	@for each in $(PINS); do \
 	  .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-package pip \
-	    --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade) $$each.txt --output-file $$each.lock || exit; done
+	    --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade) $${each%=*} --output-file $${each#*=} || exit; done
 
 audit: setup ## compare all pinned packages with the known vulnerabilities
-	@for each in requirements tests/requirements infra/local/requirements infra/local/node; do \
-	  .venv/bin/pip-audit --strict --require-hashes --disable-pip --requirement $$each.lock || exit; done
+	@for each in $(PINS); do \
+	  .venv/bin/pip-audit --strict --require-hashes --disable-pip --requirement $${each#*=} || exit; done
 
 package: setup ## build what Lambda gets, for STAGE, into build/STAGE
 	@.venv/bin/python -m infra.package --stage $(STAGE) --out build/$(STAGE)

@@ -1,9 +1,9 @@
 """Runs `chalice` in a copy of the project, so that the files it writes are not in the repository.
 
-The copy has app.py, chalicelib, requirements.lock as requirements.txt, and .chalice with the configuration and the
-policies of the stage. The zip files (infra/bundle.py) are put where Chalice looks for those of an earlier run, so that
-it makes none. The layer is kept in `.local/packages`: it is built once for all stages, until requirements.lock or its
-builder change.
+The copy has app.py, chalicelib, infra/requirements.lock as requirements.txt, and .chalice with the configuration and
+the policies of the stage. The zip files (infra/bundle.py) are put where Chalice looks for those of an earlier run, so
+that it makes none. The layer is kept in `.local/packages`: it is built once for all stages, until the pinned packages
+or its builder change.
 
     python -m infra.package --stage prod --out out     # what `make package` runs: no AWS, no credentials
 """
@@ -30,7 +30,7 @@ from infra.stack import DeploymentStopped
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ROOT / ".local" / "packages"
 CONFIG = ROOT / ".chalice" / "config.json"
-LOCK = ROOT / "requirements.lock"
+LOCK = ROOT / "infra" / "requirements.lock"
 ANY_REGION = "us-east-1"
 
 

@@ -24,7 +24,7 @@ class Checkout:
         self._environment.pop("AUTH", None)
         self._environment |= quick_waiters(folder)
         self._config = folder / ".chalice" / "config.json"
-        for name in ("app.py", "Makefile", "requirements.txt", "requirements.lock"):
+        for name in ("app.py", "Makefile", "requirements.txt"):
             shutil.copy(ROOT / name, folder)
         for name in ("chalicelib", "infra", ".chalice"):
             ignored = shutil.ignore_patterns("__pycache__", "node_modules", "deployed", "deployments")

@@ -10,7 +10,7 @@ _LEFT_OUT = shutil.ignore_patterns("node_modules", "__pycache__", "*.pyc")
 
 def copy_of_the_project(folder: Path) -> Path:
     """The product and its infrastructure with nothing installed."""
-    for name in ("app.py", "requirements.txt", "requirements.lock"):
+    for name in ("app.py", "requirements.txt"):
         shutil.copy(ROOT / name, folder / name)
     for name in ("chalicelib", "infra", ".chalice", "tests/oracles/payments"):
         shutil.copytree(ROOT / name, folder / name, ignore=_LEFT_OUT)
