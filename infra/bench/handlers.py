@@ -51,7 +51,9 @@ class Recording:
 
 
 def record(deployment: Deployment, event: dict[str, Any]) -> Recording:
-    """Sends the request to the app and records the calls and responses of the DynamoDB client."""
+    """Sends the request to the app twice and records the calls and responses of the DynamoDB client in the second one:
+    what a container reads once and keeps is not a part of each request."""
+    deployment.call(event)
     recording, events = Recording(event), deployment.services.store.client.meta.events
 
     def before_call(params: dict[str, Any], model: Any, **_: Any) -> None:
