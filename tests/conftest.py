@@ -34,6 +34,7 @@ from tests.catalogue import interop_vectors
 from tests.fakes.world import PREFIX, World, in_process_aws
 
 REHEARSALS = [
+    "deploy/test_benchmarks.py",
     "deploy/test_deployed.py",
     "deploy/test_failures.py",
     "deploy/test_hosts.py",

@@ -1,0 +1,22 @@
+"""Every part of `make bench` gives its figures. What they are depends on the machine and is not judged."""
+
+import pytest
+
+from infra.bench import detection, figures, imports, load, wallet_reads
+from infra.bench.__main__ import SECTIONS
+from infra.bench.deployment import local_settings
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_a_part_of_the_benchmarks_gives_figures(title: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in local_settings().items():
+        monkeypatch.setenv(name, value)
+    for module in (imports, wallet_reads):
+        monkeypatch.setattr(module, "STARTS", 1)
+    monkeypatch.setattr(detection, "SIZES", (10, 100))
+    monkeypatch.setattr(figures, "ROUNDS", 1)
+    measure = SECTIONS[title]
+    found = load.measure(seconds=10, dust=1_000) if measure is load.measure else measure()
+    assert found
+    assert all(each.as_json()["ratio"] is not None for each in found)
+    assert figures.table(found)
