@@ -19,12 +19,12 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.chain.chains import Chains, host_of
-from chalicelib.chain.http_client import HttpClient
-from chalicelib.chain.jsonrpc import MAX_RESPONSE_BYTES, JsonRpcClient
 from chalicelib.chain.logs import BlockRange
 from chalicelib.chain.nodes import Nodes
 from chalicelib.chain.protocol import Chain
 from chalicelib.chain.ranges import RangeTooLarge
+from chalicelib.chain.rpc.http_client import HttpClient
+from chalicelib.chain.rpc.jsonrpc import MAX_RESPONSE_BYTES, JsonRpcClient
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import rules
 from chalicelib.services import Services

@@ -25,7 +25,7 @@ for name, value in {
 }.items():
     os.environ.setdefault(name, value)
 
-from chalicelib.chain import http_client
+from chalicelib.chain.rpc import http_client
 from infra.local.cloud import Cloud
 from infra.local.setup import MISSING_BROWSER
 from tests.base import tron_vector_files

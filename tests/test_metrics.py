@@ -9,8 +9,8 @@ from aws_lambda_powertools import Logger
 from chalice.test import Client
 
 from app import build
-from chalicelib.chain.http_client import HttpError, HttpResponse
-from chalicelib.chain.jsonrpc import JsonRpcClient, RpcError
+from chalicelib.chain.rpc.http_client import HttpError, HttpResponse
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, RpcError
 from chalicelib.metrics import (
     DELIVERIES,
     LAG,

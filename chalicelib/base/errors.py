@@ -33,9 +33,9 @@ ServiceError                         a status and a message that tells the calle
 ├── NewerShape                 503   a newer version of the service wrote the record, in storage.items
 └── ChainUnavailable           503   a node gave no usable response; nothing was changed
     ├── PaymentsStopped        503   the operator has stopped payments; nothing was changed, in stopping.flows
-    ├── RpcError               503   the node responded with an error, in chain.jsonrpc
-    ├── NodeTimeout            503   the node did not respond in time, in chain.jsonrpc
-    ├── NodeResponseTooLarge   503   the node's response is too long, in chain.jsonrpc
+    ├── RpcError               503   the node responded with an error, in chain.rpc.jsonrpc
+    ├── NodeTimeout            503   the node did not respond in time, in chain.rpc.jsonrpc
+    ├── NodeResponseTooLarge   503   the node's response is too long, in chain.rpc.jsonrpc
     ├── NodesDisagree          503   two nodes have different blocks of the same height, in chain.nodes
     └── InconsistentNode       503   two responses of the node contradict each other, in chain.logs
 """

@@ -6,15 +6,15 @@ from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.catalogue.networks import network
-from chalicelib.chain.hex_values import hash_of, quantity
-from chalicelib.chain.jsonrpc import (
+from chalicelib.chain.logs import BlockFacts, InconsistentNode
+from chalicelib.chain.rpc.hex_values import hash_of, quantity
+from chalicelib.chain.rpc.jsonrpc import (
     JsonRpcClient,
     RpcError,
     block_at,
     raise_first_error,
     unavailable_if_malformed,
 )
-from chalicelib.chain.logs import BlockFacts, InconsistentNode
 
 _LATEST_TIMESTAMP = 2**36
 """Seconds, in the year 4147; datetime has no years above 9999."""

@@ -24,10 +24,10 @@ from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.abi import WORD, address_word, bytes_tail, read_uint, uint_word
 from chalicelib.calldata.transaction import Call, LoggedDeposit
 from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
-from chalicelib.chain.hex_values import hash_of, quantity
-from chalicelib.chain.jsonrpc import JsonRpcClient, block_at, contract_read, unavailable_if_malformed
 from chalicelib.chain.logs import BlockRange
 from chalicelib.chain.ranges import checked_logs, logs_of, with_headers
+from chalicelib.chain.rpc.hex_values import hash_of, quantity
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, block_at, contract_read, unavailable_if_malformed
 
 DEPOSITED_TOPIC = "0x32ed1a409ef04c7b0227189c3a103dc5ac10e775a15b785dcc510201f7c25ad3"
 FILLED_TOPIC = "0x44b559f101f8fbcc8a0ea43fa91a05a729a5ea6e14a7c75aa750374690137208"

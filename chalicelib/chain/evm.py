@@ -27,9 +27,13 @@ from chalicelib.chain.conversions import past_rates
 from chalicelib.chain.conversions import rates as conversion_rates
 from chalicelib.chain.escrow import reads as escrow_reads
 from chalicelib.chain.escrow.reads import EscrowState
-from chalicelib.chain.hex_values import quantity
-from chalicelib.chain.http_client import HttpClient
-from chalicelib.chain.jsonrpc import (
+from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
+from chalicelib.chain.ranges import RangeReading
+from chalicelib.chain.readings import AccountReading, Receipt, StepResult
+from chalicelib.chain.receipts import PaidTransfer, PaymentSender
+from chalicelib.chain.rpc.hex_values import quantity
+from chalicelib.chain.rpc.http_client import HttpClient
+from chalicelib.chain.rpc.jsonrpc import (
     MAX_RESPONSE_BYTES,
     READ_GAS,
     JsonRpcClient,
@@ -37,10 +41,6 @@ from chalicelib.chain.jsonrpc import (
     RpcError,
     unavailable_if_malformed,
 )
-from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
-from chalicelib.chain.ranges import RangeReading
-from chalicelib.chain.readings import AccountReading, Receipt, StepResult
-from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.chain.safes import reads as safe_reads
 from chalicelib.chain.safes.reads import SafeEvent
 from chalicelib.chain.simulation import Simulation, Simulator

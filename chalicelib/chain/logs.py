@@ -13,7 +13,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from chalicelib.catalogue.networks import network as known_network
 from chalicelib.chain.escrow.logs import LoggedEscrow
-from chalicelib.chain.hex_values import hash_of, quantity
+from chalicelib.chain.rpc.hex_values import hash_of, quantity
 
 ERC20_TRANSFER_TOPIC = "0x9f16cbcc523c67a60c450e5ffe4f3b7b6dbe772e7abcadb2686ce029a9a0a2b6"
 """The event of ERC20FeeProxy: TransferWithReferenceAndFee(token, to, amount, indexed reference, fee, fee address)."""

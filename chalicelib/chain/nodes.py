@@ -13,11 +13,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from chalicelib.base.errors import BadGateway, ChainUnavailable
-from chalicelib.chain.http_client import TOTAL_SECONDS
-from chalicelib.chain.jsonrpc import RpcError
 from chalicelib.chain.logs import BlockRange, Checkpoint
 from chalicelib.chain.ranges import BlockRefused, RangeReading, RangeTooLarge
 from chalicelib.chain.readings import NodeView
+from chalicelib.chain.rpc.http_client import TOTAL_SECONDS
+from chalicelib.chain.rpc.jsonrpc import RpcError
 
 if TYPE_CHECKING:
     from chalicelib.chain.protocol import Chain

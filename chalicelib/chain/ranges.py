@@ -10,8 +10,9 @@ from chalicelib.catalogue.contracts import payment_proxies
 from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.chain.blocks import facts_of, header_hash
 from chalicelib.chain.escrow.transfers import ESCROW_TOPICS, escrow_emitters
-from chalicelib.chain.hex_values import quantity
-from chalicelib.chain.jsonrpc import (
+from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint, InconsistentNode
+from chalicelib.chain.rpc.hex_values import quantity
+from chalicelib.chain.rpc.jsonrpc import (
     JsonRpcClient,
     NodeTimeout,
     RpcCall,
@@ -19,7 +20,6 @@ from chalicelib.chain.jsonrpc import (
     raise_first_error,
     unavailable_if_malformed,
 )
-from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint, InconsistentNode
 from chalicelib.chain.transfers import PAYMENT_TOPICS
 
 

@@ -20,9 +20,9 @@ from chalicelib.calldata.abi import WORD
 from chalicelib.catalogue.contracts import ACROSS_HANDLER, LIFI_RECEIVER, address_of, payment_contracts
 from chalicelib.catalogue.networks import network, network_of_chain
 from chalicelib.chain.bridges import TRANSFER_TOPIC, LoggedFill, fills_in
-from chalicelib.chain.hex_values import hash_of, quantity
-from chalicelib.chain.jsonrpc import JsonRpcClient, code_at, delegates, unavailable_if_malformed
 from chalicelib.chain.logs import InconsistentNode
+from chalicelib.chain.rpc.hex_values import hash_of, quantity
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, code_at, delegates, unavailable_if_malformed
 
 
 @frozen

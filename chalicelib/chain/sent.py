@@ -7,9 +7,9 @@ from chalicelib.base.addresses import address_bytes, evm_address, same_address
 from chalicelib.calldata.transaction import SentTransaction
 from chalicelib.catalogue.contracts import payment_proxies
 from chalicelib.chain.bridges import deposits_in
-from chalicelib.chain.hex_values import hash_of, quantity
-from chalicelib.chain.jsonrpc import JsonRpcClient, unavailable_if_malformed
 from chalicelib.chain.logs import InconsistentNode
+from chalicelib.chain.rpc.hex_values import hash_of, quantity
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, unavailable_if_malformed
 
 
 @unavailable_if_malformed

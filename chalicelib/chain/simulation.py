@@ -8,9 +8,15 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.reverts import revert_reason
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain.hex_values import quantity
-from chalicelib.chain.jsonrpc import JsonRpcClient, NodeResponseTooLarge, RpcCall, RpcError, unavailable_if_malformed
 from chalicelib.chain.readings import StepResult as StepResult
+from chalicelib.chain.rpc.hex_values import quantity
+from chalicelib.chain.rpc.jsonrpc import (
+    JsonRpcClient,
+    NodeResponseTooLarge,
+    RpcCall,
+    RpcError,
+    unavailable_if_malformed,
+)
 
 _TRANSACTION_GAS = 2**24
 """The most gas that a transaction can have on Ethereum since EIP-7825; payments take less on every network."""

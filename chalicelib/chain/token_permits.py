@@ -1,7 +1,7 @@
 """Reads from a token's contract what a signed approval (EIP-2612) needs."""
 
 from chalicelib.calldata import erc2612, multicall3
-from chalicelib.chain.jsonrpc import JsonRpcClient, contract_read, unavailable_if_malformed
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, contract_read, unavailable_if_malformed
 
 
 @unavailable_if_malformed

@@ -16,11 +16,16 @@ from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata.reverts import printable, revert_reason
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain import blocks, ranges, receipts, wallets
-from chalicelib.chain.http_client import HttpClient
-from chalicelib.chain.jsonrpc import MAX_RESPONSE_BYTES, JsonRpcClient, NodeResponseTooLarge, unavailable_if_malformed
 from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import RangeReading
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
+from chalicelib.chain.rpc.http_client import HttpClient
+from chalicelib.chain.rpc.jsonrpc import (
+    MAX_RESPONSE_BYTES,
+    JsonRpcClient,
+    NodeResponseTooLarge,
+    unavailable_if_malformed,
+)
 from chalicelib.chain.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
 from chalicelib.chain.wallets import WalletReading
 

@@ -11,8 +11,8 @@ from chalicelib.calldata import erc20, multicall3
 from chalicelib.calldata.abi import WORD
 from chalicelib.calldata.batch import batch_fee_of
 from chalicelib.catalogue.tokens import Token
-from chalicelib.chain.hex_values import quantity
-from chalicelib.chain.jsonrpc import (
+from chalicelib.chain.rpc.hex_values import quantity
+from chalicelib.chain.rpc.jsonrpc import (
     JsonRpcClient,
     RpcCall,
     code_at,

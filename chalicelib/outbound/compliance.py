@@ -30,7 +30,7 @@ from typing import Any
 
 from chalicelib.base.errors import ServiceError
 from chalicelib.base.frozen import frozen
-from chalicelib.chain.http_client import HttpClient, HttpError
+from chalicelib.chain.rpc.http_client import HttpClient, HttpError
 
 _MAX_RESPONSE_BYTES = 64 * 1024
 _STATUS = re.compile("[a-z_]{1,40}")

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import MAX_UINT256, BaseUnits
-from chalicelib.chain.http_client import HttpClient, HttpError, HttpResponse
+from chalicelib.chain.rpc.http_client import HttpClient, HttpError, HttpResponse
 
 BRIDGES = ("across",)
 """The bridges whose calls this service can read, and so verify."""

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from chalicelib.base.frozen import frozen
-from chalicelib.chain.http_client import HttpClient, HttpError
+from chalicelib.chain.rpc.http_client import HttpClient, HttpError
 
 KEPT_SECONDS = 20
 """How long a container answers with the prices that it read last. Their age counts from the source's own time."""

@@ -120,7 +120,7 @@ class Details:
 
     def _is_slow(self, message: str, error: ChainUnavailable) -> bool:
         """Logs a failure of the node. Whether the node took too long, so that this tick asks it for no more of this."""
-        from chalicelib.chain.jsonrpc import NodeTimeout
+        from chalicelib.chain.rpc.jsonrpc import NodeTimeout
 
         facts = {"network": self._network.name, "reason": error.message}
         self._services.log.warning(message, extra=facts)

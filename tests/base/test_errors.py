@@ -8,9 +8,9 @@ import pytest
 
 from chalicelib.base import errors
 from chalicelib.base.errors import Problem, ServiceError, TooManyRequests, Unauthorized, ValidationFailed
-from chalicelib.chain.jsonrpc import RpcError
 from chalicelib.chain.logs import InconsistentNode
 from chalicelib.chain.nodes import NodesDisagree
+from chalicelib.chain.rpc.jsonrpc import RpcError
 from chalicelib.http.errors import details_of, error_body
 from chalicelib.outbound.compliance import ProviderUnavailable
 from chalicelib.relayer.keys.signer import NoRelayer

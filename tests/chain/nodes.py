@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chalicelib.chain.http_client import HttpResponse
-from chalicelib.chain.jsonrpc import JsonRpcClient
+from chalicelib.chain.rpc.http_client import HttpResponse
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient
 
 
 class NodeResponses:

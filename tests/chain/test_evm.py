@@ -17,12 +17,13 @@ from eth_abi import encode
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain import evm, http_client
+from chalicelib.chain import evm
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.evm import EvmChain
 from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint, InconsistentNode
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
+from chalicelib.chain.rpc import http_client
 from chalicelib.chain.safes.reads import SAFE_TOPICS, SafeEvent
 from chalicelib.chain.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
 from chalicelib.chain.wallets import TokenReading

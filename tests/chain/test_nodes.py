@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import BadGateway, ChainUnavailable
-from chalicelib.chain import http_client
 from chalicelib.chain.chains import Chains, host_of
 from chalicelib.chain.evm import EvmChain
-from chalicelib.chain.jsonrpc import RpcError
 from chalicelib.chain.nodes import Nodes
 from chalicelib.chain.ranges import RangeTooLarge
+from chalicelib.chain.rpc import http_client
+from chalicelib.chain.rpc.jsonrpc import RpcError
 from chalicelib.chain.tron import BroadcastResult
 
 NOW = datetime(2026, 3, 15, tzinfo=UTC)

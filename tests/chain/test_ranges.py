@@ -11,8 +11,6 @@ from chalicelib.catalogue.contracts import payment_proxies
 from chalicelib.catalogue.escrows import escrow_contracts
 from chalicelib.chain.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chain.escrow.transfers import ESCROW_TOPICS
-from chalicelib.chain.http_client import HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
-from chalicelib.chain.jsonrpc import JsonRpcClient, RpcError
 from chalicelib.chain.logs import (
     ERC20_TRANSFER_TOPIC,
     NATIVE_TRANSFER_TOPIC,
@@ -21,6 +19,8 @@ from chalicelib.chain.logs import (
     InconsistentNode,
 )
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeTooLarge, read_range
+from chalicelib.chain.rpc.http_client import HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, RpcError
 from chalicelib.chain.safes.reads import safe_event
 from chalicelib.chain.transfers import PAYMENT_TOPICS
 

@@ -9,11 +9,11 @@ import pytest
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain import relaying
-from chalicelib.chain.http_client import HttpResponse, ResponseTimeout
-from chalicelib.chain.jsonrpc import JsonRpcClient
 from chalicelib.chain.logs import InconsistentNode
 from chalicelib.chain.readings import AccountReading, Receipt, StepResult
 from chalicelib.chain.relaying import UNKNOWN
+from chalicelib.chain.rpc.http_client import HttpResponse, ResponseTimeout
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient
 
 SENDER, TO = "0x" + "aB" * 20, "0x" + "22" * 20
 HASH, BLOCK_HASH = "0x" + "12" * 32, "0x" + "34" * 32

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction
-from chalicelib.chain import http_client
+from chalicelib.chain.rpc import http_client
 from chalicelib.chain.safes import service as safe_service
 from chalicelib.chain.safes.service import Proposal, SafeService, SafeServiceUnavailable
 

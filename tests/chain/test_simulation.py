@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain.http_client import HttpResponse
-from chalicelib.chain.jsonrpc import JsonRpcClient, RpcError
+from chalicelib.chain.rpc.http_client import HttpResponse
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, RpcError
 from chalicelib.chain.simulation import UNKNOWN_STEP, Simulator, StepResult
 
 SENDER, TO = "0x" + "aB" * 20, "0x" + "22" * 20

@@ -14,11 +14,11 @@ import pytest
 
 from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain import http_client
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.logs import BlockRange, Checkpoint
 from chalicelib.chain.ranges import RangeTooLarge
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
+from chalicelib.chain.rpc import http_client
 from chalicelib.chain.simulation import TOO_LARGE, UNKNOWN_STEP, StepResult
 from chalicelib.chain.tron import BroadcastResult, TronChain
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aws_lambda_powertools import Logger
 
-from chalicelib.chain.http_client import HttpError
+from chalicelib.chain.rpc.http_client import HttpError
 from chalicelib.storage.secrets import read_entries
 from infra import admin, nodes
 from infra.local.cloud import Cloud

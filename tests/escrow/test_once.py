@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import ServiceError
-from chalicelib.chain.jsonrpc import NodeTimeout
+from chalicelib.chain.rpc.jsonrpc import NodeTimeout
 from chalicelib.escrow import rules, running
 from chalicelib.storage.store import WriteConflict
 from chalicelib.storage.sweeping import SweepIncomplete

@@ -8,8 +8,8 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain.jsonrpc import NodeTimeout
 from chalicelib.chain.readings import AccountReading, Receipt, StepResult
+from chalicelib.chain.rpc.jsonrpc import NodeTimeout
 
 if TYPE_CHECKING:
     from tests.fakes.chain import FakeChain

@@ -11,8 +11,8 @@ from typing import Any
 
 from chalicelib.catalogue.networks import network as known_network
 from chalicelib.chain.evm import EvmChain
-from chalicelib.chain.http_client import HttpResponse, ResponseTimeout
-from chalicelib.chain.jsonrpc import JsonRpcClient
+from chalicelib.chain.rpc.http_client import HttpResponse, ResponseTimeout
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient
 from chalicelib.chain.tron import TronChain
 from tests.fakes.chain import FakeChain
 

@@ -22,7 +22,7 @@ from chalicelib.calldata.abi import WORD
 from chalicelib.calldata.transaction import Call
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, MULTICALL3, address_of
 from chalicelib.chain.evm import EvmChain
-from chalicelib.chain.jsonrpc import READ_GAS
+from chalicelib.chain.rpc.jsonrpc import READ_GAS
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.announcements import IntentDraft
 from chalicelib.links.reading import Viewer

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.base.addresses import address_bytes
 from chalicelib.calldata.recurring import trigger
 from chalicelib.chain.chains import Chains
-from chalicelib.chain.jsonrpc import NodeTimeout
+from chalicelib.chain.rpc.jsonrpc import NodeTimeout
 from chalicelib.relayer import flows
 from chalicelib.relayer.flows import Outcome
 from chalicelib.relayer.jobs import follow_relayed

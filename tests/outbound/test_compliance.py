@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.chain import http_client
+from chalicelib.chain.rpc import http_client
 from chalicelib.outbound.compliance import (
     Compliance,
     NewOrder,

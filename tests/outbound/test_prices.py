@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.catalogue.prices import price_currencies, price_ids
-from chalicelib.chain import http_client
+from chalicelib.chain.rpc import http_client
 from chalicelib.outbound import prices as module
 from chalicelib.outbound.prices import AROUND, Price, Prices, PricesUnavailable
 

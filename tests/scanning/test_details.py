@@ -7,8 +7,8 @@ import pytest
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.conversions.rates import PathRate
-from chalicelib.chain.jsonrpc import NodeTimeout
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
+from chalicelib.chain.rpc.jsonrpc import NodeTimeout
 from chalicelib.requests.records import Request
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store

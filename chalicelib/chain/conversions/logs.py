@@ -21,8 +21,8 @@ from typing import Any
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.contracts import ERC20_CONVERSION_PROXY, NATIVE_CONVERSION_PROXY
-from chalicelib.chain.hex_values import hash_of, quantity
 from chalicelib.chain.logs import InconsistentNode, LoggedConversion, ProxyTransfer, contract_address, decode_transfer
+from chalicelib.chain.rpc.hex_values import hash_of, quantity
 
 CONVERSION_TOPIC = "0x96d0d1d75923f40b50f6fe74613b2c23239149607848fbca3941fee7ac041cdc"
 """TransferWithConversionAndReference(amount, currency, indexed reference, fee amount, maximum age of the rate)."""

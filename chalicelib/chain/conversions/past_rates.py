@@ -15,7 +15,7 @@ from chalicelib.calldata.conversions.rates import PathRate, rates_contract_of
 from chalicelib.calldata.transaction import Call
 from chalicelib.catalogue.conversions import currency_with_hash, on_chain_decimals
 from chalicelib.chain.conversions.rates import address_in, aggregated, proxy_of
-from chalicelib.chain.jsonrpc import JsonRpcClient, unavailable_if_malformed
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, unavailable_if_malformed
 
 _SEARCHES = 4
 """Requests for the rounds of one instant. They reach back 65,000 rounds, some weeks of the busiest feeds."""

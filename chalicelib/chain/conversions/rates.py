@@ -15,7 +15,7 @@ from chalicelib.catalogue.contracts import (
     address_of,
 )
 from chalicelib.catalogue.conversions import currency_with_hash
-from chalicelib.chain.jsonrpc import JsonRpcClient, contract_read, unavailable_if_malformed
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, contract_read, unavailable_if_malformed
 
 _RATES = {ERC20_CONVERSION_PROXY: ERC20_CONVERSION_RATES, NATIVE_CONVERSION_PROXY: NATIVE_CONVERSION_RATES}
 _GAS_OF_A_READ = 1_000_000

@@ -15,7 +15,7 @@ from chalicelib.calldata.escrow.signatures import erc3009_domain, erc3009_reads
 from chalicelib.calldata.token_domains import TokenDomain
 from chalicelib.calldata.transaction import Call
 from chalicelib.catalogue.escrows import EscrowContracts
-from chalicelib.chain.jsonrpc import JsonRpcClient, contract_read, unavailable_if_malformed
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, contract_read, unavailable_if_malformed
 
 _PAYMENT_STATE = bytes.fromhex("34b778ed")
 _IS_PRE_APPROVED = bytes.fromhex("aa78d16a")

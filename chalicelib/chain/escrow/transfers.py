@@ -20,8 +20,8 @@ from chalicelib.calldata.abi import WORD
 from chalicelib.calldata.escrow.payment_info import INFO_BYTES, decode_info
 from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.chain.escrow.logs import EscrowEventKind, LoggedEscrow
-from chalicelib.chain.hex_values import hash_of, quantity
 from chalicelib.chain.logs import ProxyTransfer
+from chalicelib.chain.rpc.hex_values import hash_of, quantity
 
 PRE_APPROVED_TOPIC = "0x648e07873d502d2121c8e8dfb7efab466b43a83ef86ada8626ae88cf568becde"
 AUTHORIZED_TOPIC = "0x1c81fb2e3bab27f6bb09bee9a0dddf61600b7cbaf2c12683e4864e0cbdb9d284"

@@ -15,8 +15,10 @@ from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD
 from chalicelib.calldata.transaction import Call
 from chalicelib.chain.blocks import header_hash
-from chalicelib.chain.hex_values import hash_of, quantity
-from chalicelib.chain.jsonrpc import (
+from chalicelib.chain.logs import BlockRange, InconsistentNode
+from chalicelib.chain.ranges import checked_logs, logs_of, with_headers
+from chalicelib.chain.rpc.hex_values import hash_of, quantity
+from chalicelib.chain.rpc.jsonrpc import (
     JsonRpcClient,
     NodeResponseTooLarge,
     RpcError,
@@ -24,8 +26,6 @@ from chalicelib.chain.jsonrpc import (
     contract_read,
     unavailable_if_malformed,
 )
-from chalicelib.chain.logs import BlockRange, InconsistentNode
-from chalicelib.chain.ranges import checked_logs, logs_of, with_headers
 
 _NONCE = "0xaffed0e0"
 _SUCCESS_TOPIC = "0x442e715f626346e8c54381002da614f62bee8d27386535b2521ec8540898556e"

@@ -9,7 +9,7 @@ from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
 from chalicelib.base.errors import BadRequest, ServiceError
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import MAX_UINT256
-from chalicelib.chain.http_client import HttpClient, HttpError
+from chalicelib.chain.rpc.http_client import HttpClient, HttpError
 
 if TYPE_CHECKING:
     from chalicelib.calldata.safe import SafeTerms, SafeTransaction

@@ -7,9 +7,9 @@ import pytest
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.transaction import Call
-from chalicelib.chain import jsonrpc
-from chalicelib.chain.http_client import HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
-from chalicelib.chain.jsonrpc import JsonRpcClient, NodeResponseTooLarge, NodeTimeout, RpcCall, RpcError
+from chalicelib.chain.rpc import jsonrpc
+from chalicelib.chain.rpc.http_client import HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, NodeResponseTooLarge, NodeTimeout, RpcCall, RpcError
 
 CALLS: list[RpcCall] = [("eth_chainId", []), ("eth_blockNumber", []), ("eth_gasPrice", [])]
 ERROR = {"code": -32000, "message": "header not found"}

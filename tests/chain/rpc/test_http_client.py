@@ -19,8 +19,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from chalicelib.chain import http_client
-from chalicelib.chain.http_client import HttpClient, HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
+from chalicelib.chain.rpc import http_client
+from chalicelib.chain.rpc.http_client import HttpClient, HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
 
 LIMIT = 100_000
 

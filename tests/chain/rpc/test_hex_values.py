@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.chain.hex_values import hash_of, quantity
+from chalicelib.chain.rpc.hex_values import hash_of, quantity
 
 
 @given(st.integers(0, 2**64 - 1))

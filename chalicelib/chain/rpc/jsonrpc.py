@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.transaction import Call
-from chalicelib.chain.http_client import HttpClient, HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
+from chalicelib.chain.rpc.http_client import HttpClient, HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
 
 MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 """About 40,000 logs; nodes usually return at most 10,000. Parsed JSON takes several times as much memory."""
