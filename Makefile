@@ -7,7 +7,7 @@ TESTED := $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py tests/
 ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(folder)))))
 
 # What is wanted, and the file that pins it.
-PINS := requirements.txt=infra/requirements.lock $(foreach each,tests/requirements infra/local/requirements infra/local/node,$(each).txt=$(each).lock)
+PINS := requirements.txt=infra/packaging/requirements.lock $(foreach each,tests/requirements infra/local/requirements infra/local/node,$(each).txt=$(each).lock)
 
 .PHONY: help setup demo local test rehearsal lint lint-infra docs fuzz mutants chaos bench page-hash screens lock audit package sbom deploy record finish verify rollback restore destroy clean
 .DEFAULT_GOAL := help
@@ -74,10 +74,10 @@ audit: setup ## compare all pinned packages with the known vulnerabilities
 	  .venv/bin/pip-audit --strict --require-hashes --disable-pip --requirement $${each#*=} || exit; done
 
 package: setup ## build what Lambda gets, for STAGE, into build/STAGE
-	@.venv/bin/python -m infra.package --stage $(STAGE) --out build/$(STAGE)
+	@.venv/bin/python -m infra.packaging.package --stage $(STAGE) --out build/$(STAGE)
 
 sbom: setup ## build it, list every library with its licence, and write every file with its hash to build/STAGE/sbom.json
-	@.venv/bin/python -m infra.sbom --stage $(STAGE) --out build/$(STAGE)
+	@.venv/bin/python -m infra.packaging.sbom --stage $(STAGE) --out build/$(STAGE)
 
 deploy: setup ## put STAGE into AWS, or with STAGE=local into the running local cloud
 	@.venv/bin/python -m infra.deploy --stage $(STAGE)

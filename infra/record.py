@@ -19,11 +19,11 @@ import click
 from botocore.exceptions import BotoCoreError, ClientError
 
 from infra.account import deployed_record, rest_api_id
-from infra.bundle import need_lambda_python
 from infra.deploy import Target, target_of
 from infra.hosts import check_hosts, hosts_of, without_dns
 from infra.iam import Place, write_policies
-from infra.package import CONFIG, ROOT, architecture_of, config, project_copy, stages, variables_of, zip_names
+from infra.packaging.bundle import need_lambda_python
+from infra.packaging.package import CONFIG, ROOT, architecture_of, config, project_copy, stages, variables_of, zip_names
 from infra.stack import DeploymentStopped, missing_resources
 from infra.versions import Versions, commit_of_checkout
 

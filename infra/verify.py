@@ -23,12 +23,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from infra import APP, page_hash
 from infra.account import deployed_record, rest_api_id
-from infra.bundle import need_lambda_python
 from infra.deploy import HOST_PACKAGES, Target, access_log_group, addressed, target_of
 from infra.gateway import stage_differences
 from infra.hosts import stack_of, template_of
 from infra.iam import function_name
-from infra.package import config, package, stages
+from infra.packaging.bundle import need_lambda_python
+from infra.packaging.package import config, package, stages
 from infra.parts import parts
 from infra.stack import TEMPLATE, DeploymentStopped, deployed_template, has_stack
 from infra.versions import Deployment

@@ -22,7 +22,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from infra import APP
-from infra.package import ROOT, architecture_of, zip_names
+from infra.packaging.package import ROOT, architecture_of, zip_names
 from infra.stack import DeploymentStopped
 
 KEPT = 10

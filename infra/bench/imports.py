@@ -15,7 +15,7 @@ from pathlib import Path
 from infra.bench.figures import Figure
 from infra.deploy import HOST_PACKAGES
 from infra.local.process import ROOT
-from infra.package import package
+from infra.packaging.package import package
 
 STARTS = 9
 HEAVY = ("web3", "eth_account", "eth_abi", "eth_utils", "tronpy", "aiohttp", "boto3", "botocore.client", "moto")

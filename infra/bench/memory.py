@@ -13,7 +13,7 @@ from typing import Any
 
 from infra.bench.deployment import local_settings, request
 from infra.bench.figures import Figure
-from infra.package import ROOT, config
+from infra.packaging.package import ROOT, config
 
 ROOM = 1.5
 """How many times its peak a function has as memory at least."""

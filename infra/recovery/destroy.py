@@ -19,7 +19,7 @@ from infra import APP
 from infra.account import deployed_record, rest_api_id
 from infra.deploy import Target, step, target_of
 from infra.hosts import stack_of
-from infra.package import chalice, project_copy, stages
+from infra.packaging.package import chalice, project_copy, stages
 from infra.recovery.confirming import is_confirmed
 from infra.stack import DeploymentStopped, delete_stack, has_stack, reduce_stack, stack_names
 from infra.waf import apply_waf

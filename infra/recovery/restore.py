@@ -27,7 +27,7 @@ from chalicelib.base.records import KEYS, SESSIONS, TABLES
 from chalicelib.stopping.records import Stop
 from infra import APP
 from infra.deploy import Target, step, target_of
-from infra.package import stages
+from infra.packaging.package import stages
 from infra.recovery.confirming import is_confirmed
 from infra.recovery.pausing import pause, resume
 from infra.stack import DeploymentStopped

@@ -8,9 +8,9 @@ Tables, queues and other resources of the stacks stay as they are, because each 
 import argparse
 import sys
 
-from infra.bundle import need_lambda_python
 from infra.deploy import Target, put, step, target_of
-from infra.package import stages
+from infra.packaging.bundle import need_lambda_python
+from infra.packaging.package import stages
 from infra.stack import DeploymentStopped
 from infra.versions import Deployment, previous
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from infra.deploy import quick_waiters
 from infra.local.cloud import Cloud
-from infra.package import ROOT
+from infra.packaging.package import ROOT
 
 _SETUP = "infra/local/setup.py"
 

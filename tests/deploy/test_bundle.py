@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.bundle import write_layer
-from infra.package import LOCK, ROOT
+from infra.packaging.bundle import write_layer
+from infra.packaging.package import LOCK, ROOT
 from infra.stack import DeploymentStopped
 
 BUILDS = 10
@@ -22,7 +22,7 @@ BUILD = """
 import os, sys
 from pathlib import Path
 os.umask(int(sys.argv[3], 8))
-from infra.bundle import write_code
+from infra.packaging.bundle import write_code
 write_code(Path(sys.argv[1]), Path(sys.argv[2]))
 """
 ZONES = ("UTC", "Asia/Tokyo", "America/St_Johns", "Pacific/Kiritimati", "Europe/Berlin")

@@ -42,7 +42,7 @@ from infra.local.cloud import Cloud
 from infra.local.process import free_port
 from infra.local.relayer import relayer_address
 from infra.local.safe import Safe
-from infra.package import ROOT
+from infra.packaging.package import ROOT
 from infra.stack import DeploymentStopped
 from infra.verify import differences
 from tests.deploy.faults import CAUSE, door

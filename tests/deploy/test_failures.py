@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from infra import bundle, deploy, package
+from infra import deploy
 from infra.local.cloud import Cloud
-from infra.package import chalice
+from infra.packaging import bundle, package
+from infra.packaging.package import chalice
 from infra.stack import DeploymentStopped
 from tests.deploy.faults import CAUSE, Refused, door
 

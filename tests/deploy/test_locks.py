@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from infra.package import ROOT
+from infra.packaging.package import ROOT
 
-SHIPPED = "infra/requirements.lock"
+SHIPPED = "infra/packaging/requirements.lock"
 PINNED = {"requirements.txt": SHIPPED} | {
     f"{name}.txt": f"{name}.lock" for name in ("tests/requirements", "infra/local/requirements", "infra/local/node")
 }

@@ -17,9 +17,9 @@ from cyclonedx.validation.json import JsonStrictValidator
 from packaging.requirements import Requirement
 
 from chalicelib.settings import Settings
-from infra import sbom
 from infra.iam import ACCESS, ANYWHERE, STAGES, policy
-from infra.package import LOCK, ROOT, package
+from infra.packaging import sbom
+from infra.packaging.package import LOCK, ROOT, package
 
 pytestmark = pytest.mark.xdist_group("deployment")
 

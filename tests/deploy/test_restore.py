@@ -159,7 +159,7 @@ def test_a_rollback_is_refused_on_another_python_than_that_of_the_functions(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["rollback", "--stage", "prod"])
-    monkeypatch.setattr("infra.bundle.LAMBDA_PYTHON", (3, 8))
+    monkeypatch.setattr("infra.packaging.bundle.LAMBDA_PYTHON", (3, 8))
     assert rollback.main() == 2
     assert "Packages are built with Python 3.8" in capsys.readouterr().err
 

@@ -1,9 +1,9 @@
-"""Builds the two zip files that Lambda gets: the code, and the layer with the packages of infra/requirements.lock.
+"""Builds the two zip files that Lambda gets: the code, and the layer with the packages of requirements.lock.
 
 Both have bytecode that Python does not compare with the sources (unchecked-hash), as /var/task cannot be written to and
 each cold start would compile every module. The same checkout gives the same bytes wherever and whenever it is built:
 entries are sorted and have one date and one mode, bytecode names the paths that files have in Lambda, and a wheel is
-unpacked only if its hash is in infra/requirements.lock.
+unpacked only if its hash is in requirements.lock.
 """
 
 import hashlib

@@ -1,11 +1,11 @@
 """Runs `chalice` in a copy of the project, so that the files it writes are not in the repository.
 
-The copy has app.py, chalicelib, infra/requirements.lock as requirements.txt, and .chalice with the configuration and
-the policies of the stage. The zip files (infra/bundle.py) are put where Chalice looks for those of an earlier run, so
-that it makes none. The layer is kept in `.local/packages`: it is built once for all stages, until the pinned packages
-or its builder change.
+The copy has app.py, chalicelib, requirements.lock as requirements.txt, and .chalice with the configuration and the
+policies of the stage. The zip files (bundle.py) are put where Chalice looks for those of an earlier run, so that it
+makes none. The layer is kept in `.local/packages`: it is built once for all stages, until the pinned packages or its
+builder change.
 
-    python -m infra.package --stage prod --out out     # what `make package` runs: no AWS, no credentials
+    python -m infra.packaging.package --stage prod --out out     # what `make package` runs: no AWS, no credentials
 """
 
 import argparse
@@ -23,14 +23,14 @@ from typing import Any
 from chalice.deploy.packager import AppOnlyDeploymentPackager, DependencyBuilder, LayerDeploymentPackager
 from chalice.utils import UI, OSUtils
 
-from infra.bundle import layer_key, need_lambda_python, write_code, write_layer
 from infra.iam import ANYWHERE, Place, write_policies
+from infra.packaging.bundle import layer_key, need_lambda_python, write_code, write_layer
 from infra.stack import DeploymentStopped
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / ".local" / "packages"
 CONFIG = ROOT / ".chalice" / "config.json"
-LOCK = ROOT / "infra" / "requirements.lock"
+LOCK = Path(__file__).with_name("requirements.lock")
 ANY_REGION = "us-east-1"
 
 
@@ -135,7 +135,8 @@ def _kept_layer(machine: str) -> Path:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m infra.package", description="Build what a stage deploys.")
+    command = "python -m infra.packaging.package"
+    parser = argparse.ArgumentParser(prog=command, description="Build what a stage deploys.")
     parser.add_argument("--stage", choices=stages(), required=True)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()

@@ -1,6 +1,6 @@
 """Writes what a stage ships as a CycloneDX document: every library with its licence, every file with its SHA-256.
 
-    python -m infra.sbom --stage prod --out build/prod    # what `make sbom` runs: builds the package, writes sbom.json
+    python -m infra.packaging.sbom --stage prod --out build/prod    # what `make sbom` runs; writes sbom.json
 
 The files of the document are those of the two zip files, each below the library that brings it. Prints the licences.
 """
@@ -25,8 +25,8 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 from infra import APP
-from infra.bundle import DATE, need_lambda_python
-from infra.package import package, stages
+from infra.packaging.bundle import DATE, need_lambda_python
+from infra.packaging.package import package, stages
 from infra.stack import DeploymentStopped
 
 DOCUMENT = "sbom.json"
@@ -104,7 +104,7 @@ def _file(archive: str, name: str, content: bytes) -> Component:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m infra.sbom", description="List what a stage ships.")
+    parser = argparse.ArgumentParser(prog="python -m infra.packaging.sbom", description="List what a stage ships.")
     parser.add_argument("--stage", choices=stages(), required=True)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
