@@ -15,6 +15,7 @@ from chalicelib.access.audit import rules as audit
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.credentials import store as credential_store
 from chalicelib.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
+from chalicelib.access.credentials.store import Credential
 from chalicelib.access.modes import Tier
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.client_ids import flows as client_ids
@@ -226,7 +227,7 @@ def _urls(options: argparse.Namespace) -> list[str]:
     return [url for url in urls if url]
 
 
-def _credential(services: Services, options: argparse.Namespace) -> credentials.Credential:
+def _credential(services: Services, options: argparse.Namespace) -> Credential:
     """The credential that the command names. Raises NotFound."""
     if options.id == FROM_STDIN:
         record = credentials.find(services, sys.stdin.readline().strip())
@@ -253,7 +254,7 @@ def _as_operator(account_id: str) -> Actor:
     return Actor(account_id, "operator", "", "")
 
 
-def _line(kind: str, record_id: str, text: str, record: credentials.Credential, used: datetime | None) -> str:
+def _line(kind: str, record_id: str, text: str, record: Credential, used: datetime | None) -> str:
     last = f"last used {iso(used)}" if used else "never used"
     name = f"orchestratorId {record.orchestrator_id}" if isinstance(record, OrchestratorKey) else record.label
     label = "".join(character if character.isprintable() else "?" for character in name)

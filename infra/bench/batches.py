@@ -25,8 +25,9 @@ from chalicelib.requests.references import payment_reference
 from infra.bench.figures import ROUNDS, Figure
 from infra.local.chain import Chain
 from infra.local.process import ROOT, StackProblem
+from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.payouts import payout
-from tests.fakes.world import FEE_ADDRESS, World
+from tests.fakes.world import World
 from tests.oracles.node import PAYMENTS
 
 CHILDREN = 150

@@ -13,7 +13,7 @@ from tests.bridging.routes import question, wanted
 from tests.fakes.router import answer_to
 from tests.fakes.world import START
 
-_TYPES = [kind for _, kind in DEPOSIT_PARAMETERS]
+_TYPES = [kind for _, kind in DEPOSIT_PARAMETERS if isinstance(kind, str)]  # it has no array and no struct
 _MESSAGE = ["((address,bytes,uint256)[],address)"]
 _MILLISECONDS = 2
 

@@ -8,7 +8,8 @@ from web3 import Web3
 from chalicelib.calldata import erc20, fee_proxy
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from infra.bench.figures import Figure, cpu_seconds
-from tests.fakes.world import FEE_ADDRESS, PAYEE
+from tests.fakes.chain import FEE_ADDRESS
+from tests.fakes.world import PAYEE
 
 NETWORK = "sepolia"
 ERC20 = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
@@ -37,22 +38,30 @@ def measure() -> list[Figure]:
 
 
 def _contenders() -> list[tuple[str, Build, Build, Build]]:
-    fee = {"fee_amount": FEE, "fee_address": FEE_ADDRESS}
     spender = address_of(ERC20_FEE_PROXY, NETWORK)
-    native = {"payee": PAYEE, "amount": AMOUNT, "reference": REFERENCE, **fee}
     erc20_values = [ERC20, PAYEE, AMOUNT, REFERENCE, FEE, FEE_ADDRESS]
     native_values = [PAYEE, REFERENCE, FEE, FEE_ADDRESS]
     pay_erc20, pay_native = "transferFromWithReferenceAndFee", "transferWithReferenceAndFee"
     return [
         (
             "pay_erc20",
-            lambda: fee_proxy.pay_erc20(NETWORK, token=ERC20, **native).data,
+            lambda: fee_proxy.pay_erc20(
+                NETWORK,
+                token=ERC20,
+                payee=PAYEE,
+                amount=AMOUNT,
+                reference=REFERENCE,
+                fee_amount=FEE,
+                fee_address=FEE_ADDRESS,
+            ).data,
             _abi_encoder("c219a14d", _ERC20_TYPES, erc20_values),
             _web3_encoder(spender, pay_erc20, _ERC20_TYPES, erc20_values),
         ),
         (
             "pay_native",
-            lambda: fee_proxy.pay_native(NETWORK, **native).data,
+            lambda: fee_proxy.pay_native(
+                NETWORK, payee=PAYEE, amount=AMOUNT, reference=REFERENCE, fee_amount=FEE, fee_address=FEE_ADDRESS
+            ).data,
             _abi_encoder("b868980b", _NATIVE_TYPES, native_values),
             _web3_encoder(address_of(NATIVE_FEE_PROXY, NETWORK), pay_native, _NATIVE_TYPES, native_values),
         ),
@@ -72,5 +81,5 @@ def _abi_encoder(selector: str, types: list[str], values: list[object]) -> Build
 def _web3_encoder(address: str, name: str, types: list[str], values: list[object]) -> Build:
     inputs = [{"name": f"_{position}", "type": each} for position, each in enumerate(types)]
     abi = [{"type": "function", "name": name, "inputs": inputs, "outputs": [], "stateMutability": "payable"}]
-    contract = Web3().eth.contract(address=address, abi=abi)
+    contract = Web3().eth.contract(address=Web3.to_checksum_address(address), abi=abi)
     return lambda: contract.encode_abi(name, args=values)

@@ -5,8 +5,8 @@ has prices and limits with their date and sources. `python -m infra.bench.capaci
 """
 
 import json
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from chalice.app import SQSEventConfig
 
+from chalicelib.services import Services
 from infra.bench.deployment import use_local_settings
 from infra.bench.figures import Figure
 from infra.bench.steps import Step, idle_networks, idle_schedules, payment_steps, prod_settings
@@ -29,7 +30,7 @@ _FACTS = json.loads(Path(__file__).with_name("prices.json").read_text())
 _ASSUMED: dict[str, int] = _FACTS["assumptions"]
 STEADY = ("Lag", "OutboxAge")
 """The metrics that schedules write every minute."""
-Amounts = Counter[str]
+Amounts = Mapping[str, float]
 """How much of what, by the names of prices.json."""
 
 
@@ -59,7 +60,7 @@ class Use:
 
 
 def dollars(amounts: Amounts) -> float:
-    prices = _FACTS["prices"]
+    prices: dict[str, dict[str, float]] = _FACTS["prices"]
     return sum(amount * prices[name]["usd"] / prices[name]["per"] for name, amount in amounts.items())
 
 
@@ -75,9 +76,7 @@ def amounts_of(step: Step, times: float) -> Amounts:
         "log_gb": _ASSUMED["log_bytes_of_an_invocation"] / 1e9,
         "sent_gb": step.bytes / 1e9,
     }
-    amounts: Any = Counter({name: amount * times for name, amount in each.items()})
-    found: Amounts = amounts
-    return found
+    return {name: amount * times for name, amount in each.items()}
 
 
 def idle() -> Idle:
@@ -87,9 +86,10 @@ def idle() -> Idle:
         f"reading {each.name}, every {each.interval} s": amounts_of(each.tick, per_month[each.name])
         for each in networks
     }
-    schedules: Amounts = Counter()
+    schedules = defaultdict[str, float](float)
     for step, minutes in idle_schedules():
-        schedules.update(amounts_of(step, MONTH_SECONDS / 60 / minutes))
+        for name, amount in amounts_of(step, MONTH_SECONDS / 60 / minutes).items():
+            schedules[name] += amount
     calls = {each.name: each.calls * per_month[each.name] for each in networks}
     return Idle({**reading, "schedules": schedules, **_standing()}, calls)
 
@@ -101,7 +101,7 @@ def _standing() -> dict[str, Amounts]:
     queues = sum("RedrivePolicy" in each["Properties"] for each in resources if each["Type"] == "AWS::SQS::Queue")
     polls = MONTH_SECONDS / _ASSUMED["seconds_of_an_empty_poll"] * _ASSUMED["pollers_of_a_queue"] * queues
     reads = MONTH_SECONDS / 60 * _ASSUMED["containers_that_read_node_urls"]
-    parts = {
+    parts: dict[str, Amounts] = {
         "alarms": {"alarm_months": kinds["AWS::CloudWatch::Alarm"]},
         "metrics": {"metric_months": _metrics(resources)},
         "dashboards": {"dashboard_months": kinds["AWS::CloudWatch::Dashboard"]},
@@ -111,30 +111,29 @@ def _standing() -> dict[str, Amounts]:
         "polling queues": {"sqs_requests": polls},
         "the first GB of records": {"dynamodb_stored_gb_months": 1, "dynamodb_recovery_gb_months": 1},
     }
-    found: Any = {name: Counter(amounts) for name, amounts in parts.items() if any(amounts.values())}
-    standing: dict[str, Amounts] = found
-    return standing
+    return {name: amounts for name, amounts in parts.items() if any(amounts.values())}
 
 
 def _metrics(resources: Sequence[dict[str, Any]]) -> int:
     """How many metrics of our own have values while nothing happens: those of filters, which are 0 then, and STEADY."""
     own = [each["Properties"] for each in resources if each["Properties"].get("Namespace") == {"Ref": "Prefix"}]
     steady = {json.dumps([name, each.get("Dimensions")]) for each in own if (name := each.get("MetricName")) in STEADY}
-    return len(steady) + sum(each["Type"] == "AWS::Logs::MetricFilter" for each in resources)
+    return len(steady) + len([each for each in resources if each["Type"] == "AWS::Logs::MetricFilter"])
 
 
 def uses(steps: Sequence[Step], rate: int) -> list[Use]:
     """How much of each limit that many payments a second use, the most used one first."""
     limits = {name: fact["limit"] for name, fact in _FACTS["limits"].items()}
-    tables, running = Counter[str](), Counter[str]()
-    partitions: Counter[tuple[str, str]] = Counter()
+    tables, running = defaultdict[str, float](float), defaultdict[str, float](float)
+    partitions = defaultdict[tuple[str, str], float](float)
     for step in steps:
-        running[step.function] += step.seconds * step.times * rate  # type: ignore[assignment]
+        running[step.function] += step.seconds * step.times * rate
         for (place, partition), units in step.units.partitions.items():
             name = place.removeprefix(f"{PREFIX}-")
-            tables[name.split()[0]] += units * step.times * rate  # type: ignore[assignment]
-            partitions[name, partition] += units * step.times * rate  # type: ignore[assignment]
-    (table, written), ((place, _), busiest) = tables.most_common(1)[0], partitions.most_common(1)[0]
+            tables[name.split()[0]] += units * step.times * rate
+            partitions[name, partition] += units * step.times * rate
+    table, (place, partition) = max(tables, key=tables.__getitem__), max(partitions, key=partitions.__getitem__)
+    written, busiest = tables[table], partitions[place, partition]
     requests = sum(step.is_request * step.times * rate for step in steps)
     found = [
         Use(f"write units of table {table} when it is new", written, limits["new_table_write_units_a_second"]),
@@ -144,7 +143,7 @@ def uses(steps: Sequence[Step], rate: int) -> list[Use]:
             busiest,
             limits["partition_write_units_a_second"],
         ),
-        Use("functions that run at once", running.total(), limits["lambda_concurrency"]),
+        Use("functions that run at once", sum(running.values()), limits["lambda_concurrency"]),
         Use("requests to API Gateway", requests, limits["api_requests_a_second"]),
         *(Use(f"{name} at once", running[name], most) for name, most in _concurrency().items() if running[name]),
     ]
@@ -155,8 +154,11 @@ def _concurrency() -> dict[str, int]:
     """How many of each consumer of a queue run at once, by app.py and the settings of stage prod."""
     from app import build
 
-    app = build(prod_settings(), lambda: None)  # type: ignore[arg-type,return-value]
-    return {each.name: each.maximum_concurrency for each in app.event_sources if isinstance(each, SQSEventConfig)}
+    def services() -> Services:
+        raise AssertionError("no handler is called")
+
+    queues = [each for each in build(prod_settings(), services).event_sources if isinstance(each, SQSEventConfig)]
+    return {each.name: each.maximum_concurrency for each in queues if each.maximum_concurrency is not None}
 
 
 def document() -> str:

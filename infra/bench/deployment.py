@@ -16,11 +16,12 @@ from chalicelib.services import Services, assemble
 from chalicelib.settings import Settings
 from infra import admin
 from infra.local.process import ROOT
-from tests.fakes.world import FEE_ADDRESS, PAYEE, PREFIX, in_process_aws
+from tests.fakes.chain import FEE_ADDRESS
+from tests.fakes.world import PAYEE, PREFIX, in_process_aws
 
 LINKS = "/v2/secure-payments"
 LINK = "/v2/secure-payments/{token}"
-NEW_LINK = {
+NEW_LINK: dict[str, Any] = {
     "requests": [
         {
             "amount": "12.50",

@@ -1,6 +1,7 @@
 """How many DynamoDB calls each flow makes, compared with one call per item."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from chalicelib.links import expiry as links
@@ -39,7 +40,7 @@ def _requests() -> dict[str, Calls]:
                 "pay": deployment.pay_link(token, wallet),
             }
             return {
-                name: _count(client, lambda event=event: deployment.call(event)) for name, event in requests.items()
+                name: _count(client, partial(deployment.call, event)) for name, event in requests.items()
             }
     finally:
         node.close()

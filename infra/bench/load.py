@@ -7,6 +7,7 @@ stated here, on a virtual clock; twenty recorders work at once. So the result do
 import heapq
 import itertools
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,7 +19,7 @@ from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import rules
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.records import LoggedTransfer
-from chalicelib.storage.queue import MAX_BATCH, Message
+from chalicelib.storage.queue import MAX_BATCH, Message, Queue
 from chalicelib.storage.store import AT_ONCE
 from infra.bench.figures import Figure
 from tests.fakes.chain import FakeChains
@@ -79,11 +80,11 @@ class SlowChain(TimedChain):
 
 
 @dataclass
-class SlowQueue:
+class SlowQueue(Queue):
     clock: Clock
     messages: list[tuple[datetime, str]] = field(default_factory=list)
 
-    def send(self, queue: str, messages: list[Message]) -> None:
+    def send(self, queue: str, messages: Sequence[Message]) -> None:
         self.clock.spend(QUEUE_SECONDS * -(-len(messages) // MAX_BATCH))
         if queue.endswith("recordings"):
             self.messages += [(self.clock.now, json.dumps(each.body)) for each in messages]

@@ -14,6 +14,7 @@ from chalicelib.chain.logs import decode_transfer
 from chalicelib.links.creation import create_link
 from chalicelib.recording import payments
 from chalicelib.requests.records import Request
+from chalicelib.scanning import transfer_log
 from infra.bench.figures import Figure, cpu_seconds
 from tests.fakes.chain import FakeChain
 from tests.fakes.world import START, TERMS, draft
@@ -44,7 +45,9 @@ def _decoder(request: Request, log: dict[str, Any]) -> Callable[[], object]:
     def decode_and_match() -> object:
         transfer = decode_transfer(NETWORK, log)
         assert transfer is not None
-        return payments.mismatch(request, transfer)
+        bills = {transfer.reference_topic: request.bill_id}
+        (logged,) = transfer_log.entries([replace(transfer, paid_at=START)], bills, START)
+        return payments.mismatch(request, logged)
 
     if decode_and_match() is not None:
         raise AssertionError("the log does not pay the request, so the time cannot be compared")
@@ -54,7 +57,8 @@ def _decoder(request: Request, log: dict[str, Any]) -> Callable[[], object]:
 def _web3_decoder(contract: str, log: dict[str, Any]) -> Callable[[], object]:
     inputs = [{"name": n, "type": t, "indexed": n == "paymentReference"} for n, t in _FIELDS[contract]]
     abi = [{"type": "event", "name": _EVENT, "inputs": inputs, "anonymous": False}]
-    event = Web3().eth.contract(address=address_of(contract, NETWORK), abi=abi).events[_EVENT]()
+    address = Web3.to_checksum_address(address_of(contract, NETWORK))
+    event = Web3().eth.contract(address=address, abi=abi).events[_EVENT]()
     formatted = AttributeDict(
         {
             "address": log["address"],

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,7 +26,7 @@ def measure() -> list[Figure]:
         for count in SIZES:
             world = World(cloud.client("dynamodb"), seed=count, multicall_max_children=count)
             made = store_payouts(world.services, world.account_id, count)
-            one_by_one = _seconds(lambda world=world, made=made: _item_by_item(world, made))
+            one_by_one = _seconds(partial(_item_by_item, world, made))
             calls, seconds = create(world, made)
             name = f"combine {count:,} payouts"
             figures += [

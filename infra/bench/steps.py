@@ -220,7 +220,9 @@ def idle_schedules() -> list[tuple[Step, int]]:
             if isinstance(source, ScheduledEventConfig):
                 with metered(client) as units:
                     app.handler_map[source.name](_EVENT, LambdaContext(source.name, 512, 60_000))
-                minutes = int(str(source.schedule_expression.to_string()).split("(")[1].split()[0])
+                expression = source.schedule_expression
+                text = expression if isinstance(expression, str) else expression.to_string()
+                minutes = int(text.split("(")[1].split()[0])
                 found.append((Step(source.name, source.name, units, sent=len(world.queue.messages)), minutes))
                 world.queue.messages.clear()
         return found

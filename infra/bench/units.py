@@ -5,7 +5,7 @@ is written as well, if anything that the index holds has changed: twice if the i
 in 4 KB, half if it need not be consistent.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,20 +27,19 @@ class Units:
     reads: float = 0
     writes: float = 0
     seconds: float = 0
-    partitions: Counter[tuple[str, str]] = field(default_factory=Counter)
+    partitions: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
 
     def __sub__(self, less: "Units") -> "Units":
-        partitions = Counter(self.partitions)
-        partitions.subtract(less.partitions)
-        return Units(self.reads - less.reads, self.writes - less.writes, self.seconds - less.seconds, partitions)
+        return self + less / -1
 
     def __add__(self, more: "Units") -> "Units":
-        partitions = self.partitions + more.partitions
+        partitions = self.partitions.copy()
+        for place, units in more.partitions.items():
+            partitions[place] += units
         return Units(self.reads + more.reads, self.writes + more.writes, self.seconds + more.seconds, partitions)
 
     def __truediv__(self, count: int) -> "Units":
-        shares: Counter[tuple[str, str]] = Counter()
-        shares.update({place: units / count for place, units in self.partitions.items()})  # type: ignore[dict-item]
+        shares = defaultdict(float, {place: units / count for place, units in self.partitions.items()})
         return Units(self.reads / count, self.writes / count, self.seconds / count, shares)
 
 

@@ -39,9 +39,9 @@ class _Comparison:
             return
         seen = seen | {names}
         before, after = _resolved(self.old, before), _resolved(self.new, after)
-        alternatives = [each.get("anyOf") or each.get("oneOf") or [each] for each in (before, after)]
-        if max(map(len, alternatives)) > 1:
-            yield from self._alternatives(where, *alternatives, seen)
+        were, are = _alternatives(before), _alternatives(after)
+        if max(len(were), len(are)) > 1:
+            yield from self._alternatives(where, were, are, seen)
             return
         yield from self._values(where, before, after)
         yield from self._fields(where, before, after, seen)
@@ -94,9 +94,9 @@ class _Comparison:
             yield from (f"{where}.{name}: may be missing now" for name in sorted((required - needed) & now.keys()))
         for name in fields.keys() & now.keys():
             yield from self.changes(f"{where}.{name}", fields[name], now[name], seen)
-        values = [each.get("additionalProperties") for each in (before, after)]
-        if all(isinstance(each, dict) for each in values):
-            yield from self.changes(f"{where}.*", *values, seen)
+        others, now_others = before.get("additionalProperties"), after.get("additionalProperties")
+        if isinstance(others, dict) and isinstance(now_others, dict):
+            yield from self.changes(f"{where}.*", others, now_others, seen)
 
 
 def _operations(old: Json, new: Json) -> Iterator[str]:
@@ -116,11 +116,11 @@ def _operation(request: _Comparison, response: _Comparison, where: str, before: 
         if not any(set(each) <= set(way) for each in after["security"]):
             yield f"{where}: {' with '.join(way) or 'calls without a credential'} are no longer accepted"
     yield from _parameters(request, where, before, after)
-    bodies = [each.get("requestBody") for each in (before, after)]
-    if bodies[1] and bodies[1]["required"] and not (bodies[0] and bodies[0]["required"]):
+    body, body_now = before.get("requestBody"), after.get("requestBody")
+    if body_now and body_now["required"] and not (body and body["required"]):
         yield f"{where}: a body is required now"
-    if all(bodies):
-        yield from request.changes(f"{where} body", *map(_schema, bodies))
+    if body and body_now:
+        yield from request.changes(f"{where} body", _schema(body), _schema(body_now))
     for status, answer in before["responses"].items():
         if status.startswith("2"):
             if status not in after["responses"]:
@@ -148,8 +148,8 @@ def _events(old: Json, new: Json) -> Iterator[str]:
         if after is None:
             yield f"{kind}: removed"
         else:
-            bodies = (_schema(each["post"]["requestBody"]) for each in (before, after))
-            yield from comparison.changes(kind, *bodies)
+            bodies = before["post"]["requestBody"], after["post"]["requestBody"]
+            yield from comparison.changes(kind, _schema(bodies[0]), _schema(bodies[1]))
 
 
 def _schema(described: Json) -> Json:
@@ -160,6 +160,10 @@ def _schema(described: Json) -> Json:
 def _resolved(document: Json, schema: Json) -> Json:
     name = schema.get("$ref", "").rpartition("/")[2]
     return document["components"]["schemas"][name] if name else schema
+
+
+def _alternatives(schema: Json) -> list[Json]:
+    return schema.get("anyOf") or schema.get("oneOf") or [schema]
 
 
 def _listed(schema: Json) -> set[str]:

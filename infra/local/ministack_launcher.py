@@ -17,7 +17,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import ministack.app as app
@@ -31,8 +31,11 @@ Response = tuple[int, dict[str, str], bytes]
 
 SNAPSHOT_SECONDS = 2.0
 READY_SECONDS = 0.05
-_create_rest_api = gateway._create_rest_api
-_handle_request = gateway.handle_request
+# ministack comes without types.
+_create_rest_api: Callable[[dict[str, Any]], Response] = gateway._create_rest_api
+_get_rest_api: Callable[[str], Response] = gateway._get_rest_api
+_handle_request: Callable[..., Awaitable[Response]] = gateway.handle_request
+_refusal: Callable[[str, str, int], Response] = dynamodb.error_response_json
 _save_all = app.save_all
 
 
@@ -45,7 +48,7 @@ def create_rest_api(data: dict[str, Any]) -> Response:
         return _create_rest_api(data)
     types = data.get("x-amazon-apigateway-binary-media-types", [])
     api_id = gateway._import_rest_api(data, {"binaryMediaTypes": types})
-    _, headers, body = gateway._get_rest_api(api_id)
+    _, headers, body = _get_rest_api(api_id)
     return 201, headers, body
 
 
@@ -58,7 +61,7 @@ def put_rest_api(api_id: str, document: dict[str, Any]) -> Response:
         schemes = gateway._import_security_schemes(api_id, document)
         for path, item in document.get("paths", {}).items():
             gateway._import_path_item(api_id, path, item, schemes, document.get("security"))
-    return gateway._get_rest_api(api_id)
+    return _get_rest_api(api_id)
 
 
 def without_unset_compression(body: bytes) -> bytes:
@@ -71,7 +74,9 @@ def without_unset_compression(body: bytes) -> bytes:
     return json.dumps(patch).encode()
 
 
-async def handle_request(method: str, path: str, headers: dict, body: bytes, query: dict) -> Response:
+async def handle_request(
+    method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
+) -> Response:
     parts = path.strip("/").split("/")
     if len(parts) == 2 and parts[0] == "restapis":
         if method == "PUT":
@@ -94,7 +99,7 @@ class Backups:
         self._began = time.time()
         self._writes: dict[str, collections.deque[tuple[float, str, str, Any]]] = {}
         self._set, self._remove = dynamodb._set_item, dynamodb._remove_item
-        self._restore = dynamodb._restore_table_to_point_in_time
+        self._restore: Callable[[dict[str, Any]], Response] = dynamodb._restore_table_to_point_in_time
         self._describe = dynamodb._describe_continuous_backups
 
     def install(self) -> None:
@@ -116,13 +121,13 @@ class Backups:
 
         return handle
 
-    def set_item(self, table: dict, partition: str, sort: str, item: Any) -> Any:
+    def set_item(self, table: dict[str, Any], partition: str, sort: str, item: Any) -> Any:
         return self._remember(table, partition, sort, self._set(table, partition, sort, item))
 
-    def remove_item(self, table: dict, partition: str, sort: str) -> Any:
+    def remove_item(self, table: dict[str, Any], partition: str, sort: str) -> Any:
         return self._remember(table, partition, sort, self._remove(table, partition, sort))
 
-    def describe(self, data: dict) -> Response:
+    def describe(self, data: dict[str, Any]) -> Response:
         status, headers, body = self._describe(data)
         answer = json.loads(body)
         recovery = answer.get("ContinuousBackupsDescription", {}).get("PointInTimeRecoveryDescription", {})
@@ -131,13 +136,13 @@ class Backups:
             recovery["LatestRestorableDateTime"] = time.time()
         return status, headers, json.dumps(answer).encode()
 
-    def restore(self, data: dict) -> Response:
-        name, moment = data.get("SourceTableName"), data.get("RestoreDateTime")
+    def restore(self, data: dict[str, Any]) -> Response:
+        name, moment = data.get("SourceTableName", ""), data.get("RestoreDateTime")
         if name in dynamodb._tables and not dynamodb._pitr_settings.get(name):
             kind = "PointInTimeRecoveryUnavailableException"
-            return dynamodb.error_response_json(kind, f"Point in time recovery is not enabled for table '{name}'", 400)
+            return _refusal(kind, f"Point in time recovery is not enabled for table '{name}'", 400)
         if moment is not None and not self._earliest(name) <= moment <= time.time():
-            return dynamodb.error_response_json("InvalidRestoreTimeException", "Invalid restore time", 400)
+            return _refusal("InvalidRestoreTimeException", "Invalid restore time", 400)
         answer = self._restore(data)
         if answer[0] == 200 and moment is not None:
             table = dynamodb._tables[data["TargetTableName"]]
@@ -150,7 +155,7 @@ class Backups:
                     self._set(table, partition, sort, copy.deepcopy(before))
         return answer
 
-    def _remember(self, table: dict, partition: str, sort: str, before: Any) -> Any:
+    def _remember(self, table: dict[str, Any], partition: str, sort: str, before: Any) -> Any:
         name = table["TableName"]
         if dynamodb._pitr_settings.get(name):
             writes = self._writes.setdefault(name, collections.deque(maxlen=self.MOST_WRITES))
@@ -158,8 +163,8 @@ class Backups:
         return before
 
     def _earliest(self, name: str) -> float:
-        writes = self._writes.get(name, ())
-        return writes[0][0] if len(writes) == self.MOST_WRITES else self._began
+        writes = self._writes.get(name)
+        return writes[0][0] if writes and len(writes) == self.MOST_WRITES else self._began
 
 
 # --- snapshots ---

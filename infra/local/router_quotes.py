@@ -40,8 +40,8 @@ class Asked:
 
 def source_amount(asked: Asked) -> int:
     """Returns what the sender pays, in base units of the source's token: the amount, 0.08 % and two cents."""
-    source, destination = 10**asked.source.decimals, 10**asked.destination.decimals
-    amount = -(-asked.amount * source // destination)
+    source: int = 10**asked.source.decimals
+    amount: int = -(-asked.amount * source // 10**asked.destination.decimals)
     return amount + amount * FEE_BASIS_POINTS // 10_000 + _FEE_CENTS * source // 100
 
 

@@ -22,7 +22,7 @@ _FUSDC, _USDT_ON_TRON = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "TR7NHqjeK
 _AMOUNT, _FEE, _REFERENCE = 12_500_000, 125_000, "0xb1887f2b21dde10f"
 _SEPOLIA, _TRON = hex(11155111), hex(728126428)
 
-CHAIN = {
+CHAIN: dict[str, Any] = {
     "chainId": 11155111,
     "name": "Sepolia",
     "label": "SEPOLIA",
@@ -31,7 +31,7 @@ CHAIN = {
     "publicRpcUrls": ["https://ethereum-sepolia-rpc.publicnode.com"],
     "nativeCurrency": {"name": "Sepolia Ether", "symbol": "ETH", "decimals": 18},
 }
-LINK = {
+LINK: dict[str, Any] = {
     "paymentType": "single",
     "status": "pending",
     "network": "sepolia",
@@ -101,7 +101,7 @@ _MIXED = {
 }
 
 
-_IN_DOLLARS = {
+_IN_DOLLARS: dict[str, Any] = {
     **LINK,
     "amount": "25.5",
     "remainingAmount": "25.5",

@@ -27,7 +27,7 @@ from infra.local.scenes import (
 _USDC_ON_BASE = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 _USDC_ON_ARBITRUM = "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"
 _FROM_BASE = f'localStorage.setItem("from:{TOKEN}", "base USDC");'
-_ON_ARBITRUM = {
+_ON_ARBITRUM: dict[str, Any] = {
     **LINK,
     "network": "arbitrum-one",
     "chain": {**CHAIN, "chainId": 42161, "name": "Arbitrum One", "label": "ARBITRUM", "confirmations": 40},

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Route, sync_playwright
@@ -56,7 +56,7 @@ _COUNTED = """{
   window.answered = async () => { while (pending.size > 0) await Promise.allSettled(pending); };
 }"""
 """Defines `answered`, which waits until all requests of the page to the service and to its wallet have ended."""
-LOOKS: dict[str, tuple[int, str, str]] = {
+LOOKS: dict[str, tuple[int, Literal["light", "dark"], str]] = {
     "light": (1000, "light", "en"),
     "dark": (1000, "dark", "en"),
     "phone": (390, "light", "de"),
@@ -83,8 +83,13 @@ class Stage:
         """Yields a page that has reached the scene's state."""
         self._scene, self._asked = scene, []
         unanswered: list[Route] = []
+
+        def answer(route: Route) -> None:
+            if not _answer(route, scene, self._asked):
+                unanswered.append(route)
+
         with self._opened(scene) as page:
-            page.route("**/*", lambda route: _answer(route, scene, self._asked) or unanswered.append(route))
+            page.route("**/*", answer)
             if scene.facts:
                 _open_unscripted(page, "en")
             else:
@@ -167,7 +172,7 @@ def look(page: Page, name: str) -> None:
     """Shows the page in one of the looks and waits for its images."""
     width, scheme, language = LOOKS[name]
     page.set_viewport_size({"width": width, "height": 800})
-    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     if page.locator(".unscripted").count():
         _open_unscripted(page, language)
     elif page.locator(f'#tools:not([hidden]) option:not(:checked)[lang="{language}"]').count():

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Callable, Optional
+from typing import Callable, Dict, List, Optional, Set, Tuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LOCAL = os.path.join(ROOT, ".local")
@@ -45,7 +45,7 @@ class Problem(Exception):
 class Part:
     """One thing to install: its folder, the files that define its content, and the version of Python."""
 
-    def __init__(self, label: str, folder: str, inputs: list, python: str = "") -> None:
+    def __init__(self, label: str, folder: str, inputs: List[str], python: str = "") -> None:
         self.label, self.folder, self.python = label, os.path.join(ROOT, folder), python
         self.log = os.path.join(LOCAL, "setup-" + os.path.basename(folder).strip(".") + ".log")
         self.stamp = os.path.join(self.folder, ".stamp")
@@ -55,11 +55,12 @@ class Part:
                 digest.update(file.read())
         self.wanted = {"inputs": digest.hexdigest(), "python": python}
 
-    def read_stamp(self) -> dict:
+    def read_stamp(self) -> Dict[str, str]:
         """The stamp of the last complete run, `{}` if there was none."""
         try:
             with open(self.stamp) as file:
-                return json.load(file)
+                stamp: Dict[str, str] = json.load(file)
+                return stamp
         except (OSError, ValueError):
             return {}
 
@@ -91,7 +92,8 @@ class Shell:
     """Runs the commands of all parts, writes their output to log files, and ends all if one part fails."""
 
     def __init__(self) -> None:
-        self.running, self.lock, self.stopped = set(), threading.Lock(), False
+        self.running: Set["subprocess.Popen[bytes]"] = set()
+        self.lock, self.stopped = threading.Lock(), False
         dropped = (
             "PYTHONPATH",
             "PYTHONHOME",
@@ -102,7 +104,7 @@ class Shell:
         )
         self.env = {name: value for name, value in os.environ.items() if name not in dropped}
 
-    def run(self, part: Part, command: list, cwd: str = ROOT, path: str = "") -> None:
+    def run(self, part: Part, command: List[str], cwd: str = ROOT, path: str = "") -> None:
         env = dict(self.env, PATH=path + os.pathsep + self.env.get("PATH", "")) if path else self.env
         with open(part.log, "a") as log:
             log.write("$ " + " ".join(command) + "\n")
@@ -158,7 +160,7 @@ def make_venv(shell: Shell, part: Part) -> None:
         shell.run(part, [sys.executable, "-m", "venv", part.folder])
 
 
-def pip(part: Part, *packages: str) -> list:
+def pip(part: Part, *packages: str) -> List[str]:
     options = [
         "--disable-pip-version-check",
         "--no-input",
@@ -172,7 +174,7 @@ def pip(part: Part, *packages: str) -> list:
     return [part.bin("python"), "-m", "pip", "install"] + options + list(packages)
 
 
-def find_npm(shell: Shell, part: Part, venv: Part) -> tuple:
+def find_npm(shell: Shell, part: Part, venv: Part) -> Tuple[str, str]:
     """(npm, folder for PATH): the machine's npm if it is version 7 or newer (lock files), else the one from PyPI."""
     npm = shutil.which("npm")
     if npm and shutil.which("node"):
@@ -219,7 +221,7 @@ def install_missing(shell: Shell, venv: Part, cloud: Part, chain: Part, browser:
     """Installs the parts that are not ready, each in a thread. Raises the first problem after all have ended."""
     venv_created, problems = threading.Event(), []
 
-    def install(part: Part, steps: Callable, *arguments: object) -> None:
+    def install(part: Part, steps: Callable[..., None], *arguments: object) -> None:
         started = time.time()
         try:
             steps(shell, part, *arguments)

@@ -64,9 +64,10 @@ class JsonRpc:
     def _logs(self, query: dict[str, Any]) -> list[dict[str, Any]]:
         chosen = {key: query[key] for key in ("address", "topics") if query.get(key) is not None}
         if query.get("blockHash"):
-            first = last = self._number_of(query["blockHash"])
-            if first is None:
+            found = self._number_of(query["blockHash"])
+            if found is None:
                 raise _Refused(-32602, "invalid block hash")
+            first = last = found
         else:
             first, last = (self._number(query.get(key) or "latest") for key in ("fromBlock", "toBlock"))
             if first > last:

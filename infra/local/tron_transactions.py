@@ -209,7 +209,7 @@ def _int(field: int, value: int) -> bytes:
     return _varint(field << 3) + _varint(value) if value else b""
 
 
-def _fields(raw: bytes) -> dict[int, Sequence[Any]]:
+def _fields(raw: bytes) -> Mapping[int, Sequence[Any]]:
     """Returns {field: values in order} with ints and bytes as values. Raises Malformed."""
     fields: dict[int, list[Any]] = {}
     position = 0

@@ -90,8 +90,20 @@ def decode_info(data: bytes) -> PaymentInfo:
     """The terms at the start of `data`, addresses in EIP-55. Raises ValueError unless they are encoded as above."""
     words = [data[start : start + WORD] for start in range(0, INFO_BYTES, WORD)]
     try:
-        values = (_value(kind, word) for (_, kind), word in zip(MEMBERS, words, strict=True))
-        info = PaymentInfo(*values)  # type: ignore[arg-type]
+        info = PaymentInfo(
+            operator=_address(words[0]),
+            payer=_address(words[1]),
+            receiver=_address(words[2]),
+            token=_address(words[3]),
+            max_amount=_number(words[4]),
+            pre_approval_expiry=_number(words[5]),
+            authorization_expiry=_number(words[6]),
+            refund_expiry=_number(words[7]),
+            min_fee_bps=_number(words[8]),
+            max_fee_bps=_number(words[9]),
+            fee_receiver=_address(words[10]),
+            salt=_number(words[11]),
+        )
         if encode_info(info) == data[:INFO_BYTES]:
             return info
     except (BadRequest, OverflowError):
@@ -99,5 +111,9 @@ def decode_info(data: bytes) -> PaymentInfo:
     raise ValueError("these are not the terms of a payment")
 
 
-def _value(kind: str, word: bytes) -> str | int:
-    return evm_address("0x" + word[12:].hex()) if kind == "address" else int.from_bytes(word, "big")
+def _address(word: bytes) -> str:
+    return evm_address("0x" + word[12:].hex())
+
+
+def _number(word: bytes) -> int:
+    return int.from_bytes(word, "big")

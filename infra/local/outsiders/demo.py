@@ -94,27 +94,27 @@ class Shop:
 
     def create(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Sends POST to `/v2/secure-payments<path>`."""
-        return self.call("POST", f"/v2/secure-payments{path}", 201, self._all, body)
+        return self._object("POST", f"/v2/secure-payments{path}", 201, self._all, body)
 
     def link(self, token: str, wallet: str, status: int = 200) -> dict[str, Any]:
-        return self.call("GET", f"/v2/secure-payments/{token}?wallet={wallet}", status, self._client)
+        return self._object("GET", f"/v2/secure-payments/{token}?wallet={wallet}", status, self._client)
 
     def calldata(self, token: str, wallet: str, more: str = "", status: int = 200) -> dict[str, Any]:
-        return self.call("GET", f"/v2/secure-payments/{token}/pay?wallet={wallet}{more}", status, self._client)
+        return self._object("GET", f"/v2/secure-payments/{token}/pay?wallet={wallet}{more}", status, self._client)
 
     def new(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        return self.call("POST", path, 201, self._all, body)
+        return self._object("POST", path, 201, self._all, body)
 
     def done(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Sends POST for what changes nothing but the state of a record."""
-        return self.call("POST", path, 200, self._all, body)
+        return self._object("POST", path, 200, self._all, body)
 
     def change(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        return self.call("PATCH", path, 200, self._all, body)
+        return self._object("PATCH", path, 200, self._all, body)
 
     def put_payer(self, body: dict[str, Any]) -> dict[str, Any]:
         """Sends POST to `/v2/payer`."""
-        return self.call("POST", "/v2/payer", 200, self._all, body)
+        return self._object("POST", "/v2/payer", 200, self._all, body)
 
     def get(self, path: str) -> Any:
         return self.call("GET", path, 200, self._all)
@@ -125,11 +125,16 @@ class Shop:
         return list(csv.DictReader(response.text.splitlines()))
 
     def announce(self, token: str, intent: dict[str, Any]) -> dict[str, Any]:
-        return self.call("POST", f"/v2/secure-payments/{token}/intent", 200, self._client, intent)
+        return self._object("POST", f"/v2/secure-payments/{token}/intent", 200, self._client, intent)
 
     def call(self, method: str, path: str, status: int, headers: dict[str, str], body: Any = None) -> Any:
         response = self._request(method, path, status, headers, body)
         return response.json() if response.content else None
+
+    def _object(self, method: str, path: str, status: int, headers: dict[str, str], body: Any = None) -> dict[str, Any]:
+        """`call` for a response that is an object of JSON."""
+        response: dict[str, Any] = self.call(method, path, status, headers, body)
+        return response
 
     def _request(
         self, method: str, path: str, status: int, headers: dict[str, str], body: Any = None
@@ -221,8 +226,9 @@ class Demo:
                 result.append(delivery.line(self._secret))
                 if not delivery.signature_is_right(self._secret):
                     raise Failed(f"{payload.get('event')} is not signed with our secret")
-                if (payload.get("requestId"), payload["event"]) in missing:
-                    missing.remove((payload.get("requestId"), payload["event"]))
+                event = (str(payload.get("requestId")), str(payload["event"]))
+                if event in missing:
+                    missing.remove(event)
                 else:
                     self._passed.append(delivery)
 
@@ -235,7 +241,7 @@ class Demo:
         passed, self._passed = self._passed, []
         with self.steps.step(f"{event} arrives") as result:
             while (delivery := passed.pop(0) if passed else self._receiver.next(deadline)) is not None:
-                payload = delivery.payload
+                payload: dict[str, Any] = delivery.payload
                 if not delivery.signature_is_right(self._secret):
                     raise Failed(f"{payload.get('event')} is not signed with our secret")
                 if payload["event"] == event and fields.items() <= payload.items():
