@@ -19,8 +19,8 @@ from chalicelib.recording.reconciliation import reconcile_escrow
 from chalicelib.requests.commerce.records import CommercePayment
 from chalicelib.requests.commerce.rules import Refusal, has_expired, reserve
 from chalicelib.services import Services
+from chalicelib.storage import sweeping
 from chalicelib.storage.store import WriteConflict
-from chalicelib.storage.sweeping import Sweep
 from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.records import Event
 
@@ -38,18 +38,13 @@ def run_due(services: Services) -> int:
     """
     now, unavailable = services.clock(), set[str]()
 
-    def run(bill_id: str) -> int:
+    def run(bill_id: str) -> bool:
         look(services, bill_id, unavailable)
-        return 1
+        return True
 
-    looked_at = 0
-    with Sweep(services.log) as sweep:
-        for bill_id in store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0]):
-            if services.clock() >= now + _TIME_PER_RUN:
-                services.log.warning("sweep stopped before its end")
-                break
-            looked_at += sweep.run(run, bill_id)
-    return looked_at
+    due = store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0])
+    in_time = sweeping.in_time(services.log, services.clock, now + _TIME_PER_RUN, due)
+    return sweeping.each(services.log, in_time, run)
 
 
 def look(services: Services, bill_id: str, unavailable: set[str]) -> None:

@@ -1,6 +1,6 @@
 """Marks links as expired once their network was read past the expiry, and removes abandoned multicalls."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -37,16 +37,8 @@ def expire_due(services: Services) -> int:
         return {name: cursor.read_until for name, cursor in cursors.items()}
 
     due = store.due_tokens(services.store, now, _DUE_PER_SHARD, shard)
-    in_time = _until(services, now + _TIME_PER_RUN, due)
+    in_time = sweeping.in_time(services.log, services.clock, now + _TIME_PER_RUN, due)
     return sweeping.each(services.log, in_time, lambda token: _check(services, token, read_until(), now))
-
-
-def _until(services: Services, deadline: datetime, tokens: Iterable[str]) -> Iterator[str]:
-    for token in tokens:
-        if services.clock() >= deadline:
-            services.log.warning("sweep stopped before its end")
-            return
-        yield token
 
 
 def _check(services: Services, token: str, read_until: Mapping[str, datetime | None], now: datetime) -> bool:

@@ -1,6 +1,7 @@
 """Sweeps over due records: a record that fails is logged and does not stop the others."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Self, TypeVar
 
 from aws_lambda_powertools import Logger
@@ -36,6 +37,15 @@ class Sweep:
             self.log.exception("sweep failed", extra={"record": str(item)})
             self._failed += 1
             return 0
+
+
+def in_time(log: Logger, clock: Callable[[], datetime], deadline: datetime, due: Iterable[T]) -> Iterator[T]:
+    """The due items, as long as it is before `deadline`; a warning in the log says that some may be left."""
+    for item in due:
+        if clock() >= deadline:
+            log.warning("sweep stopped before its end")
+            return
+        yield item
 
 
 def each(log: Logger, due: Iterable[T], act: Callable[[T], bool]) -> int:

@@ -64,10 +64,8 @@ def track_due(services: Services) -> int:
         for token in link_store.tokens_of_due_intents(services.store, now, _DUE_PER_SHARD, shard):
             sweep.run(read, token)
         turn = intents.in_turn(due, _PER_ACCOUNT)
-        for act, record in [*((track, each) for each in turn.checked), *((put_off, each) for each in turn.postponed)]:
-            if services.clock() >= deadline:
-                services.log.warning("sweep stopped before its end")
-                break
+        acts = [*((track, each) for each in turn.checked), *((put_off, each) for each in turn.postponed)]
+        for act, record in sweeping.in_time(services.log, services.clock, deadline, acts):
             ended += sweep.run(act, record)
     return ended
 

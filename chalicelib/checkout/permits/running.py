@@ -33,8 +33,8 @@ from chalicelib.requests.quotes.records import Quote
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning import store as scan_store
 from chalicelib.services import Services
+from chalicelib.storage import sweeping
 from chalicelib.storage.store import Add, WriteConflict
-from chalicelib.storage.sweeping import Sweep
 from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.records import Event
 
@@ -56,18 +56,13 @@ def run_due(services: Services) -> int:
     """
     now, unavailable = services.clock(), set[str]()
 
-    def run(intent_id: str) -> int:
+    def run(intent_id: str) -> bool:
         advance(services, intent_id, unavailable)
-        return 1
+        return True
 
-    looked_at = 0
-    with Sweep(services.log) as sweep:
-        for intent_id in store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0]):
-            if services.clock() >= now + _TIME_PER_RUN:
-                services.log.warning("sweep stopped before its end")
-                break
-            looked_at += sweep.run(run, intent_id)
-    return looked_at
+    due = store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0])
+    in_time = sweeping.in_time(services.log, services.clock, now + _TIME_PER_RUN, due)
+    return sweeping.each(services.log, in_time, run)
 
 
 def advance(services: Services, intent_id: str, unavailable: set[str]) -> None:
