@@ -237,3 +237,15 @@ def test_a_payment_is_looked_at_at_its_expiry_daily_while_it_is_open_and_never_a
     changes: dict[str, Any], now: datetime, after: timedelta | None
 ) -> None:
     assert rules.next_look(payment(**changes), now) == (None if after is None else now + after)
+
+
+def test_only_what_the_services_own_account_operates_is_executed() -> None:
+    rules.check_executes(payment(), OperationKind.VOID)
+    with pytest.raises(Conflict, match="/void/calldata"):
+        rules.check_executes(payment(is_service_operator=False), OperationKind.VOID)
+
+
+def test_one_base_unit_that_is_held_is_looked_at_and_expires() -> None:
+    held = payment(authorized=BaseUnits(1))
+    assert rules.next_look(held, held.authorization_expiry - HOUR) == held.authorization_expiry
+    assert rules.is_over(held, held.authorization_expiry)

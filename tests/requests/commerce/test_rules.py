@@ -417,14 +417,70 @@ def test_a_void_that_is_pending_is_the_same_though_what_is_held_has_changed() ->
 
 
 def test_every_change_of_a_payment_is_dated_and_looked_at_next_at_once() -> None:
-    later = START + SECOND
     reserved = rules.reserve(PAYMENT, Operation(OperationKind.AUTHORIZE), START)
     assert isinstance(reserved, PendingOperation) and reserved.submitted_at == START
-    begun = rules.begun(PAYMENT, reserved, later)
-    posted, entry = ledger.post(begun, event(Asked("authorize", 100), 100), later)
-    undone, _ = ledger.undo(posted, entry, later)
-    for changed in (begun, posted, undone, rules.gone_back(begun, "It reverted", later)):
-        assert (changed.changed_at, changed.check_at) == (later, later)
+    first, second, third = (START + number * SECOND for number in (1, 2, 3))
+    begun = rules.begun(PAYMENT, reserved, first)
+    posted, entry = ledger.post(begun, event(Asked("authorize", 100), 100), second)
+    undone, _ = ledger.undo(posted, entry, third)
+    back = rules.gone_back(begun, "It reverted", second)
+    for changed, at in ((begun, first), (posted, second), (undone, third), (back, second)):
+        assert (changed.changed_at, changed.check_at) == (at, at)
+
+
+@pytest.mark.parametrize(
+    ("kind", "totals"),
+    [
+        (EscrowEventKind.PRE_APPROVED, (0, 0, 0, 0, 0)),
+        (EscrowEventKind.AUTHORIZED, (7, 0, 0, 0, 0)),
+        (EscrowEventKind.CHARGED, (7, 7, 0, 0, 0)),
+        (EscrowEventKind.CAPTURED, (0, 7, 0, 0, 0)),
+        (EscrowEventKind.VOIDED, (0, 0, 7, 0, 0)),
+        (EscrowEventKind.RECLAIMED, (0, 0, 0, 7, 0)),
+        (EscrowEventKind.REFUNDED, (0, 0, 0, 0, 7)),
+    ],
+)
+def test_each_event_adds_its_amount_to_its_totals_and_takes_it_from_them_again(
+    kind: EscrowEventKind, totals: tuple[int, ...]
+) -> None:
+    entry = replace(event(Asked("authorize"), 7), kind=kind)
+    posted, entry = ledger.post(PAYMENT, entry, START)
+    assert (books(posted), entry.state) == (totals, EntryState.POSTED)
+    undone, entry = ledger.undo(posted, entry, START)
+    assert (books(undone), entry.state) == ((0,) * 5, EntryState.VOIDED)
+
+
+@pytest.mark.parametrize("name", ["void", "reclaim", "refund", "charge", "authorize"])
+def test_an_event_of_another_kind_ends_no_operation_though_its_amount_is_the_same(name: str) -> None:
+    payment = after_calls(Asked("authorize", 100), Asked("capture", 50))
+    reserved = rules.reserve(payment, Operation(OperationKind.CAPTURE, BaseUnits(50)), START)
+    assert isinstance(reserved, PendingOperation)
+    after, entry = ledger.post(rules.begun(payment, reserved, START), event(Asked(name), 50), START)
+    assert (after.pending, entry.operation) == (reserved, None)
+
+
+def test_a_void_is_ended_by_its_event_whatever_was_captured_meanwhile() -> None:
+    payment = after_calls(Asked("authorize", 100))
+    reserved = rules.reserve(payment, Operation(OperationKind.VOID), START)
+    assert isinstance(reserved, PendingOperation) and reserved.amount == 100
+    after, entry = ledger.post(rules.begun(payment, reserved, START), event(Asked("void"), 60), START)
+    assert (after.pending, entry.operation) == (None, reserved)
+
+
+def test_an_amount_that_can_never_be_authorized_or_refunded_is_invalid_and_names_the_field() -> None:
+    for payment, asked in (
+        (PAYMENT, Operation(OperationKind.AUTHORIZE, BaseUnits(101))),
+        (PAYMENT, Operation(OperationKind.CHARGE, BaseUnits(0))),
+        (after_calls(Asked("charge", 100)), Operation(OperationKind.REFUND, BaseUnits(101))),
+    ):
+        refused = rules.refusal(payment, asked, START)
+        assert refused is not None and (refused.is_invalid, refused.field) == (True, "amount")
+
+
+def test_a_failure_of_what_nobody_has_pre_approved_adds_no_wallet() -> None:
+    reserved = rules.reserve(PAYMENT, Operation(OperationKind.AUTHORIZE), START)
+    assert isinstance(reserved, PendingOperation)
+    assert rules.gone_back(rules.begun(PAYMENT, reserved, START), "It reverted", START).pre_approved_by == ()
 
 
 def test_the_reason_of_a_failure_is_gone_after_an_operation_that_does_not_fail() -> None:
