@@ -72,7 +72,9 @@ def test_a_node_that_failed_is_asked_last_for_some_minutes() -> None:
     for _ in range(3):
         assert nodes.head() == "sound"
     assert broken.asked == 1
-    now, broken.does = now + timedelta(minutes=5), lambda: "well again"
+    now += timedelta(minutes=5) - timedelta(seconds=1)
+    assert (nodes.head(), broken.asked) == ("sound", 1)
+    now, broken.does = now + timedelta(seconds=1), lambda: "well again"
     assert nodes.head() == "well again"
 
 
@@ -94,7 +96,9 @@ def test_without_a_node_that_answers_the_first_error_is_raised() -> None:
 def test_facts_of_the_network_are_no_calls() -> None:
     nodes = nodes_of(Stub(raising(UNAVAILABLE)), Stub(lambda: 1))
     assert (nodes.network, nodes.escrow) == ("base", None)
-    only, head = nodes_of(Stub(lambda: 7)).one(False)
+    single = nodes_of(Stub(lambda: 7))
+    assert (single.network, single.escrow) == ("base", None)
+    only, head = single.one(False)
     assert (only.network, only.escrow, head) == ("base", None, 7)
 
 
