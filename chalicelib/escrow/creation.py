@@ -9,6 +9,7 @@ from chalicelib.base.errors import Forbidden
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits, Fee, parse_percentage
+from chalicelib.calldata.escrow.payment_info import MAX_AMOUNT
 from chalicelib.catalogue.interop import Destination
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.links.creation import Draft as LinkDraft
@@ -21,8 +22,6 @@ from chalicelib.requests.fields import parse_field, refused
 from chalicelib.requests.targets import Target
 from chalicelib.requests.targets import Terms as RequestTerms
 
-MAX_AMOUNT = 2**120 - 1
-"""The largest amount that the escrow takes."""
 _TOO_LARGE = "is larger than the escrow can hold: at most 2^120 - 1 base units"
 _SALT_BYTES = 32
 _NO_OPTIONS = LinkDraft((), None, None, None, None, None, None)
@@ -210,4 +209,3 @@ def _wallet(name: str, text: str) -> str:
 def _without_fee(owner: Owner) -> Owner:
     """The owner without the fee of the client id: the link has none, as it is taken from what is captured."""
     return replace(owner, settings=replace(owner.settings, fee_percentage=None, fee_address=None))
-

@@ -10,7 +10,7 @@ only after the call of the last one has failed for good.
 """
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import Conflict
@@ -96,7 +96,7 @@ def _spend(services: Services, payment: CommercePayment, pending: PendingOperati
     if taken is None or taken.status is not CallStatus.SUCCEEDED:  # since a fork deeper than the confirmations
         return steps.keep(services, payment) if taken is None else steps.after_outcome(services, payment, taken)
     _watch(services, payment, pending)
-    if is_returned(payment, pending, services):
+    if is_returned(payment, pending, services.clock()):
         made = erc20.transfer(token_address(payment), payment.receiver, pending.amount)
     else:
         if (not_yet := _unapproved(services, payment, pending)) is not None:
@@ -122,16 +122,13 @@ def _after_spend(
     return steps.after_outcome(services, payment, outcome)
 
 
-def is_returned(payment: CommercePayment, pending: PendingOperation, services: Services) -> bool:
+def is_returned(payment: CommercePayment, pending: PendingOperation, now: datetime) -> bool:
     """Whether the tokens that were taken go back to the merchant, and no refund is tried any more."""
-    now = services.clock()
     is_late = now >= payment.refund_expiry or now > pending.submitted_at + RETURNED_AFTER
     return is_late or len(_keys(pending, SPEND)) > MOST_SPENDS or pending.amount > payment.refundable
 
 
-def _unapproved(
-    services: Services, payment: CommercePayment, pending: PendingOperation
-) -> CommercePayment | None:
+def _unapproved(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment | None:
     """None if the collector of refunds may take the amount; else the payment as it is stored, after a call was
     submitted that approves exactly that.
 

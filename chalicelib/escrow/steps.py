@@ -88,8 +88,8 @@ def give_up(services: Services, payment: CommercePayment, key: str, reason: str)
 
 
 def go_on(services: Services, payment: CommercePayment) -> CommercePayment:
-    """Writes a step, after which the next one can be taken at once. Raises WriteConflict."""
-    return _written(services, replace(payment, check_at=services.clock()))
+    """Writes a step of a payment that is due, and stays so: the next one can be taken at once. Raises WriteConflict."""
+    return _written(services, payment)
 
 
 def keep(services: Services, payment: CommercePayment) -> CommercePayment:

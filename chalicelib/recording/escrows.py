@@ -199,7 +199,6 @@ def entry_of(payment: CommercePayment, transfer: LoggedTransfer, reference: Refe
     """The entry of an event, before it is posted."""
     event, payer = transfer.escrow, payment.payer if reference is None or reference.payer is None else reference.payer
     assert event is not None, "only events of the escrow are posted"
-    has_fee = event.kind in _CAPTURES and event.fee_bps > 0
     return EscrowEntry(
         request_id=payment.request_id,
         block_number=transfer.block_number,
@@ -211,6 +210,6 @@ def entry_of(payment: CommercePayment, transfer: LoggedTransfer, reference: Refe
         amount=event.amount,
         at=transfer.paid_at,
         fee_bps=event.fee_bps,
-        fee_receiver=event.fee_receiver if has_fee else None,
+        fee_receiver=event.fee_receiver if event.fee_bps else None,
         payer=payer,
     )

@@ -155,8 +155,6 @@ def test_calls_are_encoded_as_eth_abi_does(
     check(calls.reclaim(info, contracts), escrow, "reclaim(INFO)", terms)
     refunded = calls.refund(info, contracts, amount)
     check(refunded, escrow, "refund(INFO,uint256,address,bytes)", terms, amount, contracts.operator_refund, b"")
-    allowed = calls.refund_allowance(info, contracts, amount)
-    check(allowed, info.token, "approve(address,uint256)", contracts.operator_refund, amount)
 
 
 def test_a_fee_above_the_largest_uint16_is_refused() -> None:

@@ -13,8 +13,10 @@ import pytest
 from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.chain.chains import Chains, host_of
 from chalicelib.chain.evm import EvmChain
-from chalicelib.chain.nodes import Nodes
-from chalicelib.chain.ranges import RangeTooLarge
+from chalicelib.chain.logs import BlockRange
+from chalicelib.chain.nodes import Nodes, NodesDisagree, check_others, one_node, read_by_another
+from chalicelib.chain.ranges import BlockRefused, RangeTooLarge
+from chalicelib.chain.readings import NodeView
 from chalicelib.chain.rpc import http_client
 from chalicelib.chain.rpc.jsonrpc import RpcError
 from chalicelib.chain.tron import BroadcastResult
@@ -70,7 +72,9 @@ def test_a_node_that_failed_is_asked_last_for_some_minutes() -> None:
     for _ in range(3):
         assert nodes.head() == "sound"
     assert broken.asked == 1
-    now, broken.does = now + timedelta(minutes=5), lambda: "well again"
+    now += timedelta(minutes=5) - timedelta(seconds=1)
+    assert (nodes.head(), broken.asked) == ("sound", 1)
+    now, broken.does = now + timedelta(seconds=1), lambda: "well again"
     assert nodes.head() == "well again"
 
 
@@ -92,6 +96,10 @@ def test_without_a_node_that_answers_the_first_error_is_raised() -> None:
 def test_facts_of_the_network_are_no_calls() -> None:
     nodes = nodes_of(Stub(raising(UNAVAILABLE)), Stub(lambda: 1))
     assert (nodes.network, nodes.escrow) == ("base", None)
+    single = nodes_of(Stub(lambda: 7))
+    assert (single.network, single.escrow) == ("base", None)
+    only, head = single.one(False)
+    assert (only.network, only.escrow, head) == ("base", None, 7)
 
 
 def test_a_late_network_takes_the_node_with_the_highest_block() -> None:
@@ -101,8 +109,91 @@ def test_a_late_network_takes_the_node_with_the_highest_block() -> None:
         nodes_of(Stub(raising(UNAVAILABLE)), Stub(raising(LIMIT))).one(True)
 
 
+def test_one_node_is_taken_of_several_and_a_single_one_is_itself() -> None:
+    single = Stub(lambda: 7)
+    assert one_node(single, True) == (single, 7)  # type: ignore[arg-type]
+    taken, head = one_node(nodes_of(Stub(lambda: 10), Stub(lambda: 12)), True)
+    assert (taken.host, head) == ("host1", 12)  # type: ignore[attr-defined]
+
+
+class Blocks(Stub):
+    """A node whose newest block is `head`; a block's hash is its number and `fork`, from the block of the fork on."""
+
+    def __init__(self, head: int | None, fork: str = "", since: int = 0) -> None:
+        super().__init__(lambda *args: "reading")
+        self.newest, self.fork, self.since, self.fails = head, fork, since, False
+
+    def head(self) -> int:
+        if self.newest is None:
+            raise UNAVAILABLE
+        return self.newest
+
+    def block_hashes(self, numbers: list[int]) -> dict[int, str | None]:
+        head = self.head()
+        if self.fails:
+            raise UNAVAILABLE
+        return {
+            number: None if number > head else f"{number}{self.fork if number >= self.since else ''}"
+            for number in numbers
+        }
+
+
+def test_each_node_says_its_newest_block_and_the_newest_confirmed_blocks_of_all() -> None:
+    nodes = nodes_of(Blocks(20), Blocks(18, "b", since=17), Blocks(None))
+    assert nodes.views(3) == (
+        NodeView("host0", 20, {16: "16", 18: "18"}),
+        NodeView("host1", 18, {16: "16", 18: "18b"}),
+        NodeView("host2", None, {}),
+    )
+
+
+def test_the_first_blocks_of_a_chain_are_compared_though_none_is_confirmed() -> None:
+    assert nodes_of(Blocks(1), Blocks(None)).views(5)[0] == NodeView("host0", 1, {0: "0"})
+
+
+def test_a_node_without_hashes_has_no_newest_block_either() -> None:
+    half = Blocks(20)
+    half.fails = True
+    assert nodes_of(half, Blocks(20)).views(1) == (NodeView("host0", None, {}), NodeView("host1", 20, {20: "20"}))
+
+
+RANGE = BlockRange(1, 2)
+
+
+def test_blocks_are_read_again_by_another_node_that_answers() -> None:
+    first, silent, third = Blocks(9), Stub(raising(UNAVAILABLE)), Stub(lambda *args: "of the third")
+    (node, _), said = nodes_of(first, silent, third).one(False), list[Any]()
+    assert read_by_another(node, RANGE, None) == "of the third"
+    assert (silent.asked, third.asked) == (1, 1)
+    assert read_by_another(node, RANGE, None) == "of the third"
+    assert silent.asked == 1, "it has just failed"
+    third.does = raising(BlockRefused("too many logs"))
+    first.does = lambda *args: said.append(args) or "its own"
+    assert read_by_another(node, RANGE, None) == "its own"
+    assert said == [(RANGE, None)]
+
+
+def test_a_single_node_reads_its_blocks_again_itself() -> None:
+    assert read_by_another(Stub(lambda *args: args), RANGE, None) == (RANGE, None)  # type: ignore[arg-type, comparison-overlap]
+
+
+def test_another_hash_of_a_block_at_another_node_is_a_contradiction_and_a_missing_block_is_none() -> None:
+    hashes = {8: "8", 9: "9"}
+    check_others(Blocks(9), hashes)  # type: ignore[arg-type]
+    for others in ((Blocks(9),), (Blocks(8),), (Blocks(None),), (Blocks(9), Blocks(9, "b", since=10))):
+        check_others(nodes_of(Blocks(9), *others).one(False)[0], hashes)
+    for others in ((Blocks(9, "b", since=9),), (Blocks(None), Blocks(9, "b", since=9)), (Blocks(7), Blocks(8, "b"))):
+        with pytest.raises(NodesDisagree) as raised:
+            check_others(nodes_of(Blocks(9), *others).one(False)[0], hashes)
+        assert f"at host{len(others)}" in raised.value.reason and "at host0" in raised.value.reason
+
+
 def test_a_transaction_is_sent_until_a_node_says_nothing_against_it() -> None:
-    refusing, taking, third = Stub(lambda signed: ("underpriced",)), Stub(lambda signed: (None,)), Stub(lambda signed: 1 / 0)
+    refusing, taking, third = (
+        Stub(lambda signed: ("underpriced",)),
+        Stub(lambda signed: (None,)),
+        Stub(lambda signed: 1 / 0),
+    )
     assert nodes_of(refusing, taking, third).send_raw(["0x1"]) == (None,)
     assert nodes_of(refusing, Stub(raising(UNAVAILABLE))).send_raw(["0x1"]) == ("underpriced",)
     with pytest.raises(ChainUnavailable):

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.base.errors import Conflict
 from chalicelib.calldata.escrow import calls
-from chalicelib.escrow import flows, rules
+from chalicelib.escrow import flows, rules, running
 from chalicelib.escrow.calls import info_of
 from chalicelib.requests.commerce.records import OperationKind
 from chalicelib.requests.commerce.rules import CommerceStatus
@@ -66,6 +66,17 @@ def test_what_was_never_authorized_expires_once_the_chain_was_read_past_it_and_t
     (told,) = commerce.events("payment.failed")
     assert '"failureReason":"expired"' in told.body
     assert commerce.load(created).check_at is None
+
+
+def test_a_payment_that_is_held_is_looked_at_daily_and_has_not_failed() -> None:
+    commerce = Commerce()
+    created = commerce.authorized()
+    commerce.settle(2)
+    assert running.run_due(commerce.services) == 0
+    commerce.world.advance(86_400)
+    assert running.run_due(commerce.services) == 1
+    commerce.settle(2)
+    assert not commerce.events("payment.failed") and not commerce.load(created).is_end_told
 
 
 def test_what_is_held_at_the_expiry_is_expired_until_the_payer_takes_it_back() -> None:

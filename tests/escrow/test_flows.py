@@ -183,9 +183,7 @@ def test_a_refund_needs_the_merchants_allowance_and_takes_no_fees_back(commerce:
 
 
 @pytest.mark.parametrize("trouble", ["refuses", "fails"])
-def test_a_refund_that_cannot_be_made_gives_the_merchant_the_tokens_back_once(
-    commerce: Commerce, trouble: str
-) -> None:
+def test_a_refund_that_cannot_be_made_gives_the_merchant_the_tokens_back_once(commerce: Commerce, trouble: str) -> None:
     created = commerce.captured()
     commerce.allow(PAYEE, OPERATOR, 10_000_000)
     if trouble == "refuses":
@@ -218,6 +216,32 @@ def test_an_operation_that_the_chain_refuses_goes_back_with_the_reason(commerce:
     commerce.capture(created, 10)
     commerce.settle(2)
     assert commerce.load(created).captured == 10
+
+
+def test_only_a_call_that_is_not_accepted_is_logged(commerce: Commerce, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = list[tuple[str, Any]]()
+    monkeypatch.setattr(commerce.services.log, "warning", lambda message, extra: said.append((message, extra)))
+    created = commerce.authorized()
+    assert said == []
+    commerce.refuses["void"] = "the token is paused"
+    with pytest.raises(Conflict):
+        commerce.void(created)
+    ((message, facts),) = said
+    assert (message, facts["bill"], facts["network"]) == ("commerce call refused", created.payment.bill_id, "sepolia")
+    assert "the token is paused" in facts["reason"]
+
+
+def test_an_operation_whose_nonce_another_transaction_took_goes_back_and_says_so(commerce: Commerce) -> None:
+    created = commerce.authorized()
+    commerce.chain.mempool.holds = True
+    commerce.capture(created, 10)
+    commerce.chain.mempool.waiting.clear()
+    commerce.chain.mempool.steal_nonce(OPERATOR)
+    commerce.chain.mempool.holds = False
+    commerce.settle(25)
+    payment = commerce.load(created)
+    assert (payment.pending, payment.captured) == (None, 0)
+    assert "another transaction" in str(payment.failure)
 
 
 def test_an_operator_with_its_own_wallet_sends_the_transactions_itself(commerce: Commerce) -> None:

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.money import BaseUnits
 from chalicelib.escrow import refunding
 from chalicelib.relayer import store as relayer
 from chalicelib.relayer.records import CallStatus
-from tests.fakes.escrows import OPERATOR, Commerce, check_conserved
-from tests.fakes.world import PAYEE, PlainSigningKeys
+from chalicelib.requests.commerce.records import OperationKind, PendingOperation
+from tests.fakes.commerce import new_payment
+from tests.fakes.escrows import CONTRACTS, OPERATOR, Commerce, check_conserved
+from tests.fakes.world import PAYEE, START, PlainSigningKeys
 
 
 class OtherKeys(PlainSigningKeys):
@@ -104,3 +107,47 @@ def test_after_a_fork_that_gave_the_tokens_back_those_of_others_are_not_spent(
     commerce.settle(15)
     assert commerce.load(taken).pending is None
     assert commerce.made["transfer"] == (status is CallStatus.SUCCEEDED)
+
+
+def test_a_token_that_changes_no_allowance_but_zero_is_refunded_too(commerce: Commerce) -> None:
+    created = commerce.captured(fee_bps=0)
+    commerce.approves_from_zero_only = True
+    commerce.allow(OPERATOR, CONTRACTS.operator_refund, 3)
+    commerce.allow(PAYEE, OPERATOR, 10)
+    commerce.made.clear()
+    commerce.refund(created, 10)
+    commerce.settle(6)
+    assert commerce.load(created).refunded == 10
+    assert (commerce.made["approve"], commerce.made["refund"], commerce.made["transfer"]) == (2, 1, 0)
+    check_conserved(commerce)
+
+
+def test_an_allowance_that_another_refund_has_used_is_given_again(commerce: Commerce, taken: Any) -> None:
+    before = commerce.made["approve"]
+    commerce.allow(OPERATOR, CONTRACTS.operator_refund, 9)
+    commerce.settle(6)
+    assert (commerce.load(taken).refunded, commerce.made["transfer"]) == (10, 0)
+    assert commerce.made["approve"] == before + 1
+    check_conserved(commerce)
+
+
+@pytest.mark.parametrize(
+    ("changes", "age", "spends", "is_returned"),
+    [
+        ({}, timedelta(minutes=30), 1, False),
+        ({}, timedelta(minutes=30, seconds=1), 1, True),
+        ({}, timedelta(0), 5, False),
+        ({}, timedelta(0), 6, True),
+        ({"refunded": BaseUnits(90)}, timedelta(0), 1, False),
+        ({"refunded": BaseUnits(91)}, timedelta(0), 1, True),
+        ({"refund_expiry": START + timedelta(minutes=5)}, timedelta(minutes=5) - timedelta(seconds=1), 1, False),
+        ({"refund_expiry": START + timedelta(minutes=5)}, timedelta(minutes=5), 1, True),
+    ],
+)
+def test_tokens_go_back_after_the_expiry_half_an_hour_five_calls_or_if_too_little_can_be_refunded(
+    changes: dict[str, Any], age: timedelta, spends: int, is_returned: bool
+) -> None:
+    payment = new_payment(START, authorized=BaseUnits(100), captured=BaseUnits(100), **changes)
+    keys = ("c/approve/1", "c/take/1", *(f"c/spend/{number}" for number in range(1, spends + 1)))
+    pending = PendingOperation(1, OperationKind.REFUND, BaseUnits(10), START, step=refunding.SPEND, call_keys=keys)
+    assert refunding.is_returned(payment, pending, START + age) is is_returned

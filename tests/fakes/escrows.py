@@ -70,6 +70,8 @@ class Commerce:
         """Which calls revert when they are executed, though they succeed before."""
         self.refuses: dict[str, str] = {}
         """Which calls revert from now on, and why."""
+        self.approves_from_zero_only = False
+        """Whether the token refuses to change an allowance that is not zero, as Tether does."""
         self.chain.clock = self.world.clock
         self.chain.escrow = CONTRACTS
         self.chain.mempool.executes = self._execute
@@ -200,6 +202,9 @@ class Commerce:
         raw = bytes.fromhex(data[10:])
         if name == "transfer" and decode(["address", "uint256"], raw)[1] > self.balances[sender]:
             return "the balance of the token is too small"
+        if name == "approve" and self.approves_from_zero_only:
+            spender, amount = decode(["address", "uint256"], raw)
+            return "approve from zero" if amount and self.allowances[sender, spender] else None
         if name == "transferFrom":
             owner, _, amount = decode(["address", "address", "uint256"], raw)
             if amount > min(self.balances[owner], self.allowances[owner, sender]):

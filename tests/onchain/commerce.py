@@ -122,7 +122,7 @@ class Commerce:
         return self.send(calls.void(info, self.contracts), sender, at)
 
     def refund(self, info: PaymentInfo, amount: int, sender: str = OPERATOR, at: int | None = None) -> str | None:
-        allow = calls.refund_allowance(info, self.contracts, amount)
+        allow = approve(info.token, self.contracts.operator_refund, amount)
         return sent(self.chain, allow, sender) or self.send(calls.refund(info, self.contracts, amount), sender, at)
 
     def send(self, transaction: Transaction, sender: str, at: int | None = None) -> str | None:

@@ -68,7 +68,7 @@ def test_a_network_without_a_request_begins_one_range_before_the_newest_block(wo
     assert calls == []
 
 
-@pytest.mark.parametrize("age", [0, 1, 100, 5000])
+@pytest.mark.parametrize("age", [0, 1, 100, 1700, 5000])
 def test_it_begins_at_most_a_range_and_ten_minutes_before_the_first_request(world: World, age: int) -> None:
     world.create_link()
     created = len(world.chain.blocks)
@@ -84,6 +84,19 @@ def test_it_begins_at_most_a_range_and_ten_minutes_before_the_first_request(worl
     )
     assert created - 600 - 2000 <= cursor.scanned_to <= created - 600
     assert len(calls) <= 10
+
+
+def test_it_begins_at_the_first_block_of_a_chain_that_is_younger_than_its_first_request() -> None:
+    with in_process_aws() as client:
+        world = World(client)
+        world.services = cold(world)
+        world.create_link()
+        world.chain.clock = world.clock
+        pass_time(world, 5000)
+        sepolia = network("sepolia")
+        assert sepolia is not None
+        head = len(world.chain.blocks) - 1
+        assert first_cursor(world.services, world.services.chains.of("sepolia"), sepolia, head, 2).scanned_to == 0
 
 
 def count_calls(chain: FakeChain) -> list[Any]:

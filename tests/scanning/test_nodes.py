@@ -14,6 +14,7 @@ from chalicelib.chain.nodes import Nodes
 from chalicelib.links.records import LinkStatus
 from chalicelib.scanning import flows, store
 from chalicelib.scanning.jobs import scan_chain
+from chalicelib.scanning.nodes import hold
 from chalicelib.scanning.records import Cursor, NodeCheck
 from tests.fakes.chain import FakeChains
 from tests.fakes.node import FakeNode, Outage, TimedChain, chain_of
@@ -156,7 +157,10 @@ def test_nodes_that_disagree_hold_the_network_until_they_agree_again(twins: Twin
     twins.use(honest)
     twins.world.services = replace(twins.world.services, chains=twins.world._chains)
     twins.tick(compare=True)
-    assert (twins.cursor.nodes, twins.world.load(payment).link.status) == (NodeCheck(2, 2, agree=True), LinkStatus.COMPLETED)
+    assert (twins.cursor.nodes, twins.world.load(payment).link.status) == (
+        NodeCheck(2, 2, agree=True),
+        LinkStatus.COMPLETED,
+    )
 
 
 @pytest.mark.parametrize("liar_is_asked_first", [True, False])
@@ -174,6 +178,14 @@ def test_nothing_is_recorded_from_a_node_that_another_one_contradicts(twins: Twi
     assert twins.world.load(payment).link.status is LinkStatus.PENDING
     assert twins.cursor.is_held
     assert len(twins.logged("nodes disagree")) == 1
+
+
+def test_a_network_that_is_held_before_any_comparison_has_two_nodes_that_disagree(twins: Twins) -> None:
+    twins.tick()
+    assert twins.cursor.nodes is None
+    hold(twins.world.services, "sepolia", "block 1 differs")
+    assert (twins.cursor.nodes, twins.cursor.is_held) == (NodeCheck(2, 2, agree=False), True)
+    assert [line["reason"] for line in twins.logged("nodes disagree")] == ["block 1 differs"]
 
 
 def test_what_is_wrong_with_a_node_is_told_once_a_minute_and_forgotten_with_the_second_node(twins: Twins) -> None:

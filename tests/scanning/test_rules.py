@@ -10,16 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.chain.logs import BlockRange, Checkpoint
-from chalicelib.scanning.records import Cursor, ScanLease, Verification
+from chalicelib.chain.readings import NodeView
+from chalicelib.scanning.records import Cursor, NodeCheck, ScanLease, Verification
 from chalicelib.scanning.rules import (
     LEASE,
     MAX_CHECKPOINTS,
     OLDEST_TICK,
     VERIFIED_AFTER,
     advance,
+    begun_at,
     blocks_to_verify,
+    compare_nodes,
     confirmed_height,
     first_cursor,
+    is_late,
     is_outdated,
     lag,
     last_logged,
@@ -149,7 +153,12 @@ def test_of_the_newest_16_blocks_every_checkpoint_is_kept_and_of_older_ones_one_
     cursor = Cursor("sepolia", 0, (), 10)
     for number in range(1, 101):
         cursor = advance(cursor, Checkpoint(number, f"h{number}"), TIME, 10, NOW)
-    spans = [(1, 8), *((n, 8) for n in range(8, 40, 8)), *((n, 4) for n in range(40, 68, 4)), *((n, 2) for n in range(68, 84, 2))]
+    spans = [
+        (1, 8),
+        *((n, 8) for n in range(8, 40, 8)),
+        *((n, 4) for n in range(40, 68, 4)),
+        *((n, 2) for n in range(68, 84, 2)),
+    ]
     kept = [checkpoint.number for checkpoint in cursor.checkpoints]
     assert kept[-17:] == list(range(84, 101))
     assert kept[:-17] == [start for start, _ in spans]
@@ -224,3 +233,59 @@ def test_a_lease_lasts_as_long_as_the_function_may_run_so_that_no_two_ticks_of_a
     config = json.loads((Path(__file__).parents[2] / ".chalice" / "config.json").read_text())
     timeouts = {stage["lambda_functions"]["scan_chain"]["lambda_timeout"] for stage in config["stages"].values()}
     assert max(timeouts) <= LEASE.total_seconds()
+
+
+def view(host: str, head: int | None, **hashes: str | None) -> NodeView:
+    """What a node says; a block's name is b and its number."""
+    return NodeView(host, head, {int(name[1:]): hash for name, hash in hashes.items()})
+
+
+TWO_SECONDS, MINUTES = timedelta(seconds=2), timedelta(minutes=5)
+
+
+@pytest.mark.parametrize(
+    ("block_time", "heads", "usable", "wrong"),
+    [
+        (TWO_SECONDS, (100, 100), 2, ""),
+        (TWO_SECONDS, (100, 70), 2, ""),
+        (TWO_SECONDS, (100, 69), 1, "n1 is behind"),
+        (TWO_SECONDS, (69, 100), 1, "n0 is behind"),
+        (MINUTES, (100, 97), 2, ""),
+        (MINUTES, (100, 96), 1, "n1 is behind"),
+        (TWO_SECONDS, (100, None), 1, "n1 does not answer"),
+        (TWO_SECONDS, (None, None), 0, "n0 does not answer, n1 does not answer"),
+        (TWO_SECONDS, (None, 60, 100, 0), 1, "n0 does not answer, n1 is behind, n3 is behind"),
+    ],
+)
+def test_a_node_is_usable_if_it_answers_and_is_at_most_a_minute_or_three_blocks_behind(
+    block_time: timedelta, heads: tuple[int | None, ...], usable: int, wrong: str
+) -> None:
+    views = [view(f"n{number}", head) for number, head in enumerate(heads)]
+    assert compare_nodes(views, block_time) == (NodeCheck(len(heads), usable, agree=True), wrong)
+
+
+def test_nodes_with_different_hashes_of_a_block_disagree_and_a_node_without_the_block_says_nothing() -> None:
+    one, missing = view("n0", 9, b8="8", b9="9"), view("n1", 8, b8="8", b9=None)
+    assert compare_nodes([one, missing], TWO_SECONDS) == (NodeCheck(2, 2, agree=True), "")
+    other = view("n2", 9, b8="8", b9="x")
+    check, wrong = compare_nodes([one, missing, other], TWO_SECONDS)
+    assert (check, wrong) == (NodeCheck(3, 3, agree=False), "block 9 is 9 at n0 and x at n2")
+    check, wrong = compare_nodes([one, view("n1", None), other], TWO_SECONDS)
+    assert (check, wrong) == (NodeCheck(3, 2, agree=False), "n1 does not answer, block 9 is 9 at n0 and x at n2")
+
+
+@pytest.mark.parametrize(("age", "late"), [(0, False), (144, False), (144.001, True)])
+def test_a_network_is_late_after_twice_what_confirmations_and_a_minute_explain(age: float, late: bool) -> None:
+    """Six blocks of 2 seconds and a minute are 72 seconds."""
+    cursor = replace(Cursor("sepolia", 7, (), 10), read_until=TIME)
+    assert is_late(cursor, 6, TWO_SECONDS, TIME + timedelta(seconds=age)) is late
+
+
+def test_a_network_that_was_never_read_is_not_late() -> None:
+    assert not is_late(None, 6, TWO_SECONDS, NOW)
+    assert not is_late(Cursor("sepolia", 7, (), 10), 6, TWO_SECONDS, NOW)
+
+
+def test_reading_begins_at_the_block_that_is_asked_for_unless_that_is_newer() -> None:
+    cursor = Cursor("sepolia", 100, (), 10)
+    assert [begun_at(cursor, block).scanned_to for block in (0, 99, 100, 101)] == [0, 99, 100, 100]

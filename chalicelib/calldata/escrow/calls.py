@@ -86,11 +86,6 @@ def refund(info: PaymentInfo, contracts: EscrowContracts, amount: int) -> Transa
     return _call(contracts, REFUND, info, *_collected(amount, Collection(contracts.operator_refund)))
 
 
-def refund_allowance(info: PaymentInfo, contracts: EscrowContracts, amount: int) -> Transaction:
-    """What the operator sends before `refund`: the allowance of the collector of refunds."""
-    return erc20.approve(info.token, contracts.operator_refund, amount)
-
-
 def _call(contracts: EscrowContracts, selector: bytes, info: PaymentInfo, *words: bytes) -> Transaction:
     return Transaction(contracts.escrow, call(selector, encode_info(info), *words), 0)
 

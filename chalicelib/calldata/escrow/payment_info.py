@@ -36,9 +36,6 @@ MEMBERS = (
 INFO_BYTES = WORD * len(MEMBERS)
 MAX_AMOUNT = 2**120 - 1
 """The largest amount of a payment, in base units."""
-LATEST_EXPIRY = 2**48 - 1
-MAX_FEE_BPS = 10_000
-"""All of a capture, in basis points."""
 _TYPE = f"PaymentInfo({','.join(f'{kind} {name}' for name, kind in MEMBERS)})"
 
 

@@ -86,9 +86,10 @@ def decode_escrow(contracts: EscrowContracts, log: Mapping[str, Any]) -> LoggedE
     topics, data = log["topics"], bytes.fromhex(log["data"][2:])
     if len(topics) != 2 or log.get("removed"):
         return None
-    kind, length = _FORMS.get(topics[0].lower(), (None, 0))
-    if kind is None or len(data) != length:
+    form = _FORMS.get(topics[0].lower())
+    if form is None or len(data) != form[1]:
         return None
+    kind = form[0]
     emitter = contracts.pre_approval if kind is EscrowEventKind.PRE_APPROVED else contracts.escrow
     if log["address"].lower() != hex_address(emitter):
         return None

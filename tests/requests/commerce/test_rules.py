@@ -12,6 +12,7 @@ from chalicelib.requests.commerce import ledger, rules
 from chalicelib.requests.commerce.records import (
     Collector,
     CommercePayment,
+    EntryState,
     EscrowEntry,
     OperationKind,
     PendingOperation,
@@ -120,7 +121,9 @@ STATES = list(reachable())
 
 def test_the_model_reaches_every_status_that_is_not_a_pending_one() -> None:
     pending = {"AUTHORIZING", "CAPTURING", "VOIDING", "REFUNDING"}
-    assert {status(contract) for contract, _ in STATES} == {each.value for each in CommerceStatus} - pending - {"FAILED"}
+    assert {status(contract) for contract, _ in STATES} == {each.value for each in CommerceStatus} - pending - {
+        "FAILED"
+    }
     assert len(STATES) > 100
 
 
@@ -217,9 +220,7 @@ def test_an_operation_that_a_fork_undoes_while_another_is_pending_is_pending_aga
     assert pairs > 300
 
 
-def _nothing_else_begins(
-    pending: CommercePayment, asked: Asked, reserved: PendingOperation, now: datetime
-) -> None:
+def _nothing_else_begins(pending: CommercePayment, asked: Asked, reserved: PendingOperation, now: datetime) -> None:
     assert rules.reserve(pending, operation(asked), now) == reserved
     for other in ASKED:
         if other.name in ("reclaim", asked.name):
@@ -297,18 +298,18 @@ def test_a_fee_receiver_of_the_terms_is_the_only_one() -> None:
         reserved = rules.reserve(payment, Operation(OperationKind.CAPTURE, BaseUnits(10), fee_bps), START)
         assert isinstance(reserved, PendingOperation) and reserved.fee_receiver == FEES
     refused = rules.refusal(payment, Operation(OperationKind.CAPTURE, BaseUnits(10), 250, OTHER), START)
-    assert refused is not None and refused.field == "feeReceiver"
+    assert refused is not None and (refused.is_invalid, refused.field) == (True, "feeReceiver")
 
 
 def test_an_open_payment_is_authorized_for_a_wallet_that_is_named_and_a_buyers_for_no_other() -> None:
     wanted = Operation(OperationKind.AUTHORIZE)
     open_payment = new_payment(START, buyer=None)
     refused = rules.refusal(open_payment, wanted, START)
-    assert refused is not None and refused.field == "payer"
+    assert refused is not None and (refused.is_invalid, refused.field) == (True, "payer")
     reserved = rules.reserve(open_payment, replace(wanted, payer=OTHER), START)
     assert isinstance(reserved, PendingOperation) and reserved.payer == OTHER
     refused = rules.refusal(PAYMENT, replace(wanted, payer=OTHER), START)
-    assert refused is not None and refused.field == "payer"
+    assert refused is not None and (refused.is_invalid, refused.field) == (True, "payer")
 
 
 def test_a_wallet_whose_money_could_not_be_taken_is_tried_after_the_others() -> None:
@@ -348,6 +349,207 @@ def test_operations_are_numbered_and_amounts_left_out_are_all_there_is() -> None
         assert (reserved.amount, reserved.number) == (amount, payment.operations + 1)
         payment = rules.gone_back(rules.begun(payment, reserved, START), "dropped", START)
     assert payment.operations == 3
+
+
+def test_one_base_unit_is_enough_for_every_operation() -> None:
+    one = BaseUnits(1)
+    payment = replace(PAYMENT, amount=one, max_amount=one)
+    assert rules.refusal(payment, Operation(OperationKind.AUTHORIZE), START) is None
+    held = replace(payment, authorized=one)
+    assert rules.can_capture(held, START) and rules.can_void(held) and rules.can_reclaim(held, held.refund_expiry)
+    assert rules.refusal(held, Operation(OperationKind.CAPTURE, one), START) is None
+    captured = replace(held, captured=one)
+    assert rules.can_refund(captured, START)
+    assert rules.refusal(captured, Operation(OperationKind.REFUND, one), START) is None
+
+
+@pytest.mark.parametrize(
+    ("amount", "fee_bps", "fee"), [(10_000, 1, 1), (9_999, 1, 0), (60_000_000, 250, 1_500_000), (7, 10_000, 7)]
+)
+def test_a_fee_is_so_many_ten_thousandths_of_the_amount_rounded_down(amount: int, fee_bps: int, fee: int) -> None:
+    assert rules.fee_on(amount, fee_bps) == fee
+    captured = replace(event(Asked("capture", amount, fee_bps), amount), fee_receiver=FEES)
+    after, entry = ledger.post(PAYMENT, captured, START)
+    assert (after.captured, after.fees) == (amount, fee)
+    assert ledger.undo(after, entry, START)[0].fees == 0
+
+
+def test_only_a_capture_or_charge_takes_a_fee_and_the_least_one_binds_only_these() -> None:
+    terms = replace(PAYMENT, min_fee_bps=100, fee_receiver=FEES)
+    held = replace(terms, authorized=BaseUnits(100), captured=BaseUnits(50))
+    for payment, kind in (
+        (terms, OperationKind.AUTHORIZE),
+        (held, OperationKind.VOID),
+        (held, OperationKind.REFUND),
+    ):
+        reserved = rules.reserve(payment, Operation(kind), START)
+        assert isinstance(reserved, PendingOperation), kind
+        assert (reserved.fee_bps, reserved.fee_receiver) == (0, None)
+    for payment, kind in ((terms, OperationKind.CHARGE), (held, OperationKind.CAPTURE)):
+        for fee_bps, is_possible in ((99, False), (100, True), (1000, True), (1001, False)):
+            reserved = rules.reserve(payment, Operation(kind, fee_bps=fee_bps), START)
+            assert isinstance(reserved, PendingOperation) is is_possible, (kind, fee_bps)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Operation(OperationKind.CAPTURE, BaseUnits(40), 250, FEES),
+        Operation(OperationKind.CAPTURE, BaseUnits(41), 100, FEES),
+        Operation(OperationKind.CAPTURE, BaseUnits(40), 100, OTHER),
+    ],
+)
+def test_a_capture_with_another_amount_fee_or_receiver_is_another_operation(other: Operation) -> None:
+    payment, wanted = after_calls(Asked("authorize", 100)), Operation(OperationKind.CAPTURE, BaseUnits(40), 100, FEES)
+    reserved = rules.reserve(payment, wanted, START)
+    assert isinstance(reserved, PendingOperation)
+    pending = rules.begun(payment, reserved, START)
+    assert rules.reserve(pending, wanted, START) == reserved
+    assert isinstance(rules.reserve(pending, other, START), Refusal)
+
+
+def test_a_void_that_is_pending_is_the_same_though_what_is_held_has_changed() -> None:
+    payment = after_calls(Asked("authorize", 100))
+    reserved = rules.reserve(payment, Operation(OperationKind.VOID), START)
+    assert isinstance(reserved, PendingOperation)
+    pending = replace(rules.begun(payment, reserved, START), captured=BaseUnits(30))
+    assert rules.reserve(pending, Operation(OperationKind.VOID), START) == reserved
+
+
+def test_every_change_of_a_payment_is_dated_and_looked_at_next_at_once() -> None:
+    reserved = rules.reserve(PAYMENT, Operation(OperationKind.AUTHORIZE), START)
+    assert isinstance(reserved, PendingOperation) and reserved.submitted_at == START
+    first, second, third = (START + number * SECOND for number in (1, 2, 3))
+    begun = rules.begun(PAYMENT, reserved, first)
+    posted, entry = ledger.post(begun, event(Asked("authorize", 100), 100), second)
+    undone, _ = ledger.undo(posted, entry, third)
+    back = rules.gone_back(begun, "It reverted", second)
+    for changed, at in ((begun, first), (posted, second), (undone, third), (back, second)):
+        assert (changed.changed_at, changed.check_at) == (at, at)
+
+
+@pytest.mark.parametrize(
+    ("kind", "totals"),
+    [
+        (EscrowEventKind.PRE_APPROVED, (0, 0, 0, 0, 0)),
+        (EscrowEventKind.AUTHORIZED, (7, 0, 0, 0, 0)),
+        (EscrowEventKind.CHARGED, (7, 7, 0, 0, 0)),
+        (EscrowEventKind.CAPTURED, (0, 7, 0, 0, 0)),
+        (EscrowEventKind.VOIDED, (0, 0, 7, 0, 0)),
+        (EscrowEventKind.RECLAIMED, (0, 0, 0, 7, 0)),
+        (EscrowEventKind.REFUNDED, (0, 0, 0, 0, 7)),
+    ],
+)
+def test_each_event_adds_its_amount_to_its_totals_and_takes_it_from_them_again(
+    kind: EscrowEventKind, totals: tuple[int, ...]
+) -> None:
+    entry = replace(event(Asked("authorize"), 7), kind=kind)
+    posted, entry = ledger.post(PAYMENT, entry, START)
+    assert (books(posted), entry.state) == (totals, EntryState.POSTED)
+    undone, entry = ledger.undo(posted, entry, START)
+    assert (books(undone), entry.state) == ((0,) * 5, EntryState.VOIDED)
+
+
+@pytest.mark.parametrize("name", ["void", "reclaim", "refund", "charge", "authorize"])
+def test_an_event_of_another_kind_ends_no_operation_though_its_amount_is_the_same(name: str) -> None:
+    payment = after_calls(Asked("authorize", 100), Asked("capture", 50))
+    reserved = rules.reserve(payment, Operation(OperationKind.CAPTURE, BaseUnits(50)), START)
+    assert isinstance(reserved, PendingOperation)
+    after, entry = ledger.post(rules.begun(payment, reserved, START), event(Asked(name), 50), START)
+    assert (after.pending, entry.operation) == (reserved, None)
+
+
+def test_a_void_is_ended_by_its_event_whatever_was_captured_meanwhile() -> None:
+    payment = after_calls(Asked("authorize", 100))
+    reserved = rules.reserve(payment, Operation(OperationKind.VOID), START)
+    assert isinstance(reserved, PendingOperation) and reserved.amount == 100
+    after, entry = ledger.post(rules.begun(payment, reserved, START), event(Asked("void"), 60), START)
+    assert (after.pending, entry.operation) == (None, reserved)
+
+
+def test_an_amount_that_can_never_be_authorized_or_refunded_is_invalid_and_names_the_field() -> None:
+    for payment, asked in (
+        (PAYMENT, Operation(OperationKind.AUTHORIZE, BaseUnits(101))),
+        (PAYMENT, Operation(OperationKind.CHARGE, BaseUnits(0))),
+        (after_calls(Asked("charge", 100)), Operation(OperationKind.REFUND, BaseUnits(101))),
+    ):
+        refused = rules.refusal(payment, asked, START)
+        assert refused is not None and (refused.is_invalid, refused.field) == (True, "amount")
+
+
+def test_a_failure_of_what_nobody_has_pre_approved_adds_no_wallet() -> None:
+    reserved = rules.reserve(PAYMENT, Operation(OperationKind.AUTHORIZE), START)
+    assert isinstance(reserved, PendingOperation)
+    assert rules.gone_back(rules.begun(PAYMENT, reserved, START), "It reverted", START).pre_approved_by == ()
+
+
+def test_the_reason_of_a_failure_is_gone_after_an_operation_that_does_not_fail() -> None:
+    """Also of one that waited while the failing one was pending again after a fork."""
+    payment = after_calls(Asked("authorize", 100))
+    for number, amount in ((1, 40), (2, 60)):
+        reserved = rules.reserve(
+            replace(payment, pending=None), Operation(OperationKind.CAPTURE, BaseUnits(amount)), START
+        )
+        assert isinstance(reserved, PendingOperation)
+        payment = rules.with_unfinished(payment, (*rules.unfinished(payment), replace(reserved, number=number)))
+    failed = rules.gone_back(payment, "It reverted", START)
+    assert failed.failure == "It reverted" and failed.pending is not None and failed.pending.amount == 60
+    done, _ = ledger.post(failed, event(Asked("capture", 60), 60), START)
+    assert (done.pending, done.failure) == (None, None)
+    by_another, _ = ledger.post(failed, event(Asked("capture", 50), 50), START)
+    assert by_another.failure == "It reverted", "the event ends no operation"
+    assert rules.begun(failed, failed.pending, START).failure is None
+
+
+def pre_approval(payer: str, number: int = 1) -> EscrowEntry:
+    return replace(event(Asked("authorize"), 0, number), kind=EscrowEventKind.PRE_APPROVED, payer=payer)
+
+
+def test_wallets_that_have_pre_approved_are_kept_once_the_newest_last_and_a_fork_removes_one() -> None:
+    payment = new_payment(START, buyer=None)
+    for payer in (BUYER, OTHER, FEES, BUYER):
+        payment, _ = ledger.post(payment, pre_approval(payer), START)
+    assert payment.pre_approved_by == (OTHER, FEES, BUYER)
+    undone, voided = ledger.undo(payment, pre_approval(FEES), START)
+    assert undone.pre_approved_by == (OTHER, BUYER) and voided.state is EntryState.VOIDED
+    charged, entry = ledger.post(undone, replace(event(Asked("charge"), 100), payer=OTHER), START)
+    assert charged.pre_approved_by == (OTHER, BUYER)
+    assert ledger.undo(charged, entry, START)[0].pre_approved_by == (OTHER, BUYER), "only the charge is undone"
+
+
+def test_of_many_wallets_that_have_pre_approved_the_newest_hundred_are_kept() -> None:
+    payment, wallets = new_payment(START, buyer=None), [f"0x{number:040x}" for number in range(1, 103)]
+    for wallet in wallets:
+        payment, _ = ledger.post(payment, pre_approval(wallet), START)
+    assert payment.pre_approved_by == tuple(wallets[2:])
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_balanced"),
+    [
+        ({"authorized": 100}, True),
+        ({"authorized": 100, "captured": 60, "voided": 40, "refunded": 60}, True),
+        ({"authorized": 100, "captured": 60, "reclaimed": 40}, True),
+        ({"authorized": 100, "captured": 60, "voided": 41}, False),
+        ({"authorized": 100, "captured": 60, "reclaimed": 41}, False),
+        ({"authorized": 100, "voided": 60, "reclaimed": 41}, False),
+        ({"authorized": 100, "captured": 60, "refunded": 61}, False),
+        ({"captured": 1}, False),
+    ],
+)
+def test_totals_are_balanced_unless_more_left_the_escrow_than_it_took_or_was_refunded_than_captured(
+    changes: dict[str, int], is_balanced: bool
+) -> None:
+    payment = replace(PAYMENT, **{name: BaseUnits(amount) for name, amount in changes.items()})  # type: ignore[arg-type]
+    assert ledger.is_balanced(payment) is is_balanced
+    state = payment.is_collected, payment.held, payment.refundable
+    assert ledger.is_state_of(payment, *state) is is_balanced
+
+
+@pytest.mark.parametrize("stored", [(False, 40, 60), (True, 41, 60), (True, 40, 59)])
+def test_totals_that_the_escrow_does_not_have_are_not_its_state(stored: tuple[bool, int, int]) -> None:
+    payment = after_calls(Asked("authorize", 100), Asked("capture", 60))
+    assert ledger.is_state_of(payment, True, 40, 60) and not ledger.is_state_of(payment, *stored)
 
 
 def test_the_last_phase_has_no_end() -> None:
