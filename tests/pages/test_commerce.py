@@ -11,7 +11,7 @@ from tests.fakes.world import PAYEE
 from tests.onchain.ledger import Ledger
 from tests.onchain.payer import FUSDC
 from tests.pages.conftest import NewVisitor
-from tests.pages.purse import REJECTS, Purse
+from tests.pages.purse import REJECTS, Purse, SafePurse
 from tests.pages.stack import Stack
 from tests.pages.test_answers import forge
 from tests.support.client import ORIGIN
@@ -189,6 +189,22 @@ def test_a_payer_whose_money_could_not_be_taken_is_told_why_and_what_to_do(
     assert not visitor.can_pay()
     wallets.append(STRANGER)
     visitor.reach("authorizing")
+
+
+def test_a_safe_proposes_an_authorization_and_the_page_waits_for_its_owners(
+    stack: Stack, operator: Operator, new_visitor: NewVisitor
+) -> None:
+    request_id, token = operator.created()
+    safe = SafePurse(stack.chain)
+    visitor = new_visitor(safe).open_in_safe(token, "review").pay("safe")
+    visitor.shows("Waiting for the owners of the Safe", "Do not propose it a second time")
+    assert visitor.frame.locator("#safe-hash").input_value() == safe.safe.hash(safe.proposed[0])
+    safe.safe.execute(safe.proposed[0])
+    stack.settle()
+    visitor.reach("authorizing")
+    operator.does(request_id, "authorize", payer=safe.address)
+    visitor.reach("held")
+    assert len(safe.proposed) == 1 and stack.chain.token_balance(FUSDC, safe.address) == 10**12 - 100_000_000
 
 
 def test_as_many_strangers_as_are_remembered_do_not_close_the_page(

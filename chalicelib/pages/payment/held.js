@@ -5,7 +5,7 @@
 // state: "authorizing" | "unfunded" | "unallowed" | "untaken" | "held" | "partly" | "taken" | "voided" | "reclaimed" | "refunded"
 
 import { ESCROWS, checkAuthorization, checkReclaim } from "./authorize.js";
-import { back, transaction } from "./ends.js";
+import { back, copyField, transaction } from "./ends.js";
 import { Notes, isPayment, need, string, units } from "./link.js";
 import { poll } from "./poll.js";
 
@@ -14,6 +14,7 @@ const FAILURES = { balance: "unfunded", allowance: "unallowed" }; // states by w
 const WAITING = ["authorizing", "unfunded", "unallowed", "untaken"];
 const TONES = { authorizing: "busy", unfunded: "bad", unallowed: "bad", untaken: "bad" };
 const FAST = { first: 4_000, most: 30_000 };
+const OWNERS_AFTER = 1_800_000; // milliseconds after which it is asked what became of a Safe's transaction
 const NAMES = ["maxAmount", "operator", "escrow", "preApprovalExpiry", "authorizationExpiry", "refundExpiry", "minFeeBps",
   "maxFeeBps", "feeReceiver", "salt"];
 
@@ -138,6 +139,20 @@ export function facts(app, row) {
     ...["held.paid", "held.captured", "held.refunded"].map((name, at) => row(name, timeOf(app, expiries[at]))),
     row("held.salt", code(String(salt))),
   ];
+}
+
+/** Follows what a Safe was asked to propose: nothing is announced of it, as the escrow's events tell all. */
+export async function awaitOwners(payment, note) {
+  const { app } = payment;
+  const { t } = app;
+  app.show("safe", () => {
+    const steps = payment.stepsOf([{ kind: "safe", index: 0 }], 0);
+    const hash = copyField(app, t("safe.hash"), note.txHash, "safe-hash");
+    return { title: t("safe.title"), text: t("safe.text"), tone: "busy", body: [steps, hash] };
+  });
+  const until = payment.notAfterEntry(note.startedAt) + OWNERS_AFTER;
+  const end = await payment.until(async () => ((await payment.isSettled()) ? "settled" : Date.now() > until && "late"));
+  return end === "late" ? payment.askPayer({ ...note, isDoubted: true }) : end; // they may still execute it
 }
 
 /** Shows where the money is, and follows it. */
