@@ -4,7 +4,14 @@ from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.schemas.facts import published_form
 from chalicelib.checkout.schemas.link import BatchPaymentAnswer, SecurePaymentAnswer, WalletQuery, secure_payment_answer
-from chalicelib.checkout.schemas.pay import BatchPayAnswer, MulticallPayAnswer, PayAnswer, PayQuery, RefreshStep
+from chalicelib.checkout.schemas.pay import (
+    BatchPayAnswer,
+    MulticallPayAnswer,
+    PayAnswer,
+    PayQuery,
+    ReclaimQuery,
+    RefreshStep,
+)
 from chalicelib.checkout.schemas.pay_responses import pay_answer, single_answer
 from chalicelib.http.view import Call
 from chalicelib.links.multicalls.responses import multicall_answer
@@ -31,6 +38,14 @@ def pay_secure_payment(call: Call[None, PayQuery]) -> PayAnswer | BatchPayAnswer
     )
     prepared = checkout.prepare(call.services, call.path["token"], Viewer.of(call.caller), options)
     return pay_answer(prepared, call.services.settings.value_form(published_form(prepared.prepared, "plain")))
+
+
+def reclaim_secure_payment(call: Call[None, ReclaimQuery]) -> PayAnswer:
+    query = call.query
+    made = checkout.prepare_reclaim(
+        call.services, call.path["token"], Viewer.of(call.caller), query.wallet, query.isSafe == "true"
+    )
+    return single_answer(made, call.services.settings.value_form("plain"))
 
 
 def refresh_step_transaction(call: Call[RefreshStep, None]) -> PayAnswer:

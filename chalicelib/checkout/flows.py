@@ -103,6 +103,15 @@ def prepare(services: Services, token: str, viewer: Viewer, options: PayOptions)
     return _prepare(services, load_visible(services, token, viewer), options)
 
 
+def prepare_reclaim(services: Services, token: str, viewer: Viewer, wallet: str, is_safe: bool) -> PreparedLink:
+    """The transaction with which the payer of a commerce payment takes back what is held, whatever its link's status.
+
+    Raises NotFound, and as `held.reclaim`.
+    """
+    payment = load_visible(services, token, viewer)
+    return PreparedLink(payment, (payment,), held.reclaim(services, payment, wallet, is_safe))
+
+
 def refresh_step(
     services: Services, token: str, viewer: Viewer, step_id: str, to_chain_id: int, to_address: str
 ) -> PreparedLink:

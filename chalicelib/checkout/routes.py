@@ -34,6 +34,20 @@ OPERATIONS = (
         by_page=True,
     ),
     Operation(
+        "GET", "/v2/secure-payments/{token}/reclaim", "reclaim_secure_payment",
+        "The transaction with which a payer takes back what is held",
+        description=(
+            "Of a commerce payment whose authorization has expired. `wallet`, which has paid, is needed and sends it; "
+            "the merchant is not. It is answered while payments are stopped, too: it can only give the payer back what "
+            "is theirs."
+        ),
+        modes=(Mode.API_KEY, Mode.CLIENT_ID),
+        scope="secure_payments:read",
+        errors=(400, 401, 403, 404, 409, 503),
+        looks_up_token=True,
+        by_page=True,
+    ),
+    Operation(
         "POST", "/v2/secure-payments/{token}/refresh-step-transaction", "refresh_step_transaction",
         "The transactions of a route, quoted anew",
         description=(

@@ -6,16 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 from chalicelib.access.callers import Owner
-from chalicelib.base.addresses import evm_address
-from chalicelib.base.errors import BadRequest, Conflict
+from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.calldata.escrow import calls as escrow_calls
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.escrow import rules, steps, store
-from chalicelib.escrow.calls import contracts_of, contracts_on, info_of, operator_calls
+from chalicelib.escrow.calls import contracts_of, contracts_on, operator_calls
 from chalicelib.escrow.creation import Conditions, Draft, Lifetimes, Place, create_payment, token_of
-from chalicelib.escrow.paying import PayerOptions, payer_options
+from chalicelib.escrow.paying import PayerOptions, payer_options, reclaim_of
 from chalicelib.escrow.reading import load, status_now
 from chalicelib.links import flows as links
 from chalicelib.links import permissions as link_permissions
@@ -24,7 +22,7 @@ from chalicelib.relayer import flows as relayer
 from chalicelib.requests import flows as requests
 from chalicelib.requests import permissions
 from chalicelib.requests.commerce.records import CommercePayment, EscrowEntry, OperationKind
-from chalicelib.requests.commerce.rules import CommerceStatus, Operation, Refusal, can_reclaim, reserve
+from chalicelib.requests.commerce.rules import CommerceStatus, Operation, Refusal, reserve
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
 
@@ -103,16 +101,10 @@ def to_send(
 
 
 def reclaim(services: Services, owner: Owner, request_id: str) -> ToSend:
-    """What the payer sends to take back what is held. Raises NotFound, Conflict before the authorization expires."""
+    """What the payer sends to take back what is held. Two reads. Raises NotFound, and as `reclaim_of`."""
     payment = load(services, owner, request_id)
-    payer = rules.known_payer(payment)
-    if not payment.held:
-        raise Conflict("Nothing is held of this payment that the payer could take back")
-    if not can_reclaim(payment, services.clock()):
-        expiry = int(payment.authorization_expiry.timestamp())
-        raise Conflict(f"The payer can take back what is held from the authorization's expiry on, {expiry}")
-    contracts = contracts_of(payment, services.settings.escrow_contracts)
-    return ToSend(payment, evm_address(payer), (escrow_calls.reclaim(info_of(payment, payer), contracts),))
+    made = reclaim_of(services, payment)
+    return ToSend(payment, made.payer, (made.transaction,))
 
 
 def find(services: Services, owner: Owner, request_id: str) -> Found:

@@ -31,8 +31,8 @@ def execute(services: Services, owner: Owner, request_id: str, kind: OperationKi
     """The operation that the service executes now; `decide` makes it of the payment.
 
     The same one again, while it is pending, is the same. Raises NotFound, Forbidden for a client id alone that has not
-    created it, ValidationFailed or Conflict for what the payment or the chain refuses, and WriteConflict after five
-    conflicts.
+    created it, ValidationFailed or Conflict for what the payment or the chain refuses, ChainUnavailable if the node
+    does not say whether the payer's tokens can be taken, and WriteConflict after five conflicts.
     """
     for _ in range(_TRIES):
         payment = load(services, owner, request_id)
@@ -45,6 +45,8 @@ def execute(services: Services, owner: Owner, request_id: str, kind: OperationKi
         if payment.pending is not None:
             return replace(pending, transaction_hash=_sent_hash(services, pending) or pending.transaction_hash)
         check_operator(services, payment)
+        if kind in (OperationKind.AUTHORIZE, OperationKind.CHARGE):
+            _check_collects(services, payment, pending)
         try:
             written = begin(services, payment, pending)
         except WriteConflict:
@@ -89,6 +91,21 @@ def check_operator(services: Services, payment: CommercePayment) -> None:
     contracts_of(payment, services.settings.escrow_contracts)
     if (trouble := steps.trouble(services, payment)) is not None:
         raise Conflict(trouble)
+
+
+def _check_collects(services: Services, payment: CommercePayment, pending: PendingOperation) -> None:
+    """Raises Conflict if the chain would refuse to take the payer's tokens now. One call to the node.
+
+    It is run before anything is reserved: anybody who knows a client id can send a signature that is none, or name a
+    wallet that has approved nothing, and while such an authorization waited, the payer's own would be refused. The
+    chain itself judges signatures, so those of contract wallets, too. Raises ChainUnavailable.
+    """
+    made = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
+    (run,) = services.chains.evm(payment.network).run_each(payment.operator, [(made, steps.MOST_GAS)])
+    if run.success is None:
+        raise ChainUnavailable(f"The {payment.network} node does not say whether the tokens can be taken: try again")
+    if not run.success:
+        raise Conflict(f"The chain refuses it now, and nothing was sent: {run.reason}")
 
 
 def _submitted(services: Services, payment: CommercePayment) -> PendingOperation:

@@ -1,22 +1,25 @@
-"""What a payer sends or signs for a commerce payment, at its creation or when a wallet opens its link."""
+"""What a payer sends or signs for a commerce payment, to pay it and to take back what is held."""
 
 from contextlib import suppress
 from typing import Any
 
 from chalicelib.accounts.branding import flows as branding
-from chalicelib.base.addresses import same_address
+from chalicelib.base.addresses import evm_address, same_address
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata import erc20
 from chalicelib.calldata.escrow import signatures
+from chalicelib.calldata.escrow.calls import reclaim
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.contracts import PERMIT2, address_of
 from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.escrow import steps
 from chalicelib.escrow.calls import contracts_of, hash_for, info_of, payer_calls, token_address
+from chalicelib.escrow.rules import known_payer
 from chalicelib.links.errors import LinkClosed, WrongWallet
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.commerce.records import CommercePayment
+from chalicelib.requests.commerce.rules import can_reclaim
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
 
@@ -48,15 +51,16 @@ def payer_options(services: Services, payment: CommercePayment, wallet: str) -> 
 
 
 @frozen
-class PreApproval:
-    """What `payer` sends so that the escrow may take its tokens, after its allowance for the called contract."""
+class PayersCall:
+    """A transaction that names its payer, who alone can send it."""
 
     payer: str
     transaction: Transaction
 
 
-def pre_approval_of(services: Services, link: SecurePayment, wallet: str | None) -> PreApproval:
-    """The pre-approval of a wallet, or of the buyer. At most one read and one write: the entry that finds the payment
+def pre_approval_of(services: Services, link: SecurePayment, wallet: str | None) -> PayersCall:
+    """What a wallet, or the buyer, sends so that the escrow may take its tokens, after its allowance for the called
+    contract. At most one read and one write: the entry that finds the payment
     by its hash with this wallet.
 
     Raises Conflict if the escrow has the money already, LinkClosed after the time to pay, WrongWallet, BadRequest
@@ -77,7 +81,24 @@ def pre_approval_of(services: Services, link: SecurePayment, wallet: str | None)
     if payment.buyer is None:
         _remember(services, payment, payer)
     contracts = contracts_of(payment, services.settings.escrow_contracts)
-    return PreApproval(payer, payer_calls(payment, payer, contracts)[-1])
+    return PayersCall(payer, payer_calls(payment, payer, contracts)[-1])
+
+
+def reclaim_of(services: Services, payment: CommercePayment, wallet: str | None = None) -> PayersCall:
+    """What the wallet that has paid sends to take back what is held, from the authorization's expiry on.
+
+    Raises Conflict if nothing is held or before that, WrongWallet for another wallet, if one is named.
+    """
+    payer = evm_address(known_payer(payment))
+    if wallet is not None and not same_address(wallet, payer):
+        raise WrongWallet(payer, "Only the wallet that has paid can take this back")
+    if not payment.held:
+        raise Conflict("Nothing is held of this payment that the payer could take back")
+    if not can_reclaim(payment, services.clock()):
+        expiry = int(payment.authorization_expiry.timestamp())
+        raise Conflict(f"The payer can take back what is held from the authorization's expiry on, {expiry}")
+    contracts = contracts_of(payment, services.settings.escrow_contracts)
+    return PayersCall(payer, reclaim(info_of(payment, payer), contracts))
 
 
 def check_payable(services: Services, link: SecurePayment, payment: CommercePayment) -> None:

@@ -89,8 +89,11 @@ OPERATIONS = (
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/reclaim/calldata", "reclaim_commerce_calldata",
         "The transaction with which the payer takes back what is held",
-        description="For the payer's wallet, once the authorization has expired.",
-        modes=_CALLERS, scope="requests:read", moves_money=True, errors=_ERRORS,
+        description=(
+            "For the payer's wallet, once the authorization has expired. Payers themselves get it by "
+            "`/v2/secure-payments/{token}/reclaim` of the link."
+        ),
+        modes=_CALLERS, scope="requests:read", errors=_ERRORS,
     ),
     Operation(
         "GET", f"{_ROOT}/{{request_id}}/status", "get_commerce_status",

@@ -7,7 +7,7 @@
 """
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from chalicelib.base.errors import ChainUnavailable, Conflict
 from chalicelib.escrow import operating, rules, store
@@ -51,13 +51,13 @@ def look(services: Services, bill_id: str, unavailable: set[str]) -> None:
     """Takes the steps of a payment that can be taken now. A network that does not answer is added to `unavailable`; a
     payment of such a network is left for a later run."""
     for _ in range(_STEPS_AT_ONCE):
-        payment = store.payment(services.store, bill_id)
-        if payment is None or payment.check_at is None or payment.check_at > services.clock():
+        payment, now = store.payment(services.store, bill_id), services.clock()
+        if payment is None or payment.check_at is None or payment.check_at > now:
             return
         if payment.network in unavailable:
             return
         try:
-            _step(services, payment)
+            _step(services, payment, now)
         except ChainUnavailable as error:
             services.log.error("commerce payment waits", extra={"bill": bill_id, "reason": error.message})
             unavailable.add(payment.network)
@@ -65,30 +65,29 @@ def look(services: Services, bill_id: str, unavailable: set[str]) -> None:
             return  # another worker or the recorder was faster: looked at again
 
 
-def _step(services: Services, payment: CommercePayment) -> None:
-    now = services.clock()
+def _step(services: Services, payment: CommercePayment, now: datetime) -> None:
     if payment.pending is not None:
         operating.advance(services, payment)
     elif rules.may_collect(payment, now):
-        _collect(services, payment)
+        _collect(services, payment, now)
     else:
-        _close(services, payment)
+        _close(services, payment, now)
 
 
-def _collect(services: Services, payment: CommercePayment) -> None:
+def _collect(services: Services, payment: CommercePayment, now: datetime) -> None:
     """Authorizes what a payer has pre-approved. What the chain refuses now is tried again later."""
     try:
         operating.check_operator(services, payment)
         payment = _able_last(services, payment)
-        pending = reserve(payment, rules.collecting(payment, rules.Authorizing()), services.clock())
-        assert not isinstance(pending, Refusal), "it may be collected"
+        pending = reserve(payment, rules.collecting(payment, rules.Authorizing()), now)
+        assert not isinstance(pending, Refusal), "it may be collected now"
         after = operating.advance(services, operating.begin(services, payment, pending))
     except Conflict as error:
         facts = {"bill": payment.bill_id, "reason": error.message}
         services.log.error("commerce payment is not collected", extra=facts)
         after = payment
     if after.pending is None:
-        services.store.write(replace(after, check_at=rules.next_look(after, services.clock())))
+        services.store.write(replace(after, check_at=rules.next_look(after, now)))
 
 
 def _able_last(services: Services, payment: CommercePayment) -> CommercePayment:
@@ -104,12 +103,12 @@ def _able_last(services: Services, payment: CommercePayment) -> CommercePayment:
     return replace(payment, pre_approved_by=tuple(sorted(approved, key=lambda each: each in able)))
 
 
-def _close(services: Services, payment: CommercePayment) -> None:
+def _close(services: Services, payment: CommercePayment, now: datetime) -> None:
     """Tells that a payment has expired, once its chain was read past that; compares its books with the escrow's.
 
     An expiry that is over by the clock alone is looked at again soon.
     """
-    now, events = services.clock(), tuple[Event, ...]()
+    events = tuple[Event, ...]()
     after = replace(payment, check_at=rules.next_look(payment, now))
     until = read_until(services, payment)
     if has_expired(payment, until):

@@ -1,6 +1,6 @@
 """How links of commerce payments show where the money is and who may take it, to payers. Amounts are human-readable."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -28,6 +28,19 @@ class CommerceTerms(Output):
     salt: str = Field(description="A number of 256 bits, as text. It tells payments of the same terms apart")
 
 
+FailureCode = Literal["balance", "allowance", "other"]
+
+
+class CommerceFailure(Output):
+    """Why the money of a wallet could not be put into the escrow when that was tried last. It is tried again."""
+
+    wallet: str = Field(description="The wallet whose money it is")
+    reason: FailureCode = Field(
+        description="balance: it has too little of the token; allowance: it does not allow the escrow to take so much; "
+        "other: anything else, also a trouble of the service"
+    )
+
+
 class CommerceFacts(CommerceTerms):
     """The terms, and where the money is."""
 
@@ -35,6 +48,7 @@ class CommerceFacts(CommerceTerms):
     payer: str | None = Field(description="Who has paid or alone may pay; null for any wallet")
     isPreApproved: bool = Field(description="Whether a wallet has allowed the escrow to take the money")
     preApprovedBy: list[str] = Field(description="The last wallets that allowed it, 100 at most")
+    failure: CommerceFailure | None = Field(description="Null once the money is in escrow, or if nothing has failed")
     heldAmount: str = Field(description="What the escrow holds")
     capturedAmount: str = Field(description="What was captured")
     returnedAmount: str = Field(description="What went back to the payer: voided, reclaimed or refunded")
@@ -50,11 +64,21 @@ def commerce_facts(payment: CommercePayment, status: CommerceStatus) -> Commerce
         payer=payment.payer,
         isPreApproved=bool(payment.pre_approved_by),
         preApprovedBy=list(payment.pre_approved_by),
+        failure=_failure(payment),
         heldAmount=_amount(payment, payment.held),
         capturedAmount=_amount(payment, payment.captured),
         returnedAmount=_amount(payment, payment.voided + payment.reclaimed + payment.refunded),
         **_terms(payment),
     )
+
+
+def _failure(payment: CommercePayment) -> CommerceFailure | None:
+    """Why the last authorization went back. The chain's own text, which anybody can choose, is only searched."""
+    if payment.failure is None or payment.failed_payer is None or payment.is_collected:
+        return None
+    text = payment.failure.lower()
+    reason: FailureCode = "balance" if "balance" in text else "allowance" if "allowance" in text else "other"
+    return CommerceFailure(wallet=payment.failed_payer, reason=reason)
 
 
 def _terms(payment: CommercePayment) -> dict[str, Any]:

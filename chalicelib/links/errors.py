@@ -52,10 +52,12 @@ class LinkClosed(Forbidden):
 
 
 class WrongWallet(Forbidden):
-    """The payer's wallet is not the wallet that created the payout."""
+    """The payer's wallet is not the one that created the payout, or that alone may do this with a commerce payment."""
 
     shown_by = "chalicelib.links.responses"
 
-    def __init__(self, creator_wallet: str) -> None:
-        super().__init__("Only the wallet that created this payout may pay it")
+    def __init__(
+        self, creator_wallet: str, message: str = "Only the wallet that created this payout may pay it"
+    ) -> None:
+        super().__init__(message)
         self.creator_wallet = creator_wallet

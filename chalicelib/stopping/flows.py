@@ -2,7 +2,8 @@
 
     refused    operations that say `moves_money` (http/operation.py), refunds in lists of transfers
     held       new calls of the service's own account, and transactions that it has not signed or sent yet
-    goes on    links, reads, detection of payments, webhooks, sign-in; outcomes of what was sent before
+    goes on    links, reads, detection of payments, webhooks, sign-in; outcomes of what was sent before; what can only
+               take back a payer's own money or permission (reclaims of commerce payments, ends of recurring payouts)
 
 What is held waits as it does for a node that does not answer: it counts as no attempt, and goes on by itself.
 """

@@ -223,7 +223,7 @@ def _answer(route: Route, scene: Scene, asked: list[str]) -> bool:
     cors = {"access-control-allow-origin": "*", "access-control-allow-headers": "*"}
     if url.netloc == urlsplit(_API).netloc:
         link = scene.then if scene.then and _LATER.intersection(asked) else scene.link
-        response: tuple[int, Any] | None = scene.pay if url.path.endswith("/pay") else link
+        response: tuple[int, Any] | None = scene.pay if url.path.endswith(("/pay", "/reclaim")) else link
         if response is not None:
             route.fulfill(status=response[0], json=response[1], headers=cors)
         return response is not None

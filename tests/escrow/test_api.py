@@ -7,7 +7,7 @@ import pytest
 from chalicelib.requests.commerce.records import CommercePayment, OperationKind
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.client import Api, Reply, Shop
-from tests.support.commerce import AMOUNT, CAPTURED, commerce_payment, executing, with_events
+from tests.support.commerce import AMOUNT, CAPTURED, commerce_payment, executing, expired, with_events
 from tests.support.running import running
 
 ROOT = "/v2/commerce-payments"
@@ -178,6 +178,44 @@ def test_another_merchants_payment_is_not_found(shop: Shop, new_shop: Shop) -> N
         assert post(new_shop, request_id, operation, captureAmount="1").status == 404
     assert send(new_shop, "GET", f"{ROOT}/{request_id}/status").status == 404
     assert send(new_shop, "GET", f"{ROOT}/01{'00' * 32}/status").status == 404
+
+
+def test_a_payer_takes_back_what_is_held_by_the_link_alone(shop: Shop, new_shop: Shop, api: Api) -> None:
+    payment = expired(shop.account_id)
+    path = f"/v2/secure-payments/{payment.bill_id}/reclaim"
+    reply = api.request("GET", f"{path}?wallet={WALLET.lower()}", None, shop.by_client)
+    assert reply.status == 200, reply.json
+    (made,) = reply.json["transactions"]
+    merchants = post(shop, payment.request_id, "reclaim/calldata").json
+    assert (made["to"], made["data"]) == (merchants["to"], merchants["calldata"])
+    assert reply.json["metadata"]["hasEnoughBalance"] and not reply.json["metadata"]["needsApproval"]
+    assert reply.json["metadata"]["requiredAmount"] == "0"
+    as_safe = send(shop, "GET", f"{path}?wallet={WALLET}&isSafe=true").json
+    assert made["data"][2:] in as_safe["safeTransaction"]["data"]
+    other = send(shop, "GET", f"{path}?wallet={PAYEE}")
+    assert (other.status, other.json["creatorWalletAddress"]) == (403, WALLET) and "has paid" in other.message
+    for wallet in ("", "?wallet=0x12", "?wallet=TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7"):
+        assert send(shop, "GET", path + wallet).status == 400
+    foreign = send(new_shop, "GET", f"{path}?wallet={WALLET}")
+    unknown = send(shop, "GET", f"/v2/secure-payments/01M7W6TC8F5481TMW6M18FVN1N/reclaim?wallet={WALLET}")
+    assert foreign.status == unknown.status == 404 and foreign.message == unknown.message
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "says"),
+    [
+        ({}, 409, "Nothing was put into the escrow"),
+        ({"authorized": AMOUNT}, 409, "from the authorization's expiry on"),
+        ({"authorized": AMOUNT, "reclaimed": AMOUNT}, 409, "Nothing is held"),
+        (None, 400, "is no commerce payment"),
+    ],
+)
+def test_what_cannot_be_taken_back_is_refused_in_clear_words(
+    shop: Shop, changes: dict[str, Any] | None, status: int, says: str
+) -> None:
+    token = shop.link() if changes is None else commerce_payment(shop.account_id, **changes).bill_id
+    reply = send(shop, "GET", f"/v2/secure-payments/{token}/reclaim?wallet={WALLET}")
+    assert reply.status == status and says in reply.message, reply.json
 
 
 def test_such_a_link_waits_for_no_announced_transaction(shop: Shop) -> None:

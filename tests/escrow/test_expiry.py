@@ -1,5 +1,6 @@
 """What time ends: told once, at the second at which the contract says so, and only after the chain was read past it."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -33,6 +34,24 @@ def test_an_authorization_is_refused_from_the_exact_second_of_the_pre_approvals_
             assert not commerce.chain.mempool.sent
         else:
             assert commerce.authorize(created).transaction_hash is not None
+
+
+@pytest.mark.parametrize("early", range(1, 6))
+def test_a_step_of_the_schedule_may_begin_just_before_the_expiry_and_go_on_at_its_exact_second(early: int) -> None:
+    """As many readings of the clock are before it."""
+    commerce = Commerce()
+    created = commerce.create()
+    commerce.pre_approve(created)
+    commerce.world.scan()
+    expiry = created.payment.pre_approval_expiry
+    readings = iter([expiry - timedelta(microseconds=1)] * early)
+    commerce.world.now = expiry
+    services = replace(commerce.services, clock=lambda: next(readings, expiry))
+    running.look(services, created.payment.bill_id, set())
+    payment = commerce.load(created)
+    assert payment.pending is None and payment.authorized == 0 and not commerce.chain.mempool.sent
+    commerce.settle(4)
+    assert status(commerce, created) in (CommerceStatus.FAILED, CommerceStatus.EXPIRED)
 
 
 def test_a_capture_and_a_refund_are_refused_from_the_exact_second_of_their_expiries() -> None:

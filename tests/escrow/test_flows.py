@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 
 from chalicelib.access.callers import ClientSettings, Owner
-from chalicelib.base.errors import BadRequest, Conflict, NotFound
+from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, NotFound
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import erc20
 from chalicelib.chain.escrow.logs import EscrowEventKind
 from chalicelib.escrow import flows, rules, store
-from chalicelib.escrow.paying import pre_approval_of
-from chalicelib.requests.commerce.records import EscrowEntry, OperationKind
+from chalicelib.escrow.paying import pre_approval_of, reclaim_of
+from chalicelib.escrow.terms import commerce_facts
+from chalicelib.links.errors import WrongWallet
+from chalicelib.requests.commerce.records import CommercePayment, EscrowEntry, OperationKind
+from chalicelib.requests.commerce.rules import status_of
 from tests.fakes.escrows import AMOUNT, CONTRACTS, FEES, HAD, OPERATOR, PAYER, Commerce, check_conserved
 from tests.fakes.world import PAYEE
 
@@ -127,6 +130,81 @@ def test_the_payer_takes_back_what_is_held_once_the_authorization_has_expired(co
     commerce.send(PAYER, *made.transactions)
     commerce.settle(2)
     assert sums(commerce, created) == (AMOUNT, 0, 0, AMOUNT, 0, 0) and commerce.balance(PAYER) == HAD
+
+
+def test_the_wallet_that_has_paid_and_no_other_gets_what_takes_it_back_and_not_before_the_exact_second(
+    commerce: Commerce,
+) -> None:
+    created = commerce.create()
+    with pytest.raises(Conflict, match="Nothing was put into the escrow"):
+        reclaim_of(commerce.services, commerce.load(created), PAYER)
+    created = commerce.authorized()
+    payment = commerce.load(created)
+    commerce.world.now = payment.authorization_expiry - timedelta(seconds=1)
+    with pytest.raises(WrongWallet, match="has paid") as refused:
+        reclaim_of(commerce.services, payment, PAYEE)
+    assert refused.value.creator_wallet == PAYER
+    with pytest.raises(Conflict, match="from the authorization's expiry on"):
+        reclaim_of(commerce.services, payment, PAYER)
+    commerce.world.now = payment.authorization_expiry
+    made = reclaim_of(commerce.services, payment, PAYER.lower())
+    commerce.send(PAYER, made.transaction)
+    commerce.settle(2)
+    assert commerce.balance(PAYER) == HAD
+    with pytest.raises(Conflict, match="Nothing is held"):
+        reclaim_of(commerce.services, commerce.load(created), PAYER)
+
+
+@pytest.mark.parametrize("method", ["preApproval", "erc3009", "permit2"])
+@pytest.mark.parametrize("kind", [A, OperationKind.CHARGE])
+def test_what_would_not_take_the_payers_tokens_is_refused_before_anything_is_reserved(
+    commerce: Commerce, kind: OperationKind, method: str
+) -> None:
+    """Also while the service could not send anything, when what is reserved waits, and the payer's own would, too."""
+    created = commerce.create()
+    commerce.chain.mempool.base_fee = 10**15
+    junk = rules.Authorizing(method=method, signature=None if method == "preApproval" else "0x" + "5a" * 65)
+    wanted = junk if kind is A else (junk, rules.Capturing(0))
+    before = commerce.services.store.all(CommercePayment)
+    with pytest.raises(Conflict, match="nothing was sent: PaymentNotPreApproved"):
+        commerce.execute(created, kind, wanted)
+    commerce.chain.is_down = True
+    with pytest.raises(ChainUnavailable):
+        commerce.execute(created, kind, wanted)
+    commerce.chain.is_down = False
+    assert commerce.services.store.all(CommercePayment) == before
+    commerce.pre_approve(created)
+    commerce.chain.mempool.base_fee = 10**9
+    assert commerce.authorize(created).transaction_hash is not None
+
+
+@pytest.mark.parametrize(
+    ("balance", "allowance", "code"),
+    [(AMOUNT - 1, AMOUNT, "balance"), (HAD, AMOUNT - 1, "allowance"), (HAD, AMOUNT, "other"), (HAD, AMOUNT, None)],
+)
+def test_a_payer_sees_why_the_tokens_could_not_be_taken_until_they_are(
+    commerce: Commerce, balance: int, allowance: int, code: str | None
+) -> None:
+    created = commerce.create()
+    commerce.pre_approve(created)
+    commerce.balances[PAYER.lower()] = balance
+    commerce.allow(PAYER, CONTRACTS.pre_approval, allowance)
+    reasons = {"balance": "the balance of the token is too small", "allowance": "the token's allowance is too small"}
+    if code is not None:
+        commerce.refuses["authorize"] = reasons.get(code, "<b>pay 0xbad instead</b>")
+    commerce.settle(3)
+
+    def told() -> Any:
+        payment = commerce.load(created)
+        return commerce_facts(payment, status_of(payment, None)).failure
+
+    shown = told()
+    assert (shown and (shown.wallet, shown.reason)) == (code and (PAYER, code))
+    commerce.refuses.clear()
+    commerce.balances[PAYER.lower()] = HAD
+    commerce.allow(PAYER, CONTRACTS.pre_approval, AMOUNT)
+    commerce.settle(6)
+    assert commerce.load(created).authorized == AMOUNT and told() is None
 
 
 def test_pressed_twice_is_one_operation_and_another_one_has_to_wait(commerce: Commerce) -> None:

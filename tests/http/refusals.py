@@ -180,6 +180,7 @@ REFUSALS: dict[str, dict[str, str]] = {
         "is the payee": "whom the link pays",
         **_ADDRESS,
     },
+    "reclaim_secure_payment": {"is no commerce payment": "what the link asks for", **_ADDRESS},
     "send_payment_intent": {"nonce and deadline have to be those|does not accept": "what was signed"},
     "refresh_step_transaction": {"This step does not pay this link": "the token in the path", **_ADDRESS},
     "record_intent": {

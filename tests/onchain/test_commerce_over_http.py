@@ -20,6 +20,7 @@ from chalicelib.escrow.running import run_due
 from chalicelib.relayer.tracking import track
 from infra.local.chain import Chain
 from infra.local.gateway import Server
+from tests.calldata.calls import unquoted
 from tests.fakes.world import World, in_process_aws
 from tests.onchain.conftest import Nodes
 from tests.onchain.schedules import sent
@@ -75,13 +76,18 @@ class Deployment:
         assert reply.status in (200, 201, 202), reply.json
         return reply.json
 
-    def create(self, headers: Any = None) -> Any:
+    def create(self, headers: Any = None, **changes: Any) -> Any:
         wanted = {"merchantId": "shop", "merchantAddress": MERCHANT.address, "buyerAddress": self.payer.address}
         amounts = {"amount": str(100 * UNIT), "paymentCurrency": "USDC-base", "maxFeeBps": 250}
-        made = self.call("POST", f"{ROOT}/authorize/calldata", wanted | amounts, headers)
+        made = self.call("POST", f"{ROOT}/authorize/calldata", wanted | amounts | changes, headers)
         for each in made["transactions"]:
             self.sign(self.payer, each["to"], each["data"])
         return made
+
+    def is_refused(self, path: str, body: Any, status: int, headers: Any) -> str:
+        reply = self.shop.api.request("POST" if body is not None else "GET", path, body, headers)
+        assert reply.status == status, reply.json
+        return str(reply.json["message"])
 
     def sign(self, account: Any, to: str, data: str) -> None:
         sent = self.chain.send({"to": to, "data": data, "value": 0}, account.key.hex())
@@ -149,6 +155,59 @@ def test_a_payment_goes_from_its_creation_to_its_end_and_each_step_moves_exactly
     assert (shown["capturedAmount"], shown["voidedAmount"]) == (str(60 * UNIT), str(40 * UNIT))
     request = deployment.call("GET", f"/v2/request/{made['requestId']}")
     assert request["hasBeenPaid"] is True
+
+
+def test_a_payer_takes_back_what_is_held_by_the_link_without_the_merchant(deployment: Deployment) -> None:
+    ends = int(deployment.world.now.timestamp()) + 7200
+    made = deployment.create(preApprovalExpiry=ends - 3600, authorizationExpiry=ends)
+    payer = deployment.payer.address
+    path = f"/v2/secure-payments/{made['token']}/reclaim?wallet="
+    deployment.call("POST", f"{ROOT}/{made['requestId']}/authorize", {})
+    assert "Nothing was put into" in deployment.is_refused(path + payer, None, 409, deployment.shop.by_key)
+    deployment.minutes(2)
+    deployment.call("POST", f"{ROOT}/{made['requestId']}/capture", {"captureAmount": str(60 * UNIT)})
+    deployment.minutes(2)
+    assert f"expiry on, {ends}" in deployment.is_refused(path + payer, None, 409, deployment.shop.by_key)
+    deployment.world.now = datetime.fromtimestamp(ends, UTC)
+    assert "has paid" in deployment.is_refused(path + MERCHANT.address, None, 403, deployment.shop.by_key)
+    (taken,) = deployment.call("GET", path + payer, None, deployment.shop.by_client)["transactions"]
+    transaction = Transaction(taken["to"], taken["data"], 0)
+    assert sent(deployment.chain, transaction, payer, ends - 1) is not None
+    assert sent(deployment.chain, transaction, MERCHANT.address, ends) is not None
+    assert sent(deployment.chain, transaction, payer, ends + 1) is None
+    deployment.tick()
+    assert deployment.balances() == [940, 60, 0, 0]
+    shown = deployment.status(made)
+    assert (shown["reclaimedAmount"], shown["heldAmount"]) == (str(40 * UNIT), "0")
+    assert "Nothing is held" in deployment.is_refused(path + payer, None, 409, deployment.shop.by_key)
+    assert sent(deployment.chain, transaction, payer) is not None, "it works once"
+
+
+@pytest.mark.parametrize("method", ["erc3009", "permit2"])
+def test_a_signature_that_is_none_reserves_nothing_and_the_payers_own_is_executed(
+    deployment: Deployment, method: str
+) -> None:
+    """By a client id, which is public; the contracts themselves judge the signature."""
+    headers, payer = deployment.shop.by_client, deployment.payer
+    made = deployment.create(headers)
+    path = f"{ROOT}/{made['requestId']}/authorize"
+    if method == "permit2":
+        allow = made["signatures"]["permit2"]["approval"]
+        deployment.sign(payer, allow["to"], allow["data"])
+    typed = made["signatures"][method]["typedData"]
+    message = unquoted(typed["values"])
+    own, strangers = (
+        each.sign_typed_data(typed["domain"], typed["types"], message).signature.hex()
+        for each in (payer, Account.create())
+    )
+    before = deployment.status(made)
+    for junk in ("5a" * 65, strangers, own[:-2] + "00"):
+        says = deployment.is_refused(path, {"method": method, "signature": junk}, 409, headers)
+        assert "nothing was sent" in says
+        assert deployment.status(made) == before
+    assert deployment.call("POST", path, {"method": method, "signature": own}, headers)["transactionHash"]
+    deployment.minutes(2)
+    assert deployment.status(made)["status"] == "AUTHORIZED" and deployment.balances()[0] == 900
 
 
 def test_a_bundle_that_succeeds_with_a_call_in_it_that_reverts_changes_nothing(deployment: Deployment) -> None:

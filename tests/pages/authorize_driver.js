@@ -1,4 +1,4 @@
-// Asks the page's authorize.js. Input: [{terms, transactions}], numbers as text; without `escrows` they are the page's own.
+// Asks the page's authorize.js. Input: [{terms, transactions, isReclaim}], numbers as text; without `escrows` they are the page's own.
 // Output: `answers`, what it says of each, and `escrows`, the page's own.
 const fs = require("fs");
 const os = require("os");
@@ -10,12 +10,13 @@ async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "authorize-"));
   fs.writeFileSync(path.join(folder, "package.json"), '{"type":"module"}');
   for (const name of ["check.js", "authorize.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
-  const { ESCROWS, checkAuthorization } = await import(path.join(folder, "authorize.js"));
+  const { ESCROWS, checkAuthorization, checkReclaim } = await import(path.join(folder, "authorize.js"));
   fs.rmSync(folder, { recursive: true });
-  const answers = JSON.parse(fs.readFileSync(0)).map(({ terms, transactions }) => {
-    const [most, salt, now] = [terms.most, terms.salt, terms.now].map(BigInt);
+  const answers = JSON.parse(fs.readFileSync(0)).map(({ terms, transactions, isReclaim }) => {
+    const [most, held, salt, now] = [terms.most, terms.held, terms.salt, terms.now].map(BigInt);
     const [expiries, fees] = [terms.expiries, terms.fees].map((each) => each.map(BigInt));
-    return checkAuthorization(transactions, { escrows: ESCROWS, ...terms, most, salt, now, expiries, fees });
+    const check = isReclaim ? checkReclaim : checkAuthorization;
+    return check(transactions, { escrows: ESCROWS, ...terms, most, held, salt, now, expiries, fees });
   });
   process.stdout.write(JSON.stringify({ answers, escrows: ESCROWS }, (_, value) => (typeof value === "bigint" ? `${value}` : value)));
 }

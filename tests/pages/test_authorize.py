@@ -1,4 +1,5 @@
-"""What the page's authorize.js accepts of what a payer of a commerce payment signs, and a table of what it refuses."""
+"""What the page's authorize.js accepts of what a payer of a commerce payment signs, to pay it and to take back what is held,
+and a table of what it refuses."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.calldata.erc20 import approve
-from chalicelib.calldata.escrow.calls import pre_approve
+from chalicelib.calldata.escrow.calls import pre_approve, reclaim, void
 from chalicelib.calldata.escrow.payment_info import PaymentInfo
 from chalicelib.calldata.explanations.functions import FUNCTIONS
 from chalicelib.calldata.transaction import Transaction
@@ -25,10 +26,12 @@ INFO = PaymentInfo(
 )
 TERMS = {
     "network": "base", "escrow": CONTRACTS.escrow, "payer": PAYER, "payee": PAYEE, "token": TOKEN, "most": "100000000",
+    "held": "40000000",
     "operator": OPERATOR, "expiries": [str(NOW + 60), str(NOW + 120), str(NOW + 180)], "fees": ["0", "250"],
     "feeReceiver": None, "salt": str(SALT), "now": str(NOW),
 }  # fmt: skip
 ALLOWANCE, PRE_APPROVAL = pre_approve(INFO, CONTRACTS)
+RECLAIM, LATE = reclaim(INFO, CONTRACTS), {"now": str(NOW + 120)}
 RESET = approve(TOKEN, CONTRACTS.pre_approval, 0)
 Json = dict[str, Any]
 
@@ -43,8 +46,16 @@ def ask(*questions: Json) -> list[Json]:
     return answers
 
 
+def question_of_reclaim(*transactions: Transaction, **terms: Any) -> Json:
+    return question(*transactions, **LATE | terms) | {"isReclaim": True}
+
+
 def changed(**members: Any) -> Transaction:
     return pre_approve(replace(INFO, **members), CONTRACTS)[1]
+
+
+def other_reclaim(**members: Any) -> Transaction:
+    return reclaim(replace(INFO, **members), CONTRACTS)
 
 
 def test_the_escrows_of_the_page_are_those_of_the_catalogue() -> None:
@@ -128,3 +139,60 @@ def test_terms_that_nobody_should_accept_are_refused() -> None:
     strange: tuple[Json, ...] = ({"now": str(NOW + 60)}, {"network": "sepolia"}, {"escrow": STRANGER}, {"fees": ["0", "10001"]})
     answers = ask(*(question(ALLOWANCE, PRE_APPROVAL, **terms) for terms in strange))
     assert [each["reason"] for each in answers] == ["terms", "contract", "contract", "fee"]
+
+
+def test_what_takes_back_exactly_this_payment_is_accepted_from_the_second_on_at_which_the_contract_does() -> None:
+    early, answer = ask(question_of_reclaim(RECLAIM, now=str(NOW + 119)), question_of_reclaim(RECLAIM))
+    assert (early["ok"], early["reason"], answer["ok"]) == (False, "terms", True)
+    [step] = answer["steps"]
+    function = FUNCTIONS[bytes.fromhex(RECLAIM.data[2:10])]
+    assert step["call"] == f"{function.contract}.{function.name}" and step["amount"] == TERMS["held"]
+    assert (step["transaction"]["to"], step["transaction"]["data"]) == (RECLAIM.to, RECLAIM.data)
+
+
+NOT_RECLAIMED = {
+    "another merchant": ((other_reclaim(receiver=STRANGER),), "payee"),
+    "another payer": ((other_reclaim(payer=STRANGER),), "terms"),
+    "another operator": ((other_reclaim(operator=STRANGER),), "terms"),
+    "another token": ((other_reclaim(token=STRANGER),), "token"),
+    "another amount": ((other_reclaim(max_amount=INFO.max_amount - 1),), "amount"),
+    "another end of paying": ((other_reclaim(pre_approval_expiry=NOW + 61),), "terms"),
+    "another end of captures": ((other_reclaim(authorization_expiry=NOW + 119),), "terms"),
+    "another end of refunds": ((other_reclaim(refund_expiry=NOW + 181),), "terms"),
+    "another least fee": ((other_reclaim(min_fee_bps=1),), "fee"),
+    "another most fee": ((other_reclaim(max_fee_bps=251),), "fee"),
+    "another fee receiver": ((other_reclaim(fee_receiver=STRANGER),), "fee"),
+    "another salt": ((other_reclaim(salt=SALT - 1),), "terms"),
+    "another contract": ((replace(RECLAIM, to=STRANGER),), "contract"),
+    "the collector": ((replace(RECLAIM, to=CONTRACTS.pre_approval),), "contract"),
+    "a void": ((void(INFO, CONTRACTS),), "function"),
+    "a pre-approval": ((PRE_APPROVAL,), "function"),
+    "an allowance": ((ALLOWANCE,), "function"),
+    "an allowance before it": ((ALLOWANCE, RECLAIM), "function"),
+    "coins": ((replace(RECLAIM, value=1),), "value"),
+    "bytes behind it": ((replace(RECLAIM, data=RECLAIM.data + "00"),), "shape"),
+    "a byte less": ((replace(RECLAIM, data=RECLAIM.data[:-2]),), "shape"),
+    "it twice": ((RECLAIM, RECLAIM), "shape"),
+    "nothing": ((), "shape"),
+}
+
+
+def test_nothing_else_than_what_takes_it_back_is_accepted() -> None:
+    answers = ask(*(question_of_reclaim(*transactions) for transactions, _ in NOT_RECLAIMED.values()))
+    refused = {name: (each["ok"], each.get("reason")) for name, each in zip(NOT_RECLAIMED, answers, strict=True)}
+    assert refused == {name: (False, reason) for name, (_, reason) in NOT_RECLAIMED.items()}
+    assert not any(each["ok"] for each in ask(question(RECLAIM), question(RECLAIM, **LATE)))
+
+
+def test_what_takes_it_back_is_refused_with_a_byte_turned_over_anywhere() -> None:
+    questions = []
+    for at in range(2, len(RECLAIM.data), 2):
+        byte = int(RECLAIM.data[at : at + 2], 16) ^ (1 + at % 255)
+        questions.append(question_of_reclaim(replace(RECLAIM, data=f"{RECLAIM.data[:at]}{byte:02x}{RECLAIM.data[at + 2:]}")))
+    assert {each["ok"] for each in ask(*questions)} == {False} and len(questions) == 388
+
+
+def test_terms_of_a_reclaim_that_are_not_those_of_the_page_are_refused() -> None:
+    strange: tuple[Json, ...] = ({"network": "sepolia"}, {"escrow": STRANGER}, {"payer": STRANGER}, {"payee": STRANGER})
+    answers = ask(*(question_of_reclaim(RECLAIM, **terms) for terms in strange))
+    assert [each["reason"] for each in answers] == ["contract", "contract", "terms", "payee"]

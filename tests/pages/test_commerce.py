@@ -1,5 +1,7 @@
 """A commerce payment on the page: what a wallet authorizes is held, and the page tells where the money is ever after."""
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ from tests.fakes.world import PAYEE
 from tests.onchain.ledger import Ledger
 from tests.onchain.payer import FUSDC
 from tests.pages.conftest import NewVisitor
-from tests.pages.purse import Purse
+from tests.pages.purse import REJECTS, Purse, SafePurse
 from tests.pages.stack import Stack
 from tests.pages.test_answers import forge
 from tests.support.client import ORIGIN
@@ -17,6 +19,8 @@ from tests.support.client import ORIGIN
 pytestmark = pytest.mark.xdist_group("browser")
 STRANGER = "0x" + "c3" * 20
 ROOT = "/v2/commerce-payments"
+_SOON = 15
+"""Seconds in which a payment is made and authorized."""
 
 
 class Operator:
@@ -40,6 +44,21 @@ class Operator:
         for each in self._asked(f"{ROOT}/{request_id}/{operation}/calldata", body)["transactions"]:
             self.purse.send({"from": self.purse.address, "to": each["to"], "data": each["data"], "value": "0x0"})
         self.stack.settle()
+
+    def reclaimable(self, payer: Purse) -> str:
+        """The token of a payment of 100 fUSDC by `payer` that are held after the end of the authorization."""
+        chain = self.stack.chain
+        ends = max(int(time.time()), int(chain.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)) + _SOON
+        request_id, token = self.created(preApprovalExpiry=ends, authorizationExpiry=ends)
+        link = self.stack.shop.api.request("GET", f"/v2/secure-payments/{token}/pay?wallet={payer.address}", None, self.headers)
+        for each in link.json["transactions"]:
+            payer.send({"from": payer.address, "to": each["to"], "data": each["data"], "value": "0x0"})
+        self.stack.settle()
+        self.does(request_id, "authorize", payer=payer.address)
+        while time.time() <= ends:
+            time.sleep(0.1)
+        self.stack.settle()
+        return token
 
     def _asked(self, path: str, body: Any) -> Any:
         reply = self.stack.shop.api.request("POST", path, body, self.headers)
@@ -94,6 +113,98 @@ def test_what_is_voided_is_back_and_what_another_wallet_has_allowed_stops_nobody
     operator.does(request_id, "void")
     visitor.reach("voided").shows("The amount is back in your wallet")
     assert stack.chain.token_balance(FUSDC, purse.address) == 10**12
+
+
+def changed(at: int, to: str) -> Callable[[dict[str, Any]], None]:
+    """The transaction of an answer with another text from a position of its calldata on."""
+
+    def change(body: dict[str, Any]) -> None:
+        (made,) = body["transactions"]
+        made["data"] = made["data"][:at] + to + made["data"][at + len(to) :]
+
+    return change
+
+
+def elsewhere(body: dict[str, Any]) -> None:
+    body["transactions"][0]["to"] = STRANGER
+
+
+def test_what_is_held_after_its_time_is_taken_back_by_the_wallet_that_has_paid_closed_and_reopened(
+    stack: Stack, purse: Purse, operator: Operator, new_visitor: NewVisitor
+) -> None:
+    ledger, token = Ledger(stack.chain, [FUSDC], [purse.address, PAYEE]), operator.reclaimable(purse)
+    deceived = new_visitor(purse)
+    payer = 10 + 64 + 24
+    for change in (changed(payer, STRANGER[2:]), changed(2, "fa1cad17"), elsewhere):
+        forge(deceived, "/reclaim", change)
+        if deceived.page.url == "about:blank":
+            deceived.open(token).connect(purse, "unsafe")
+        else:
+            deceived.reload("unsafe")
+        deceived.shows("Stopped for your safety")
+        deceived.page.unroute_all()
+    assert "eth_sendTransaction" not in purse.asked
+    stranger = Purse(stack.chain, "Stranger")
+    visitor = new_visitor(stranger, purse).open(token)
+    visitor.shows("To take back", "100 fUSDC", "What is held is yours again", "the wallet that has paid")
+    visitor.connect(stranger, "foreign").shows("Only the wallet that has paid can take back what is held", purse.address)
+    visitor.press("Use another wallet").connect(purse).shows("Take back 100 fUSDC")
+    purse.says["eth_sendTransaction"] = REJECTS
+    visitor.pay("wallet-rejected").press("Try again").reach("review")
+    del purse.says["eth_sendTransaction"]
+    visitor.pay("confirming")
+    visitor.page.close()
+    visitor = visitor.another_tab().open(token, "confirming")
+    stack.settle()
+    visitor.reach("reclaimed").shows("You have taken it back", "100 fUSDC")
+    visitor.reload("reclaimed")
+    assert visitor.note(token) is None and purse.asked.count("eth_sendTransaction") == 2 and len(purse.sent) == 3
+    assert ledger.moved() == {FUSDC: [0, 0]} and "eth_sendTransaction" not in stranger.asked
+
+
+@pytest.mark.parametrize(
+    ("reason", "state", "says"),
+    [
+        ("balance", "unfunded", "Top it up"),
+        ("allowance", "unallowed", "Permission for"),
+        ("constructor", "untaken", "could not be moved into escrow yet"),
+    ],
+)
+def test_a_payer_whose_money_could_not_be_taken_is_told_why_and_what_to_do(
+    stack: Stack, purse: Purse, operator: Operator, new_visitor: NewVisitor, reason: str, state: str, says: str
+) -> None:
+    """Another wallet's failure is none of theirs."""
+    _, token = operator.created()
+    visitor, wallets = new_visitor(purse), [STRANGER]
+
+    def failed(body: dict[str, Any]) -> None:
+        body["commerce"]["failure"] = {"wallet": wallets[-1], "reason": reason}
+
+    forge(visitor, "", failed)
+    visitor.open(token).connect(purse).pay("confirming")
+    stack.settle()
+    visitor.reach("authorizing")
+    wallets.append(purse.address)
+    visitor.reach(state).shows(says, "100 fUSDC")
+    assert not visitor.can_pay()
+    wallets.append(STRANGER)
+    visitor.reach("authorizing")
+
+
+def test_a_safe_proposes_an_authorization_and_the_page_waits_for_its_owners(
+    stack: Stack, operator: Operator, new_visitor: NewVisitor
+) -> None:
+    request_id, token = operator.created()
+    safe = SafePurse(stack.chain)
+    visitor = new_visitor(safe).open_in_safe(token, "review").pay("safe")
+    visitor.shows("Waiting for the owners of the Safe", "Do not propose it a second time")
+    assert visitor.frame.locator("#safe-hash").input_value() == safe.safe.hash(safe.proposed[0])
+    safe.safe.execute(safe.proposed[0])
+    stack.settle()
+    visitor.reach("authorizing")
+    operator.does(request_id, "authorize", payer=safe.address)
+    visitor.reach("held")
+    assert len(safe.proposed) == 1 and stack.chain.token_balance(FUSDC, safe.address) == 10**12 - 100_000_000
 
 
 def test_as_many_strangers_as_are_remembered_do_not_close_the_page(

@@ -37,6 +37,10 @@ process.stdout.write(JSON.stringify(Object.fromEntries(answers)));
 ENGLISH = locale("en")
 HELD = locale("en", "held")
 """Of links whose amount is held in an escrow: their own messages, and some in place of the others."""
+RECLAIM = locale("en", "reclaim")
+"""Of those with something to be taken back, in place of both."""
+GROUPS = {"held": HELD, "reclaim": RECLAIM}
+EVERY = set(ENGLISH) | set(HELD) | set(RECLAIM)
 COUNTED = {key.removesuffix(".one") for key in ENGLISH if key.endswith(".one")}
 SCRIPTS = {path.name: path.read_text(encoding="utf-8") for path in sorted(PAGES.glob("*.js"))}
 HTML = (PAGES / "index.html").read_text(encoding="utf-8")
@@ -114,17 +118,20 @@ def test_a_message_has_the_placeholders_of_the_english_one(language: str, plural
         assert not set("{}") & set(bare(message)), key
 
 
+@pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_messages_of_held_amounts_are_there_in_the_same_order_with_the_same_placeholders(language: str) -> None:
-    text = (PAGES / f"locales/{language}.held.json").read_text(encoding="utf-8")
-    messages = locale(language, "held")
+def test_the_messages_of_held_amounts_are_there_in_the_same_order_with_the_same_placeholders(
+    language: str, group: str
+) -> None:
+    text = (PAGES / f"locales/{language}.{group}.json").read_text(encoding="utf-8")
+    messages, english = locale(language, group), GROUPS[group]
     assert text == json.dumps(messages, ensure_ascii=False, indent=1) + "\n"
-    assert [(key, holes(message)) for key, message in messages.items()] == [(key, holes(HELD[key])) for key in HELD]
-    replaced = {key: holes(ENGLISH[key]) for key in HELD if key in ENGLISH}
-    assert len(replaced) > 5 and replaced == {key: holes(HELD[key]) for key in replaced}
+    assert [(key, holes(each)) for key, each in messages.items()] == [(key, holes(english[key])) for key in english]
+    replaced = {key: holes(ENGLISH[key]) for key in english if key in ENGLISH}
+    assert len(replaced) > 5 and replaced == {key: holes(english[key]) for key in replaced}
 
 
-@pytest.mark.parametrize("group", ["", "held"])
+@pytest.mark.parametrize("group", ["", *GROUPS])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_message_is_plain_text(language: str, group: str) -> None:
     for key, message in locale(language, group).items():
@@ -132,7 +139,7 @@ def test_a_message_is_plain_text(language: str, group: str) -> None:
         assert not re.search(r"[<>]|&\w+;|&#|[\u0000-\u001f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]", message), key
 
 
-@pytest.mark.parametrize("group", ["", "held"])
+@pytest.mark.parametrize("group", ["", *GROUPS])
 @pytest.mark.parametrize("language", [each for each in LANGUAGES if each != "en"])
 def test_nothing_is_left_in_english(language: str, group: str) -> None:
     messages = locale(language, group)
@@ -186,7 +193,7 @@ def test_every_message_that_is_named_as_a_whole_is_there() -> None:
         words(r'for \(const name of \[(.*"privacy")\]\)', "wallets.js")
     )
     assert len(dotted) > 60 and len(plain) > 60 and len(marked) > 5
-    assert (dotted | plain | marked) - set(ENGLISH) - set(HELD) - COUNTED == set()
+    assert (dotted | plain | marked) - EVERY - COUNTED == set()
 
 
 def test_every_message_that_is_put_together_is_there() -> None:
@@ -195,7 +202,7 @@ def test_every_message_that_is_put_together_is_there() -> None:
     for template in named:
         parts = TEMPLATES[re.sub(r"\.text$", ".title", template)]
         keys = {re.sub(r"\$\{.*\}", part, template) for part in parts}
-        assert keys and keys - set(ENGLISH) - set(HELD) == set(), template
+        assert keys and keys - EVERY == set(), template
 
 
 def test_the_words_in_the_page_itself_are_the_english_ones() -> None:

@@ -16,6 +16,7 @@ PAGE = Way("payment page", (Mode.CLIENT_ID,), lambda tenant: BY_PAGE)
 FOR_PAYERS = {
     ("GET", "/v2/secure-payments/{token}"),
     ("GET", "/v2/secure-payments/{token}/pay"),
+    ("GET", "/v2/secure-payments/{token}/reclaim"),
     ("POST", "/v2/secure-payments/{token}/intent"),
     ("POST", "/v2/secure-payments/{token}/tron/broadcast"),
 }

@@ -8,7 +8,7 @@ from chalicelib.pages.assets import assets, locale
 from infra.local.screens import SCENES, Stage, look
 from tests.pages.visitor import axe_findings
 
-GROUPS = ("", "held")
+GROUPS = ("", "held", "reclaim")
 TITLES = {
     key.removesuffix(".title") for group in GROUPS for key in locale("en", group) if key.endswith(".title")
 }

@@ -46,6 +46,8 @@ GOING_ON = {
     "list_transfers": "the list goes on, without refunds",
     "list_transfers_of_request": "the list goes on, without refunds",
     "read_signing_data": "it moves nothing",
+    "reclaim_commerce_calldata": "it can only give a payer back what is held of theirs",
+    "reclaim_secure_payment": "the same",
 }
 
 

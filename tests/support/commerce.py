@@ -40,10 +40,10 @@ def executing(account_id: str, kind: OperationKind, amount: int, **changes: Any)
     return commerce_payment(account_id, pending=pending, operations=1, **changes).request_id
 
 
-def expired(account_id: str) -> str:
-    """The request id of a payment whose money the payer may take back."""
+def expired(account_id: str) -> CommercePayment:
+    """A payment whose money the payer may take back."""
     past = running().clock() - timedelta(hours=1)
-    return commerce_payment(account_id, authorized=AMOUNT, authorization_expiry=past).request_id
+    return commerce_payment(account_id, authorized=AMOUNT, authorization_expiry=past)
 
 
 def with_events(account_id: str) -> str:

@@ -288,6 +288,9 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v2/secure-payments/fees/preview"): example(),
     ("GET", "/v2/secure-payments/{token}"): example(TOKEN),
     ("GET", "/v2/secure-payments/{token}/pay"): example(TOKEN),
+    ("GET", "/v2/secure-payments/{token}/reclaim"): example(
+        {"token": lambda owner, way: expired(owner.account_id).bill_id}, query=lambda owner, way: {"wallet": WALLET}
+    ),
     ("GET", "/v2/secure-payments/{token}/transfers"): example({"token": paid_token}),
     ("GET", "/v2/request/{request_id}/pay"): example(UNPAID),
     ("GET", "/v2/request/{request_id}/routes"): example(UNPAID),
@@ -326,7 +329,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
         lambda name: executing(name, OperationKind.REFUND, 10_000_000, **CAPTURED)
     ),
     ("POST", f"{COMMERCE}/refund/calldata"): of_payment(lambda name: commerce_payment(name, **CAPTURED).request_id),
-    ("POST", f"{COMMERCE}/reclaim/calldata"): of_payment(expired),
+    ("POST", f"{COMMERCE}/reclaim/calldata"): of_payment(lambda name: expired(name).request_id),
     ("GET", f"{COMMERCE}/status"): of_payment(with_events),
     ("GET", "/v2/request"): example(before=paid_request),
     ("POST", "/v2/request/payment-intents/{intent_id}"): example(

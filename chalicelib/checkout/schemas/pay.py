@@ -53,6 +53,23 @@ class SourceQuery(WalletQuery, SourceFields):
     """A wallet is needed to pay from another chain."""
 
 
+def _evm_address(value: str) -> str:
+    try:
+        return evm_address(value)
+    except BadRequest:
+        raise rule("Invalid Ethereum address") from None
+
+
+class ReclaimQuery(Input):
+    wallet: EvmAddress = Field(description="The wallet that has paid")
+    isSafe: Flag | None = Field(None, description="`wallet` is a Safe: the answer has one transaction for it, too")
+
+    @field_validator("wallet")
+    @classmethod
+    def _evm(cls, value: str) -> str:
+        return _evm_address(value)
+
+
 class PayQuery(SourceQuery):
     isSafe: Flag | None = Field(None, description="`wallet` is a Safe: the answer has one transaction for it, too")
     eoaWallet: EvmAddress | None = Field(None, description="Who funds the payment of a smart account `wallet`")
@@ -61,10 +78,7 @@ class PayQuery(SourceQuery):
     @field_validator("eoaWallet")
     @classmethod
     def _eoa(cls, value: str | None) -> str | None:
-        try:
-            return evm_address(value) if value is not None else None
-        except BadRequest:
-            raise rule("Invalid Ethereum address") from None
+        return _evm_address(value) if value is not None else None
 
     @model_validator(mode="after")
     def _combinations(self) -> Self:

@@ -1,16 +1,18 @@
-// Reads the transactions that let the escrow take a payment, and compares them with the terms that the page shows.
+// Reads the transactions that let the escrow take a payment, and the one that takes it back; compares them with the terms
+// that the page shows.
 //
-// checkAuthorization(transactions, terms) returns { ok: true, batchFee: 0, steps } or { ok: false, reason, index }, as
-//   `check` does.
-// terms: { network, escrows, escrow, payer, payee, token, most, operator, expiries: [paid, captured, refunded],
-//   fees: [least, most], feeReceiver, salt, now }: `most` in base units, expiries and now in seconds, fees in 1/10000, all
-//   BigInt as the salt; feeReceiver is null if the operator names it; escrows as ESCROWS.
+// checkAuthorization(transactions, terms) and checkReclaim(transactions, terms) return { ok: true, batchFee: 0, steps } or
+//   { ok: false, reason, index }, as `check` does.
+// terms: { network, escrows, escrow, payer, payee, token, most, held, operator, expiries: [paid, captured, refunded],
+//   fees: [least, most], feeReceiver, salt, now }: `most` and `held` in base units, expiries and now in seconds, fees in
+//   1/10000, all BigInt as the salt; feeReceiver is null if the operator names it; escrows as ESCROWS.
 // step: { kind: "reset" | "approve" | "pay", index, call, spender, token, amount, payments, transaction }; "pay" is the
-//   pre-approval
+//   pre-approval or the reclaim
 // reason: "contract" | "function" | "payee" | "token" | "amount" | "fee" | "terms" | "value" | "shape"
 //
 // Accepted is an allowance of exactly `most` for the collector of pre-approvals, with a reset before it if there is one, or
-// none if it is there already; then preApprove of exactly these terms.
+// none if it is there already; then preApprove of exactly these terms. Or, once nothing can be captured any more, reclaim of
+// exactly these terms alone, which the escrow accepts from their payer only, and gives what it holds to that payer.
 
 import { ADDRESS, UINT, addressDigits, decode, demand } from "./check.js";
 
@@ -24,18 +26,25 @@ const ZERO = "0".repeat(40);
 const ALL = 10_000n;
 const ORDERS = ["pay", "approve pay", "reset approve pay"];
 
-export function checkAuthorization(transactions, terms) {
+export const checkAuthorization = (transactions, terms) =>
+  checked(transactions, terms, ORDERS, ({ now, expiries }) => now < expiries[0], readStep);
+
+export const checkReclaim = (transactions, terms) =>
+  checked(transactions, terms, ["pay"], ({ now, expiries }) => now >= expiries[1], readReclaim);
+
+function checked(transactions, terms, orders, isTime, read) {
   let index = -1;
   try {
     const { network, escrows, escrow } = terms;
     demand(Object.hasOwn(escrows, network), "contract");
-    const [known, collector] = escrows[network].map(digits);
-    demand(digits(escrow) === known, "contract");
+    const contracts = escrows[network].map(digits);
+    demand(digits(escrow) === contracts[0], "contract");
     const wanted = wordsOf(terms);
+    demand(isTime(terms), "terms");
     demand(Array.isArray(transactions) && transactions.length > 0 && transactions.length < 4);
-    const steps = transactions.map((each, at) => readStep(each, (index = at), terms, collector, wanted));
+    const steps = transactions.map((each, at) => read(callOf(each, (index = at)), terms, contracts, wanted));
     index = -1;
-    demand(ORDERS.includes(steps.map(({ kind }) => kind).join(" ")));
+    demand(orders.includes(steps.map(({ kind }) => kind).join(" ")));
     return { ok: true, batchFee: 0, steps };
   } catch (error) {
     // Any error, also an unexpected one, means that the transactions must not be signed.
@@ -46,10 +55,10 @@ export function checkAuthorization(transactions, terms) {
 const digits = (text) => addressDigits(text, false);
 
 /** The terms in the order of the contract; each with the reason to refuse another value. */
-function wordsOf({ payer, payee, token, most, operator, expiries, fees, feeReceiver, salt, now }) {
+function wordsOf({ payer, payee, token, most, operator, expiries, fees, feeReceiver, salt }) {
   const [paid, captured, refunded] = expiries;
   demand(most > 0n && most < 1n << 120n, "amount");
-  demand(now < paid && paid <= captured && captured <= refunded && refunded < 1n << 48n, "terms");
+  demand(paid <= captured && captured <= refunded && refunded < 1n << 48n, "terms");
   demand(0n <= fees[0] && fees[0] <= fees[1] && fees[1] <= ALL, "fee");
   const parties = [[digits(operator), "terms"], [digits(payer), "terms"], [digits(payee), "payee"], [digits(token), "token"]];
   const times = expiries.map((each) => [each, "terms"]);
@@ -57,13 +66,28 @@ function wordsOf({ payer, payee, token, most, operator, expiries, fees, feeRecei
   return [...parties, [most, "amount"], ...times, ...bounds, [salt, "terms"]];
 }
 
-function readStep({ to, data, value }, index, { token, most }, collector, wanted) {
+function callOf({ to, data, value }, index) {
   demand(/^0x(?:[0-9a-f]{2})*$/i.test(data));
   demand(/^0x0{1,64}$/.test(value), "value");
-  const [hex, called] = [data.slice(2).toLowerCase(), digits(to)];
-  const [selector, words] = [hex.slice(0, 8), hex.slice(8)];
+  const hex = data.slice(2).toLowerCase();
   const transaction = Object.freeze({ to, data: `0x${hex}`, value: "0x0" });
-  const step = { index, token, spender: `0x${collector}`, transaction };
+  return { called: digits(to), selector: hex.slice(0, 8), words: hex.slice(8), index, transaction };
+}
+
+function demandTerms(words, wanted) {
+  const given = decode(INFO, words);
+  for (const [at, [word, reason]] of wanted.entries()) demand(given[at] === word, reason);
+}
+
+function readReclaim({ called, selector, words, ...place }, { token, held }, [escrow], wanted) {
+  demand(selector === "e1a2a66d", "function");
+  demand(called === escrow, "contract");
+  demandTerms(words, wanted);
+  return { ...place, token, kind: "pay", call: "AuthCaptureEscrow.reclaim", amount: held, payments: [0] };
+}
+
+function readStep({ called, selector, words, ...place }, { token, most }, [, collector], wanted) {
+  const step = { ...place, token, spender: `0x${collector}` };
   if (selector === "095ea7b3") {
     const [spender, amount] = decode([ADDRESS, UINT], words);
     demand(called === digits(token), "token");
@@ -73,8 +97,7 @@ function readStep({ to, data, value }, index, { token, most }, collector, wanted
   }
   demand(selector === "c6184c2f", "function");
   demand(called === collector, "contract");
-  const given = decode(INFO, words);
-  for (const [at, [word, reason]] of wanted.entries()) demand(given[at] === word, reason);
+  demandTerms(words, wanted);
   const call = "PreApprovalPaymentCollector.preApprove";
   return { ...step, kind: "pay", call, amount: most, payments: [0], spender: undefined };
 }

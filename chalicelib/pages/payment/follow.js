@@ -37,7 +37,7 @@ export class Follower extends Views {
     if (isCrossing && (await this.crosses(note))) return "settled";
     if (!note.txHash || note.isLost || note.isUncounted) return this.askPayer(note);
     if (note.isAnnounced) return this.askPayer({ ...note, isDoubted: true }); // a Safe's owners have not executed it
-    if (note.step === "safe") return this.announce(note);
+    if (note.step === "safe") return this.app.held?.awaitOwners(this, note) ?? this.announce(note);
     this.gone = 0;
     this.progress(note.code ? "doubt" : "waiting", note.place, note);
     const end = await this.until(() => this.check(note));

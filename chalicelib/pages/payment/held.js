@@ -1,20 +1,24 @@
 // Links of commerce payments, whose amount is held in an escrow: their terms, what is checked before a wallet signs, where
-// the money is, and all of it in words.
+// the money is, and all of it in words. What the payer can take back again is an open link with `isReclaim`: in place of
+// what pays it, the page offers what takes it back.
 //
-// state: "authorizing" | "held" | "partly" | "taken" | "voided" | "reclaimable" | "reclaimed" | "refunded"
+// state: "authorizing" | "unfunded" | "unallowed" | "untaken" | "held" | "partly" | "taken" | "voided" | "reclaimed" | "refunded"
 
-import { ESCROWS, checkAuthorization } from "./authorize.js";
-import { back, transaction } from "./ends.js";
+import { ESCROWS, checkAuthorization, checkReclaim } from "./authorize.js";
+import { back, copyField, transaction } from "./ends.js";
 import { Notes, isPayment, need, string, units } from "./link.js";
 import { poll } from "./poll.js";
 
 const FINAL = ["voided", "reclaimed"]; // states after which nothing more can happen
-const TONES = { authorizing: "busy", reclaimable: "bad" };
+const FAILURES = { balance: "unfunded", allowance: "unallowed" }; // states by why it has failed last; else "untaken"
+const WAITING = ["authorizing", "unfunded", "unallowed", "untaken"];
+const TONES = { authorizing: "busy", unfunded: "bad", unallowed: "bad", untaken: "bad" };
 const FAST = { first: 4_000, most: 30_000 };
+const OWNERS_AFTER = 1_800_000; // milliseconds after which it is asked what became of a Safe's transaction
 const NAMES = ["maxAmount", "operator", "escrow", "preApprovalExpiry", "authorizationExpiry", "refundExpiry", "minFeeBps",
   "maxFeeBps", "feeReceiver", "salt"];
 
-/** The outcome with the terms in its link; of kind `held` with its state once there is nothing to pay any more. */
+/** The outcome with the terms in its link; of kind `held` with its state while there is nothing to pay or to take back. */
 export function judge(app, outcome) {
   const { link, body } = outcome;
   link.commerce = readTerms(body.commerce, link);
@@ -24,7 +28,21 @@ export function judge(app, outcome) {
   // The wallet allows the most that may be taken, so that is what the page shows as the amount.
   Object.assign(link.payments[0], { amount: most, left: most });
   const state = stateOf(app, link.commerce);
-  return state ? { ...outcome, kind: "held", state, module: "held.js" } : outcome;
+  if (state === "reclaimable") return toReclaim(app, outcome);
+  const words = ["held"];
+  return state ? { ...outcome, words, kind: "held", state, module: "held.js" } : { ...outcome, words };
+}
+
+/** The outcome as an open link of what is held. */
+function toReclaim(app, outcome) {
+  const { link } = outcome;
+  const { held } = link.commerce;
+  if (app.link && !app.link.isReclaim) location.reload(); // it was to be paid before
+  const note = new Notes(app).of(app.token);
+  if (note && !note.isReclaim) app.stored.set(`pay:${app.token}`, null); // of the authorization, which was made
+  Object.assign(link.payments[0], { amount: held, left: held });
+  Object.assign(link, { isReclaim: true, canPay: true, dollars: null, expiresAt: Infinity });
+  return { ...outcome, kind: "open", words: ["held", "reclaim"] };
 }
 
 function readTerms(raw, { network, kind, payments: [payment] }) {
@@ -42,21 +60,25 @@ function readTerms(raw, { network, kind, payments: [payment] }) {
     ...{ most: amount("maxAmount"), fees: [number("minFeeBps"), number("maxFeeBps")], salt: number("salt") },
     expiries: ["preApprovalExpiry", "authorizationExpiry", "refundExpiry"].map(number),
     ...{ status: string(raw.status, 40), payer: address(raw.payer), approvers: raw.preApprovedBy.map(lower) },
+    failure: raw.failure ? { wallet: lower(raw.failure.wallet), reason: string(raw.failure.reason, 40) } : null,
     ...{ held: amount("heldAmount"), taken: amount("capturedAmount"), returned: amount("returnedAmount") },
   };
 }
 
 const lower = (address) => string(address, 64).toLowerCase();
 
+// `reclaimable`: the payer can take back what is held.
 /** Where the money is, or null while it can be paid: before a wallet of this payer has allowed the escrow to take it. */
-function stateOf(app, { status, payer, approvers, held, taken, expiries }) {
+function stateOf(app, { status, payer, approvers, failure, held, taken, expiries }) {
   const isLate = status === "EXPIRED" || app.now() >= 1_000 * Number(expiries[1]);
   if (held > 0n) return isLate ? "reclaimable" : taken > 0n ? "partly" : "held";
   if (["VOIDED", "RECLAIMED"].includes(status)) return status.toLowerCase();
   if (taken > 0n) return ["REFUNDED", "PARTIALLY_REFUNDED"].includes(status) ? "refunded" : "taken";
   const own = [payer, noteOf(app)?.wallet, app.payment?.address].filter(Boolean).map(lower);
-  const isAllowed = own.some((each) => approvers.includes(each));
-  return isAllowed || ["AUTHORIZING", "CAPTURING"].includes(status) ? "authorizing" : null;
+  if (["AUTHORIZING", "CAPTURING"].includes(status)) return "authorizing";
+  if (!own.some((each) => approvers.includes(each))) return null;
+  if (!own.includes(failure?.wallet)) return "authorizing";
+  return Object.hasOwn(FAILURES, failure.reason) ? FAILURES[failure.reason] : "untaken";
 }
 
 /** The note of the pre-approval that a wallet was asked for here, or null. */
@@ -65,9 +87,13 @@ function noteOf(app) {
   return note && isPayment(note) && !note.isReleased ? note : null;
 }
 
-/** The result of `checkAuthorization` for a link. */
-export const check = (link, transactions, payer, now) =>
-  checkAuthorization(transactions, { ...link.commerce, payer, now: BigInt(Math.floor(now / 1_000)) });
+/** The result of `checkAuthorization` for a link, or of `checkReclaim` for the wallet that has paid. */
+export function check(link, transactions, payer, now) {
+  const terms = { ...link.commerce, payer, now: BigInt(Math.floor(now / 1_000)) };
+  if (!link.isReclaim) return checkAuthorization(transactions, terms);
+  const isPayer = link.commerce.payer?.toLowerCase() === payer.toLowerCase();
+  return isPayer ? checkReclaim(transactions, terms) : { ok: false, reason: "terms", index: -1 };
+}
 
 // ---- in words
 
@@ -78,12 +104,18 @@ const percent = ({ language }, bps) =>
   new Intl.NumberFormat(language(), { style: "percent", maximumFractionDigits: 2 }).format(Number(bps) / 10_000);
 
 /** Who may take how much until when, and what becomes of the rest; shown with the amount until it is paid. */
-export function terms(app, { payments: [payment], commerce }) {
+export function terms(app, { payments: [payment], commerce, isReclaim }) {
   const { t, el, code, money, paragraph } = app;
-  const { most, due, fees, operator, escrow, expiries } = commerce;
+  const { most, due, fees, operator, escrow, expiries, payer } = commerce;
   const amount = money(most, payment.decimals, payment.symbol);
   const time = timeOf(app, expiries[1]);
   const row = (name, ...nodes) => el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, ...nodes));
+  if (isReclaim) {
+    return [
+      el("dl", {}, payer && row("held.payer", code(payer)), row("held.contract", code(escrow))),
+      el("div", { class: "note" }, paragraph(t("reclaim.terms", { time }))),
+    ];
+  }
   const sentences = [
     t("held.terms", { amount, time }),
     most !== due && t("held.due", { amount: money(due, payment.decimals, payment.symbol) }),
@@ -96,7 +128,7 @@ export function terms(app, { payments: [payment], commerce }) {
   ];
 }
 
-/** What exactly is signed with the pre-approval, as rows; `row` makes one of a message key and nodes. */
+/** The terms that are signed with the pre-approval or the reclaim, as rows; `row` makes one of a message key and nodes. */
 export function facts(app, row) {
   const { t, code, link } = app;
   const { payee, token, operator, fees, feeReceiver, expiries, salt } = link.commerce;
@@ -109,27 +141,42 @@ export function facts(app, row) {
   ];
 }
 
+/** Follows what a Safe was asked to propose: nothing is announced of it, as the escrow's events tell all. */
+export async function awaitOwners(payment, note) {
+  const { app } = payment;
+  const { t } = app;
+  app.show("safe", () => {
+    const steps = payment.stepsOf([{ kind: "safe", index: 0 }], 0);
+    const hash = copyField(app, t("safe.hash"), note.txHash, "safe-hash");
+    return { title: t("safe.title"), text: t("safe.text"), tone: "busy", body: [steps, hash] };
+  });
+  const until = payment.notAfterEntry(note.startedAt) + OWNERS_AFTER;
+  const end = await payment.until(async () => ((await payment.isSettled()) ? "settled" : Date.now() > until && "late"));
+  return end === "late" ? payment.askPayer({ ...note, isDoubted: true }) : end; // they may still execute it
+}
+
 /** Shows where the money is, and follows it. */
 export async function ended(app, { link, body, state }) {
   const { t, el, money } = app;
-  const { held, taken, returned, expiries, due } = link.commerce;
+  const { held, taken, returned, expiries, due, escrows, network } = link.commerce;
   const [{ decimals, symbol }] = link.payments;
   const note = noteOf(app);
   Object.assign(link.payments[0], { amount: due, left: due });
-  if (state !== "authorizing") app.stored.set(`pay:${app.token}`, null);
+  if (!WAITING.includes(state)) app.stored.set(`pay:${app.token}`, null);
   app.followed = note ?? app.followed;
   app.link = link;
   app.summary(link);
   const row = ([name, amount]) =>
     el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, money(amount, decimals, symbol)));
   const amounts = [["held.now", held], ["held.taken", taken], ["held.returned", returned]].filter(([, amount]) => amount > 0n);
-  const time = () => timeOf(app, expiries[state === "authorizing" ? 0 : 1]);
+  const time = () => timeOf(app, expiries[WAITING.includes(state) ? 0 : 1]);
   app.show(state, () => ({
     title: t(`${state}.title`),
-    text: t(`${state}.text`, { time: time() }),
+    text: t(`${state}.text`, { time: time(), amount: money(due, decimals, symbol) }),
     tone: TONES[state] ?? "good",
     body: [
       amounts.length > 0 && el("dl", { class: "balances" }, amounts.map(row)),
+      state === "unallowed" && el("p", {}, t("step.spender"), " ", app.code(escrows[network][1])),
       app.followed?.txHash && transaction(app, app.followed.txHash, link.chain),
       ...back(app, link),
     ],

@@ -188,7 +188,7 @@ function summary(link) {
       tokens.size > 0 && row("paid.in", [...tokens].join(", ")),
       !link.isMixed && row("network", clean(chain.name)),
       link.reference && row("reference", el("bdi", {}, clean(link.reference))),
-      !app.end && row("expires", el("span", { id: "countdown", "data-until": String(link.expiresAt) })),
+      !app.end && Number.isFinite(link.expiresAt) && row("expires", el("span", { id: "countdown", "data-until": String(link.expiresAt) })),
     ),
     ...[payments.length > 1 && everyPayment(link)].filter(Boolean),
     ...((!app.end && app.held?.terms(app, link)) || []),
@@ -225,7 +225,7 @@ function tick() {
 
 /** Shows an outcome: returns true if the link has ended; else stores the open link and shows what is left to pay. */
 async function settle(outcome) {
-  if (app.held && !group) await speak(language, "held");
+  if (outcome.words && String(outcome.words) !== String(group)) await speak(language, outcome.words);
   if (outcome.kind !== "open") {
     app.stopWatch();
     app.end = outcome.kind;
@@ -296,11 +296,11 @@ async function open(loaded) {
 
 const loading = () => show("loading", () => ({ title: t("loading"), tone: "busy" }));
 
-let group = ""; // of messages that the link needs besides, some of them in place of others
+let group = []; // of messages that the link needs besides, some of them in place of others
 
 /** Fetches the messages of a language and shows the whole page in it. */
 async function speak(wanted, also = group) {
-  const names = also ? [wanted, `${wanted}.${also}`] : [wanted];
+  const names = [wanted, ...also.map((each) => `${wanted}.${each}`)];
   messages = Object.assign({}, ...(await Promise.all(names.map(wordsOf))));
   [language, group] = [wanted, also];
   Object.assign(document.documentElement, { lang: wanted, dir: wanted === "ar" ? "rtl" : "ltr" });

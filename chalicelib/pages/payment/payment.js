@@ -110,7 +110,8 @@ class Payment extends Follower {
     const { app, source } = this;
     const asSafe = this.isSafe ? "&isSafe=true" : "";
     const from = source ? `&chain=${source.label}&token=${source.symbol}` : "";
-    const asked = app.ask(`/pay?wallet=${encodeURIComponent(this.address)}${asSafe}${from}`);
+    const path = app.link.isReclaim ? "/reclaim" : "/pay";
+    const asked = app.ask(`${path}?wallet=${encodeURIComponent(this.address)}${asSafe}${from}`);
     const needed = source ? ["bridge.js", "crossing.js"] : []; // the latter once it is sent, when it must not be missing
     const [response, bridge, crossing] = await Promise.all([asked, ...needed.map(app.asset)]);
     const isOver = () => turn !== this.turn || this.isBusy;
@@ -215,7 +216,7 @@ class Payment extends Follower {
     if (status === 403 && typeof body.creatorWalletAddress === "string") return this.foreign(body.creatorWalletAddress);
     if (status === 400 && Array.isArray(body.failures)) return (await app.asset("blocked.js")).blocked(app);
     if (app.held && (await app.refresh())) return;
-    if (status !== 400) return void (await app.settle(app.outcomeOf(response)));
+    if (status !== 400 && !app.link.isReclaim) return void (await app.settle(app.outcomeOf(response)));
     const message = typeof body.message === "string" ? app.clean(body.message.slice(0, 300)) : "";
     return this.problem("unpayable", () => ({ text: message, body: this.ownChain() }));
   }
@@ -251,6 +252,7 @@ class Payment extends Follower {
     const isLast = this.isSafe || rest.length === 1;
     const from = this.source && { network: this.source.network, symbol: this.source.symbol };
     const facts = { ...account, step: step.kind, place, isLast, references, nonce };
+    if (this.app.link.isReclaim) facts.isReclaim = true;
     const note = await this.app.notes.claim({ ...facts, ...(from && { source: from, fillBy: this.verdict.fillBy }) });
     if (!note) return void (this.next = "start");
     const stopWatching = this.watchLink(note, rest);

@@ -221,7 +221,7 @@ export function offerWallets(app) {
       const note = trouble && el("p", { class: "note bad" }, t(trouble));
       const offers = found.map((each) => el("li", {}, offer(each)));
       const body = [note, el("ul", { class: "wallets" }, offers)];
-      return { title: t(title), text: t(text), body, manual: !isOwn && !twin };
+      return { title: t(title), text: t(text), body, manual: !isOwn && !twin && !app.link.isReclaim };
     });
 
   function offer(wallet) {

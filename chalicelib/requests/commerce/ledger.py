@@ -42,7 +42,8 @@ def post(payment: CommercePayment, entry: EscrowEntry, now: datetime) -> tuple[C
     ended = next((each for each in begun if fulfils(each, entry)), None)
     if ended is not None:
         posted = replace(posted, operation=ended)
-        added = with_unfinished(replace(added, failure=None), (each for each in begun if each is not ended))
+        added = replace(added, failure=None, failed_payer=None)
+        added = with_unfinished(added, (each for each in begun if each is not ended))
     return replace(added, changed_at=now, check_at=now), posted
 
 

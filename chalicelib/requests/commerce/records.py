@@ -73,9 +73,10 @@ class CommercePayment(Record):
     wallets that allowed the escrow to take the money; the last one is tried next.
 
     `pending` is the operation that is executed now, `operations` the number of those that were ever reserved. `failure`
-    is why the last one went back, None after one that did not. `waiting` are operations that were pending when a fork
-    undid an earlier one, which is pending again before them; in the order of their numbers. `is_end_told` means that
-    the merchant was told by payment.failed that nothing will be captured.
+    is why the last one went back, and `failed_payer` the wallet whose money it was about; None after one that did not.
+    `waiting` are operations that were pending when a fork undid an earlier one, which is pending again before them; in
+    the order of their numbers. `is_end_told` means that the merchant was told by payment.failed that nothing will be
+    captured.
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{bill_id}", "COMMERCE")
@@ -117,6 +118,7 @@ class CommercePayment(Record):
     waiting: tuple[PendingOperation, ...] = ()
     operations: int = 0
     failure: str | None = None
+    failed_payer: str | None = None
     is_end_told: bool = False
     check_at: datetime | None = None
     version: int = 0

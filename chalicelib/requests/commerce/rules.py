@@ -199,7 +199,8 @@ def is_same(payment: CommercePayment, pending: PendingOperation, operation: Oper
 def begun(payment: CommercePayment, pending: PendingOperation, now: datetime) -> CommercePayment:
     """The payment with an operation that was reserved, or with its next step. It is looked at next at once."""
     operations = max(payment.operations, pending.number)
-    return replace(payment, pending=pending, operations=operations, failure=None, changed_at=now, check_at=now)
+    begun = replace(payment, pending=pending, operations=operations, changed_at=now, check_at=now)
+    return replace(begun, failure=None, failed_payer=None)
 
 
 def unfinished(payment: CommercePayment) -> tuple[PendingOperation, ...]:
@@ -222,8 +223,8 @@ def gone_back(payment: CommercePayment, reason: str, now: datetime) -> CommerceP
     approved = payment.pre_approved_by
     if payer in approved:
         approved = (payer, *(each for each in approved if each != payer))
-    rest = with_unfinished(payment, payment.waiting)
-    return replace(rest, pre_approved_by=approved, failure=reason, changed_at=now, check_at=now)
+    rest = replace(with_unfinished(payment, payment.waiting), failure=reason, failed_payer=payer)
+    return replace(rest, pre_approved_by=approved, changed_at=now, check_at=now)
 
 
 def _collecting(payment: CommercePayment, operation: Operation, now: datetime) -> Refusal | None:
