@@ -1,11 +1,11 @@
-"""The policies of the two people of a stage: who deploys it (`deployer` and `stacks`), and who operates it (`operator`).
+"""The policies of the two people of a stage: who deploys it, and who operates it.
 
-`python -m infra.iam` writes them to `infra/policies/<stage>-deployer.json` and so on, and what a firewall needs besides
-to `-waf.json`; with
+`python -m infra.iam` writes them to `infra/policies/<stage>-operator.json`, `-deployer.json` and `-stacks.json`, as IAM
+takes only so much text in one, and what a firewall needs besides to `-waf.json`; with
 
     python -m infra.people --stage prod --region eu-central-1 --account 123456789012 deployer
 
-one is printed for an account. Attach it to a user or role as a managed policy; IAM takes only so much text in one. A command that needs another action has
+one is printed for an account. Attach it to a user or role as a managed policy. A command that needs another action has
 it in a line of a table here; a new kind of resource in infra/template.yaml has its actions in RESOURCES. Every resource
 is one of the stage, but for what AWS lets nobody limit (ANYTHING), and REST APIs, whose ids are not known before.
 """
@@ -36,7 +36,8 @@ _SECRETS = f"arn:aws:secretsmanager:{HERE}:secret:{{prefix}}-*"
 _KEYS = f"arn:aws:kms:{HERE}:key/*"
 _ALIASES = f"arn:aws:kms:{HERE}:alias/{{prefix}}-*"
 _LOGS = " ".join(
-    f"arn:aws:logs:{HERE}:log-group:/aws/{name}:*" for name in ("lambda/{prefix}", "lambda/{prefix}-*", "apigateway/{prefix}")
+    f"arn:aws:logs:{HERE}:log-group:/aws/{name}:*"
+    for name in ("lambda/{prefix}", "lambda/{prefix}-*", "apigateway/{prefix}")
 )
 _ALARMS = f"arn:aws:cloudwatch:{HERE}:alarm:{{prefix}}-*"
 _TOPIC = f"arn:aws:sns:{HERE}:{{prefix}}-*"
@@ -153,8 +154,10 @@ READS: Grants = {
 """What `make verify` reads, and every other command to know what a stage has."""
 
 DEPLOYER: Grants = {
-    _STACKS: ("cloudformation:CreateStack", "cloudformation:UpdateStack", "cloudformation:DeleteStack")
-    + ("cloudformation:ContinueUpdateRollback",),
+    _STACKS: (
+        *("cloudformation:CreateStack", "cloudformation:UpdateStack", "cloudformation:DeleteStack"),
+        "cloudformation:ContinueUpdateRollback",
+    ),
     _FUNCTIONS: (
         *("lambda:CreateFunction", "lambda:UpdateFunctionCode", "lambda:UpdateFunctionConfiguration"),
         *("lambda:DeleteFunction", "lambda:AddPermission", "lambda:RemovePermission", "lambda:TagResource"),
