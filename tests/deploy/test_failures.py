@@ -42,6 +42,7 @@ def broken(cloud: Cloud, refused: Refused, capsys: pytest.CaptureFixture[str], m
 @pytest.mark.parametrize(
     ("step", "part"),
     [
+        ("The tables", b"POST /{}"),
         ("The stack", b"Action=DescribeStacks"),
         ("The address", b"/restapis"),
         ("The kept version", b"PUT /payment-requests-local-builds-"),

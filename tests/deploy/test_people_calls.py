@@ -25,7 +25,8 @@ SERVICES = (
 )
 COMMANDS = {
     "deployer": (
-        *("account", "deploy", "gateway", "hosts", "record", "stack", "verify", "versions"),
+        *("account", "deploy", "gateway", "hosts", "record", "stack", "tables", "verify"),
+        "versions",
         *("recovery/destroy", "recovery/pausing", "recovery/restore", "recovery/rollback"),
     ),
     "operator": ("account", "admin", "nodes", "upkeep", "verify"),

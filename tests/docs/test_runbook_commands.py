@@ -37,6 +37,7 @@ ELSEWHERE = {
     "make destroy": "deploy/test_lifecycle.py",
     "make local": "local/test_stack.py",
     "python -m infra.iam": "deploy/test_policies.py",
+    "python -m infra.stack": "deploy/test_stack.py",
     "python -m infra.admin set-node": "deploy/test_nodes.py",
     "python -m infra.admin nodes": "deploy/test_nodes.py",
     "export ": "deploy/test_runbook.py",
