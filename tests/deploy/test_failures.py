@@ -43,7 +43,7 @@ def broken(cloud: Cloud, refused: Refused, capsys: pytest.CaptureFixture[str], m
     ("step", "part"),
     [
         ("The tables", b"POST /{}"),
-        ("The stack", b"Action=DescribeStacks"),
+        ("The stack", b"Action=GetTemplate"),
         ("The address", b"/restapis"),
         ("The kept version", b"PUT /payment-requests-local-builds-"),
         ("The account", b"Action=GetRole&"),
