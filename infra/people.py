@@ -224,7 +224,7 @@ WAF: Grants = {
 UNNAMED = (
     *("lambda:CreateFunction", "lambda:CreateEventSourceMapping", "lambda:UpdateEventSourceMapping"),
     *("lambda:DeleteEventSourceMapping", "events:PutTargets", "events:RemoveTargets", "events:ListTargetsByRule"),
-    *("lambda:GetLayerVersion", "lambda:DeleteLayerVersion"),
+    *("lambda:GetLayerVersion", "lambda:DeleteLayerVersion", "dynamodb:RestoreTableToPointInTime"),
     *("sqs:StartMessageMoveTask", "sqs:ListMessageMoveTasks", "sqs:CancelMessageMoveTask"),
     *("wafv2:AssociateWebACL", "wafv2:DisassociateWebACL", "wafv2:GetWebACLForResource"),
 )
