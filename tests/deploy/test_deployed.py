@@ -43,8 +43,6 @@ from infra.local.process import free_port
 from infra.local.relayer import relayer_address
 from infra.local.safe import Safe
 from infra.package import ROOT
-from infra.recovery.destroy import destroy
-from infra.recovery.restore import restore
 from infra.stack import DeploymentStopped
 from infra.verify import differences
 from tests.deploy.faults import CAUSE, door
@@ -471,14 +469,3 @@ def test_a_deployment_that_cannot_be_recorded_says_so(
         monkeypatch.setenv("AWS_ENDPOINT_URL", url)
         with pytest.raises(DeploymentStopped, match=f"^The record of the deployment: .*{CAUSE}"):
             finish(target_of("local"))
-
-
-def test_the_deployer_may_restore_the_stage_remove_it_and_deploy_it_again(cloud: Cloud, deployed: str) -> None:
-    target = target_as(cloud, "deployer")
-    said = list(restore(target, datetime.now(UTC), drain_seconds=0))
-    assert said[-1].startswith("local runs again")
-    destroy(target, with_data=False)
-    assert deployed_record(cloud.client, "local")["resources"] == []
-    deploy_to(cloud)
-    destroy(target, with_data=True)
-    assert not [name for name in cloud.client("dynamodb").list_tables()["TableNames"] if name.startswith(PREFIX)]
