@@ -62,6 +62,10 @@ COUNTED_LINES = {
 }
 """The lines of the log that an alarm waits for, each with the metric that counts it."""
 
+_VALUES = 99
+"""The most values of a line. CloudWatch takes 100 of a metric; with them Powertools writes the line by itself, and
+refuses to write the rest if there is none."""
+
 
 class Metrics:
     """The values of one process since the last `flush`, in the namespace of the stage."""
@@ -75,7 +79,7 @@ class Metrics:
         self._values.append((metric, part, value))
 
     def flush(self) -> None:
-        """Writes what was added since the last time, one line for each dimension and part; nothing if there is none."""
+        """Writes what was added since the last time, lines for each dimension and part; nothing if there is none."""
         taken, self._values = self._values, []
         if not taken:
             return
@@ -85,13 +89,14 @@ class Metrics:
         for metric, part, value in taken:
             parts[metric.dimension, part].append((metric, value))
         for (dimension, part), values in parts.items():
-            line = EphemeralMetrics(namespace=self._namespace)
-            if dimension:
-                line.add_dimension(dimension, part)
-            for metric, value in values:
-                line.add_metric(metric.name, metric.unit, value)
-            text = json.dumps(line.serialize_metric_set(), separators=(",", ":"))
-            sys.stdout.write(f"{text}\n")  # in one write, as other threads log
+            for first in range(0, len(values), _VALUES):
+                line = EphemeralMetrics(namespace=self._namespace)
+                if dimension:
+                    line.add_dimension(dimension, part)
+                for metric, value in values[first : first + _VALUES]:
+                    line.add_metric(metric.name, metric.unit, value)
+                text = json.dumps(line.serialize_metric_set(), separators=(",", ":"))
+                sys.stdout.write(f"{text}\n")  # in one write, as other threads log
 
 
 class LineCounter(logging.Handler):

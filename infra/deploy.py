@@ -17,7 +17,7 @@ import sys
 import sysconfig
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from http.client import HTTPException
@@ -37,7 +37,8 @@ from infra.iam import Place
 from infra.packaging.bundle import need_lambda_python
 from infra.packaging.package import ROOT, chalice, config, project_copy, stages, variables_of
 from infra.stack import DeploymentStopped, apply_stack
-from infra.versions import Versions, commit_of_checkout
+from infra.tables import check_tables
+from infra.versions import Deployment, Versions, commit_of_checkout
 from infra.waf import apply_waf, has_waf
 
 STACK_FILE = ROOT / ".local" / "stack.json"
@@ -99,6 +100,8 @@ def deploy(target: Target) -> str:
         if target.stage != "local":
             region = target.client("apigateway").meta.region_name
             check_hosts(target.hosts, target.stage, variables_of(target.stage), region)
+    with step("The tables"):
+        check_tables(target.client, target.stage)
     with step("The stack"):
         apply_stack(target.client("cloudformation"), target.stage)
     with step("The address"):
@@ -111,17 +114,21 @@ def deploy(target: Target) -> str:
 
 
 def put(target: Target, project: Path, commit: str, rolled_back_from: str | None = None) -> str:
-    """Deploys what is in `project`, a copy or a build that was kept; returns the URL of the API."""
-    with step("The kept version"):
-        target.versions().begin(project, commit, rolled_back_from)
-    with step("The account"):
-        record = project / ".chalice" / "deployed" / f"{target.stage}.json"
-        record.parent.mkdir(exist_ok=True)
-        record.write_text(json.dumps(deployed_record(target.client, target.stage)))
-    with step("Functions and API"):
-        environment = {**target.environment, **(quick_waiters(project) if target.cloud else {})}
-        chalice(project, ["deploy", "--stage", target.stage], environment)
-    return finish(target)
+    """Deploys what is in `project`, a copy or a build that was kept, with the hosts of `target`, which are those of the
+    project; returns the URL of the API."""
+    versions = target.versions()
+    with ExitStack() as ending:
+        with step("The kept version"):
+            ending.enter_context(versions.held())
+            begun = versions.begin(project, commit, rolled_back_from)
+        with step("The account"):
+            record = project / ".chalice" / "deployed" / f"{target.stage}.json"
+            record.parent.mkdir(exist_ok=True)
+            record.write_text(json.dumps(deployed_record(target.client, target.stage)))
+        with step("Functions and API"):
+            environment = {**target.environment, **(quick_waiters(project) if target.cloud else {})}
+            chalice(project, ["deploy", "--stage", target.stage], environment)
+        return finish(target, config(project), begun)
 
 
 def addressed(target: Target, api: str) -> Target:
@@ -137,29 +144,34 @@ def _new_api(target: Target) -> str:
     return str(made["id"])
 
 
-def finish(target: Target) -> str:
-    """What Chalice does not do after its deployment; returns the URL of the API. Raises DeploymentStopped."""
+def finish(target: Target, settings: Mapping[str, Any] | None = None, begun: Deployment | None = None) -> str:
+    """What Chalice does not do after its deployment; returns the URL of the API. Raises DeploymentStopped.
+
+    `settings` are what the .chalice/config.json of the deployed version says, by default that of this checkout; `begun`
+    is the deployment, by default the latest one.
+    """
+    settings = config() if settings is None else settings
     with step("The error responses of the API"):
         api = rest_api_id(target.client, target.stage)
         if api is None:
             raise DeploymentStopped("Chalice reported success, but there is no REST API.")
         set_gateway_responses(target.client("apigateway"), api, target.stage)
     with step("Access logs and throttling of the API"):
-        limits = config()["stages"][target.stage].get("throttling", {})
+        limits = settings["stages"][target.stage].get("throttling", {})
         set_stage(target.client("apigateway"), api, target.stage, access_log_group(target), limits)
     with step("The firewall"):
-        apply_waf(target.client, has_waf(config(), target.stage), api, target.stage)
+        apply_waf(target.client, has_waf(settings, target.stage), api, target.stage)
     url = target.api_url(api)
     with step("The health of the API"):
-        _wait_until_healthy(url)
+        _wait_until_healthy(url, target.stage)
     with step("The domains"):
         records = apply_hosts(target.client("cloudformation"), target.hosts, api, target.stage)
     if target.hosts is not None:
         url = target.hosts.urls["API_URL"]
         with step("The health of the hosts"):
-            wait_for_hosts(target.hosts, records, target.cloud)
+            wait_for_hosts(target.hosts, records, target.stage, target.cloud)
     with step("The record of the deployment"):
-        target.versions().finish()
+        target.versions().finish(begun)
     return url
 
 
@@ -228,7 +240,7 @@ def quick_waiters(copy: Path) -> dict[str, str]:
     return {"AWS_DATA_PATH": str(copy / "models")}
 
 
-def _wait_until_healthy(url: str) -> None:
+def _wait_until_healthy(url: str, stage: str) -> None:
     deadline = time.monotonic() + HEALTHY_WITHIN_SECONDS
     while True:
         try:
@@ -236,8 +248,10 @@ def _wait_until_healthy(url: str) -> None:
                 return
         except (OSError, HTTPException) as error:  # also a connection that was closed before it answered
             if time.monotonic() > deadline:
-                message = f"Everything is in place, but {url}/v2/health does not answer: {error}"
-                raise DeploymentStopped(message) from error
+                raise DeploymentStopped(
+                    f"Everything is in place, but {url}/v2/health does not answer: {error}. Its log group is"
+                    f" /aws/lambda/{APP}-{stage}. When it answers, run `make finish STAGE={stage}`."
+                ) from error
         time.sleep(1)
 
 

@@ -11,6 +11,7 @@ be empty: then the operator creates the DNS records that the deployment names.
 
 import re
 import socket
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -24,7 +25,10 @@ from infra.indexes import Template
 from infra.stack import DeploymentStopped, apply_template, delete_stack
 
 ROLES = {"Api": "API_URL", "Auth": "AUTH_URL", "Pay": "PAY_URL"}
-ANSWERING_WITHIN_SECONDS = 60
+ANSWERING_WITHIN_SECONDS = 900
+"""How long hosts are waited for: a new domain takes some minutes, and whoever has asked DNS before remembers for up to
+fifteen that there was no record."""
+SAID_EVERY_SECONDS = 30
 _RESERVED = re.compile(
     r"(?:^|\.)(?:example(?:\.(?:com|net|org))?|test|invalid|localhost|local)$|^[0-9.]+$|^[^.]*$|[^a-z0-9.-]"
 )
@@ -156,14 +160,15 @@ def apply_hosts(cloudformation: Any, hosts: Hosts | None, api: str, stage: str) 
     return {host: made[role] for host, role in hosts.roles.items()}
 
 
-def wait_for_hosts(hosts: Hosts, records: Mapping[str, str], cloud: str | None = None) -> None:
-    """Returns when API, auth API and payment page answer at their hosts. Raises DeploymentStopped.
+def wait_for_hosts(hosts: Hosts, records: Mapping[str, str], stage: str, cloud: str | None = None) -> None:
+    """Returns when API, auth API and payment page answer at their hosts; says on standard error what it waits for.
 
-    A host that DNS does not know is not waited for if its record is to be made by hand. In the local cloud, at the URL
-    `cloud`, no host has a record: the requests go there.
+    Raises DeploymentStopped, with the command that goes on from there. A host that DNS does not know is not waited for
+    if its record is to be made by hand. In the local cloud, at the URL `cloud`, no host has a record: the requests go
+    there.
     """
     paths = {"API_URL": "/v2/health", "AUTH_URL": "/v2/health", "PAY_URL": "/"}
-    deadline = time.monotonic() + ANSWERING_WITHIN_SECONDS
+    deadline, said_at = time.monotonic() + ANSWERING_WITHIN_SECONDS, time.monotonic()
     for variable, path in paths.items():
         while problem := _problem(f"{hosts.urls[variable]}{path}", cloud):
             host = str(urlsplit(hosts.urls[variable]).hostname)
@@ -174,8 +179,12 @@ def wait_for_hosts(hosts: Hosts, records: Mapping[str, str], cloud: str | None =
                 )
             if time.monotonic() > deadline:
                 raise DeploymentStopped(
-                    f"Everything is in place, but {hosts.urls[variable]}{path} does not answer: {problem}"
+                    f"Everything is in place, but {hosts.urls[variable]}{path} does not answer: {problem}."
+                    f" When it does, run `make finish STAGE={stage}`."
                 )
+            if time.monotonic() - said_at > SAID_EVERY_SECONDS:
+                said_at = time.monotonic()
+                print(f"{host} does not answer yet: {problem}", file=sys.stderr, flush=True)
             time.sleep(1)
 
 

@@ -1,7 +1,7 @@
 """The policies of the two people of a stage: who deploys it, and who operates it.
 
-`python -m infra.iam` writes them to `infra/policies/<stage>-deployer.json` and `-operator.json`, and what a
-firewall needs besides to `-waf.json`; with
+`python -m infra.iam` writes them to `infra/policies/<stage>-operator.json`, `-deployer.json` and `-stacks.json`, as IAM
+takes only so much text in one, and what a firewall needs besides to `-waf.json`; with
 
     python -m infra.people --stage prod --region eu-central-1 --account 123456789012 deployer
 
@@ -35,12 +35,18 @@ _STACKS = " ".join(f"arn:aws:cloudformation:{HERE}:stack/{{prefix}}{end}/*" for 
 _SECRETS = f"arn:aws:secretsmanager:{HERE}:secret:{{prefix}}-*"
 _KEYS = f"arn:aws:kms:{HERE}:key/*"
 _ALIASES = f"arn:aws:kms:{HERE}:alias/{{prefix}}-*"
-_LOGS = " ".join(f"arn:aws:logs:{HERE}:log-group:/aws/lambda/{{prefix}}{end}:*" for end in ("", "-*"))
+_LOGS = " ".join(
+    f"arn:aws:logs:{HERE}:log-group:/aws/{name}:*"
+    for name in ("lambda/{prefix}", "lambda/{prefix}-*", "apigateway/{prefix}")
+)
 _ALARMS = f"arn:aws:cloudwatch:{HERE}:alarm:{{prefix}}-*"
 _TOPIC = f"arn:aws:sns:{HERE}:{{prefix}}-*"
 _RULES = f"arn:aws:events:{HERE}:rule/{{prefix}}-*"
 _MAPPINGS = f"{_LAMBDA}:event-source-mapping:*"
 _DOMAINS = "arn:aws:apigateway:<region>::/domainnames*"
+_DOMAINS_ROLE = (
+    "arn:aws:iam::<account>:role/aws-service-role/ops.apigateway.amazonaws.com/AWSServiceRoleForAPIGateway"
+)
 _WAF = f"arn:aws:wafv2:{HERE}:regional/webacl/{{prefix}}/*"
 _RULE_GROUPS = f"arn:aws:wafv2:{HERE}:regional/managedruleset/*"
 _APIS = "arn:aws:apigateway:<region>::/restapis*"
@@ -51,11 +57,15 @@ RESOURCES: dict[str, Grants] = {
             *("dynamodb:CreateTable", "dynamodb:UpdateTable", "dynamodb:DescribeTable", "dynamodb:DeleteTable"),
             *("dynamodb:DescribeTimeToLive", "dynamodb:UpdateTimeToLive"),
             *("dynamodb:DescribeContinuousBackups", "dynamodb:UpdateContinuousBackups"),
-            *("dynamodb:TagResource", "dynamodb:ListTagsOfResource"),
+            *("dynamodb:TagResource", "dynamodb:ListTagsOfResource", "dynamodb:DescribeContributorInsights"),
+            *("dynamodb:DescribeKinesisStreamingDestination", "dynamodb:GetResourcePolicy"),
         ),
     },
     "AWS::SQS::Queue": {
-        _QUEUES: ("sqs:CreateQueue", "sqs:SetQueueAttributes", "sqs:GetQueueAttributes", "sqs:DeleteQueue"),
+        _QUEUES: (
+            *("sqs:CreateQueue", "sqs:SetQueueAttributes", "sqs:GetQueueAttributes", "sqs:DeleteQueue"),
+            *("sqs:GetQueueUrl", "sqs:ListQueueTags"),
+        ),
     },
     "AWS::KMS::Key": {
         ANYTHING: ("kms:CreateKey",),
@@ -78,7 +88,10 @@ RESOURCES: dict[str, Grants] = {
     },
     "AWS::Logs::LogGroup": {
         ANYTHING: ("logs:DescribeLogGroups",),
-        _LOGS: ("logs:CreateLogGroup", "logs:PutRetentionPolicy", "logs:DeleteLogGroup", "logs:ListTagsForResource"),
+        _LOGS: (
+            *("logs:CreateLogGroup", "logs:PutRetentionPolicy", "logs:DeleteLogGroup", "logs:ListTagsForResource"),
+            *("logs:GetDataProtectionPolicy", "logs:DescribeIndexPolicies"),
+        ),
     },
     "AWS::Logs::MetricFilter": {
         _LOGS: ("logs:PutMetricFilter", "logs:DescribeMetricFilters", "logs:DeleteMetricFilter"),
@@ -101,25 +114,32 @@ RESOURCES: dict[str, Grants] = {
     "AWS::S3::Bucket": {
         "arn:aws:s3:::{prefix}-*": (
             *("s3:CreateBucket", "s3:DeleteBucket", "s3:ListBucket", "s3:PutEncryptionConfiguration"),
-            "s3:PutBucketPublicAccessBlock",
+            *("s3:PutBucketPublicAccessBlock", "s3:GetEncryptionConfiguration", "s3:GetBucketPublicAccessBlock"),
         ),
         "arn:aws:s3:::{prefix}-*/*": ("s3:GetObject", "s3:PutObject", "s3:DeleteObject"),
     },
     "AWS::ApiGateway::DomainName": {
         _DOMAINS: ("apigateway:GET", "apigateway:POST", "apigateway:PATCH", "apigateway:DELETE"),
+        _DOMAINS_ROLE: ("iam:CreateServiceLinkedRole",),  # API Gateway makes it for the first domain of an account
     },
     "AWS::Route53::RecordSet": {
         ANYTHING: ("route53:GetChange",),
-        "arn:aws:route53:::hostedzone/*": ("route53:ChangeResourceRecordSets", "route53:ListResourceRecordSets"),
+        "arn:aws:route53:::hostedzone/*": (
+            *("route53:ChangeResourceRecordSets", "route53:ListResourceRecordSets", "route53:GetHostedZone"),
+        ),
     },
 }
-"""What CloudFormation does in the name of whoever deploys, by the type of a resource of infra/template.yaml."""
+"""What CloudFormation does in the name of whoever deploys, by the type of a resource of infra/template.yaml. It reads
+what it has made, so there are reads that no command of ours makes."""
 
 _OF_HOSTS = {"AWS::ApiGateway::DomainName", "AWS::Route53::RecordSet"}
 """What the stack of the hosts makes, beside mappings, which are below the domains (infra/hosts.py)."""
 
 READS: Grants = {
-    ANYTHING: ("lambda:ListFunctions", "lambda:ListLayers", "lambda:ListEventSourceMappings", "events:ListRules"),
+    ANYTHING: (
+        *("lambda:ListFunctions", "lambda:ListLayers", "lambda:ListLayerVersions", "lambda:ListEventSourceMappings"),
+        *("lambda:GetEventSourceMapping", "events:ListRules"),
+    ),
     _STACKS: (
         *("cloudformation:DescribeStacks", "cloudformation:DescribeStackEvents"),
         *("cloudformation:DescribeStackResources", "cloudformation:GetTemplate"),
@@ -134,27 +154,27 @@ READS: Grants = {
 """What `make verify` reads, and every other command to know what a stage has."""
 
 DEPLOYER: Grants = {
-    _STACKS: ("cloudformation:CreateStack", "cloudformation:UpdateStack", "cloudformation:DeleteStack"),
+    _STACKS: (
+        *("cloudformation:CreateStack", "cloudformation:UpdateStack", "cloudformation:DeleteStack"),
+        "cloudformation:ContinueUpdateRollback",
+    ),
     _FUNCTIONS: (
         *("lambda:CreateFunction", "lambda:UpdateFunctionCode", "lambda:UpdateFunctionConfiguration"),
         *("lambda:DeleteFunction", "lambda:AddPermission", "lambda:RemovePermission", "lambda:TagResource"),
         *("lambda:UntagResource", "lambda:PutFunctionConcurrency", "lambda:DeleteFunctionConcurrency"),
     ),
     f"{_LAMBDA}:layer:{{prefix}}-*": ("lambda:PublishLayerVersion", "lambda:DeleteLayerVersion"),
-    _MAPPINGS: (
-        *("lambda:CreateEventSourceMapping", "lambda:UpdateEventSourceMapping", "lambda:DeleteEventSourceMapping"),
-        "lambda:GetEventSourceMapping",
-    ),
+    _MAPPINGS: ("lambda:UpdateEventSourceMapping", "lambda:DeleteEventSourceMapping"),
     _ROLES: (
         *("iam:CreateRole", "iam:UpdateAssumeRolePolicy", "iam:PutRolePolicy", "iam:DeleteRolePolicy"),
         *("iam:DeleteRole", "iam:PassRole"),
     ),
     _RULES: (
         *("events:PutRule", "events:PutTargets", "events:RemoveTargets", "events:DeleteRule"),
-        *("events:DescribeRule", "events:ListTargetsByRule"),
+        *("events:DescribeRule", "events:ListTargetsByRule", "events:EnableRule", "events:DisableRule"),
     ),
     _APIS: ("apigateway:POST", "apigateway:PUT", "apigateway:PATCH", "apigateway:DELETE"),
-    ANYTHING: ("dynamodb:ListTables",),
+    ANYTHING: ("dynamodb:ListTables", "lambda:CreateEventSourceMapping"),
     _TABLES: (
         *("dynamodb:RestoreTableToPointInTime", "dynamodb:Scan", "dynamodb:Query", "dynamodb:GetItem"),
         *("dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"),
@@ -183,7 +203,7 @@ OPERATOR: Grants = {
     _TOPIC: ("sns:Subscribe", "sns:ListSubscriptionsByTopic"),
     ANYTHING: (
         *("logs:DescribeLogGroups", "logs:GetQueryResults", "cloudwatch:DescribeAlarms", "cloudwatch:GetMetricData"),
-        *("sqs:ListQueues",),
+        *("sqs:ListQueues", "sns:ListTopics"),
     ),
 }
 """What `python -m infra.admin` and the commands of infra/runbook.md do, beside READS."""
@@ -204,7 +224,7 @@ WAF: Grants = {
 UNNAMED = (
     *("lambda:CreateFunction", "lambda:CreateEventSourceMapping", "lambda:UpdateEventSourceMapping"),
     *("lambda:DeleteEventSourceMapping", "events:PutTargets", "events:RemoveTargets", "events:ListTargetsByRule"),
-    *("lambda:GetLayerVersion", "lambda:DeleteLayerVersion"),
+    *("lambda:GetLayerVersion", "lambda:DeleteLayerVersion", "dynamodb:RestoreTableToPointInTime"),
     *("sqs:StartMessageMoveTask", "sqs:ListMessageMoveTasks", "sqs:CancelMessageMoveTask"),
     *("wafv2:AssociateWebACL", "wafv2:DisassociateWebACL", "wafv2:GetWebACLForResource"),
 )
@@ -213,7 +233,13 @@ bus of a rule, and a log group without `:*`."""
 
 _CONDITIONS: dict[str, dict[str, Any]] = {
     "iam:PassRole": {"StringEquals": {"iam:PassedToService": "lambda.amazonaws.com"}},
+    "iam:CreateServiceLinkedRole": {"StringEquals": {"iam:AWSServiceName": "ops.apigateway.amazonaws.com"}},
+    "lambda:CreateEventSourceMapping": {"ArnLike": {"lambda:FunctionArn": f"{_LAMBDA}:function:{{prefix}}-*"}},
     "kms:CreateKey": {"StringEquals": {"aws:RequestTag/owner": "{prefix}"}},
+    "kms:TagResource": {  # a key that is being made has no tags yet
+        "StringEquals": {"aws:RequestTag/owner": "{prefix}"},
+        "StringEqualsIfExists": {"aws:ResourceTag/owner": "{prefix}"},
+    },
     _KEYS: {"StringEquals": {"aws:ResourceTag/owner": "{prefix}"}},
     _MAPPINGS: {"ArnLike": {"lambda:FunctionArn": f"{_LAMBDA}:function:{{prefix}}-*"}},
 }
@@ -223,9 +249,14 @@ MOST_CHARACTERS = 6_144
 
 
 def deployer(stage: str) -> dict[str, Any]:
-    """The policy of who runs `make deploy`, `record`, `rollback`, `restore`, `destroy` and `verify`."""
+    """One of the two policies of who runs `make deploy`, `record`, `rollback`, `restore`, `destroy` and `verify`."""
+    return _policy(stage, [DEPLOYER, READS])
+
+
+def stacks(stage: str) -> dict[str, Any]:
+    """The other one: what those commands, and CloudFormation for them, do to the resources of the stacks."""
     types = {each["Type"] for each in yaml.safe_load(TEMPLATE.read_text())["Resources"].values()} | _OF_HOSTS
-    return _policy(stage, [DEPLOYER, READS, *(RESOURCES[each] for each in sorted(types))])
+    return _policy(stage, [RESOURCES[each] for each in sorted(types)])
 
 
 def operator(stage: str) -> dict[str, Any]:
@@ -234,11 +265,14 @@ def operator(stage: str) -> dict[str, Any]:
 
 
 def waf(stage: str) -> dict[str, Any]:
-    """What whoever deploys a stage with a firewall has besides: both do not fit into one policy."""
+    """What whoever deploys a stage with a firewall has besides."""
     return _policy(stage, [WAF])
 
 
-PEOPLE = {"deployer": deployer, "operator": operator, "waf": waf}
+PEOPLE = {"deployer": deployer, "stacks": stacks, "operator": operator, "waf": waf}
+"""The policies by name."""
+POLICIES = {"deployer": ("deployer", "stacks"), "operator": ("operator",)}
+"""Those of each person."""
 
 
 def _policy(stage: str, tables: Iterable[Grants]) -> dict[str, Any]:
@@ -259,7 +293,8 @@ def _statements(stage: str, tables: Iterable[Grants]) -> Iterator[dict[str, Any]
         alone = sorted(actions & set(_CONDITIONS))
         for some in [*([each] for each in alone), sorted(actions - set(alone))]:
             if some:
-                condition = _CONDITIONS.get(some[0]) or _CONDITIONS.get(resource)
+                unknown = stage == "local" and some[0] in UNNAMED
+                condition = None if unknown else _CONDITIONS.get(some[0]) or _CONDITIONS.get(resource)
                 statement = {"Effect": "Allow", "Action": some, "Resource": resource.split()}
                 text = json.dumps({**statement, **({"Condition": condition} if condition else {})})
                 yield json.loads(text.replace("{prefix}", f"{APP}-{stage}"))

@@ -25,6 +25,7 @@ from infra.iam import Place, write_policies
 from infra.packaging.bundle import need_lambda_python
 from infra.packaging.package import CONFIG, ROOT, architecture_of, config, project_copy, stages, variables_of, zip_names
 from infra.stack import DeploymentStopped, missing_resources
+from infra.tables import check_tables
 from infra.versions import Versions, commit_of_checkout
 
 
@@ -60,6 +61,7 @@ def before_chalice() -> None:
         if problem:
             raise SystemExit(f"{problem}, so Chalice would make a second API: run `make record STAGE={stage}` first.")
         _need_address(stage)
+        check_tables(session.client, stage)
         sts = session.client("sts")
         place = Place(sts.meta.region_name, sts.get_caller_identity()["Account"])
         _put_build(Versions(session.client("s3"), sts, stage), stage, place)

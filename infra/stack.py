@@ -1,4 +1,7 @@
-"""Creates or updates the CloudFormation stacks of a stage from infra/template.yaml, on AWS or a local cloud."""
+"""Creates or updates the CloudFormation stacks of a stage from infra/template.yaml, on AWS or a local cloud.
+
+    python -m infra.stack    # prints the template of what a stack that was deleted by hand has left (infra/runbook.md)
+"""
 
 import json
 import time
@@ -61,6 +64,8 @@ def _apply(cloudformation: Any, name: str, stage: str, wanted: Template) -> dict
         return _good(cloudformation, name)
     if stack["StackStatus"].endswith("_IN_PROGRESS"):
         raise DeploymentStopped(f"The stack {name} is being changed by someone else ({stack['StackStatus']}).")
+    if stack["StackStatus"] == "UPDATE_ROLLBACK_FAILED":
+        stack = _rolled_back(cloudformation, name)
     # A creation that failed, and failed again when it was continued, can only be updated like this.
     request["DisableRollback"] = stack["StackStatus"] in ("CREATE_FAILED", "UPDATE_FAILED")
     for template in steps(deployed_template(cloudformation, name), wanted):
@@ -119,6 +124,13 @@ def reduce_stack(cloudformation: Any, stage: str) -> None:
         _apply(cloudformation, name, stage, {**without_outputs, "Resources": kept})
 
 
+def left_template() -> Template:
+    """The template of what stays when the first stack is deleted by hand: what has a deletion policy."""
+    template = parts(yaml.safe_load(TEMPLATE.read_text()))[""]
+    left = {name: each for name, each in template["Resources"].items() if each.get("DeletionPolicy") == "Retain"}
+    return {name: part for name, part in template.items() if name != "Outputs"} | {"Resources": left}
+
+
 def body_of(template: Template) -> str:
     """A template as it is sent: JSON without spaces, because CloudFormation takes 51,200 bytes."""
     return json.dumps(template, separators=(",", ":"))
@@ -135,6 +147,15 @@ def _good(cloudformation: Any, name: str) -> dict[str, Any]:
     """The stack when it is changed. Raises DeploymentStopped if that failed."""
     stack = _settled(cloudformation, name)
     if stack["StackStatus"] not in GOOD:
+        raise DeploymentStopped(_failure(cloudformation, name, stack))
+    return stack
+
+
+def _rolled_back(cloudformation: Any, name: str) -> dict[str, Any]:
+    """Ends a rollback that CloudFormation gave up, as it takes no update before. Raises DeploymentStopped."""
+    cloudformation.continue_update_rollback(StackName=name)
+    stack = _settled(cloudformation, name)
+    if stack["StackStatus"] != "UPDATE_ROLLBACK_COMPLETE":
         raise DeploymentStopped(_failure(cloudformation, name, stack))
     return stack
 
@@ -186,3 +207,7 @@ def _failure(cloudformation: Any, name: str, stack: dict[str, Any]) -> str:
 
 def _outputs(stack: dict[str, Any]) -> dict[str, str]:
     return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
+
+
+if __name__ == "__main__":
+    print(body_of(left_template()))

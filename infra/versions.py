@@ -1,6 +1,7 @@
 """The versions of a stage: what each deployment put there, kept in the bucket of its stack.
 
-    deployments/<number>.json    who began which deployment of which build, and whether it was finished
+    deployments/<number>.json    which deployment of which build began when, and whether it was finished
+    deploying.json               until when a deployment that is under way keeps others out
     builds/<build>.zip           what Chalice deploys: app.py, chalicelib, settings, policies, both packages
 
 A build is named by the SHA-256 of its files. So a deployment can be put back from any machine, without git or PyPI.
@@ -12,20 +13,23 @@ import json
 import subprocess
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from infra import APP
 from infra.packaging.package import ROOT, architecture_of, zip_names
 from infra.stack import DeploymentStopped
 
 KEPT = 10
+HELD_FOR = timedelta(minutes=45)
+"""How long a deployment that was killed keeps others out. One takes some minutes, and waits for new domains longer."""
+_HELD = "deploying.json"
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,27 @@ class Versions:
             raise
         return [Deployment(**json.loads(text)) for text in found]
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps other deployments of the stage out meanwhile. Raises DeploymentStopped while another one does."""
+        now = datetime.now(UTC)
+        held = json.dumps({"since": now.isoformat(timespec="seconds"), "until": (now + HELD_FOR).timestamp()}).encode()
+        if not self._put_new(_HELD, held):
+            other = json.loads(self._read(_HELD))
+            left = other["until"] - now.timestamp()
+            if left > 0:
+                raise DeploymentStopped(
+                    f"Another deployment of this stage runs since {other['since']}: wait until it has ended. If it was"
+                    f" killed, deploy again in {left // 60 + 1:.0f} minutes, or delete {_HELD} from the bucket"
+                    f" {self.bucket}."
+                )
+            self._s3.put_object(Bucket=self.bucket, Key=_HELD, Body=held)
+        try:
+            yield
+        finally:
+            with suppress(ClientError, BotoCoreError):  # what remains of it ends by itself
+                self._s3.delete_object(Bucket=self.bucket, Key=_HELD)
+
     def begin(self, project: Path, commit: str, rolled_back_from: str | None = None) -> Deployment:
         """Keeps the build in `project`, and records that its deployment begins.
 
@@ -75,22 +100,19 @@ class Versions:
         number = max(self._numbers(), default=0) + 1
         now = datetime.now(UTC).isoformat(timespec="seconds")
         begun = Deployment(number, build, commit, now, rolled_back_from=rolled_back_from)
-        try:
-            self._write(begun, IfNoneMatch="*")
-        except ClientError as error:
-            if error.response["ResponseMetadata"]["HTTPStatusCode"] in (409, 412):
-                raise DeploymentStopped("Somebody else has begun a deployment of this stage just now.") from error
-            raise
+        if not self._put_new(_key_of(begun), _text_of(begun)):
+            raise DeploymentStopped("Somebody else has begun a deployment of this stage just now.")
         return begun
 
-    def finish(self) -> None:
-        """Records that the latest deployment was finished, and forgets the oldest ones."""
+    def finish(self, begun: Deployment | None = None) -> None:
+        """Records that a deployment, by default the latest one, was finished, and forgets the oldest ones."""
         history = self.history()
-        if history:
-            self._write(replace(history[-1], finished=True))
+        if finished := begun or (history[-1] if history else None):
+            text = _text_of(replace(finished, finished=True))
+            self._s3.put_object(Bucket=self.bucket, Key=_key_of(finished), Body=text)
         old = history[:-KEPT]
         used = {each.build for each in history[-KEPT:]}
-        keys = [f"deployments/{each.number:08}.json" for each in old]
+        keys = [_key_of(each) for each in old]
         keys += [f"builds/{build}.zip" for build in {each.build for each in old} - used]
         for key in keys:
             self._s3.delete_object(Bucket=self.bucket, Key=key)
@@ -134,9 +156,15 @@ class Versions:
         body: bytes = self._s3.get_object(Bucket=self.bucket, Key=key)["Body"].read()
         return body
 
-    def _write(self, deployment: Deployment, **conditions: str) -> None:
-        key = f"deployments/{deployment.number:08}.json"
-        self._s3.put_object(Bucket=self.bucket, Key=key, Body=json.dumps(asdict(deployment)).encode(), **conditions)
+    def _put_new(self, key: str, body: bytes) -> bool:
+        """Whether there was no object of that name, so that this one was stored."""
+        try:
+            self._s3.put_object(Bucket=self.bucket, Key=key, Body=body, IfNoneMatch="*")
+        except ClientError as error:
+            if error.response["ResponseMetadata"]["HTTPStatusCode"] in (409, 412):
+                return False
+            raise
+        return True
 
 
 def previous(history: Sequence[Deployment]) -> Deployment:
@@ -161,6 +189,14 @@ def previous(history: Sequence[Deployment]) -> Deployment:
     if not earlier:
         raise DeploymentStopped(f"There is no earlier version than {last}.")
     return earlier[-1]
+
+
+def _key_of(deployment: Deployment) -> str:
+    return f"deployments/{deployment.number:08}.json"
+
+
+def _text_of(deployment: Deployment) -> bytes:
+    return json.dumps(asdict(deployment)).encode()
 
 
 def build_of(project: Path) -> str:

@@ -50,6 +50,17 @@ def test_values_are_written_once_in_the_namespace_of_the_stage_a_line_for_each_p
     assert lines(metrics, capsys) == []
 
 
+@pytest.mark.parametrize("number", [99, 100, 101, 250])
+def test_any_number_of_values_is_written_in_lines_that_cloudwatch_takes(
+    number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    metrics = Metrics("test")
+    for _ in range(number):
+        metrics.add(PAYMENTS, "base")
+    written = [line["PaymentsConfirmed"] for line in lines(metrics, capsys)]
+    assert sum(map(len, written)) == number and max(map(len, written)) <= 100
+
+
 def test_a_line_of_the_log_that_an_alarm_waits_for_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
     metrics, log = Metrics("test"), Logger(service="counted", stream=io.StringIO())
     log.addHandler(LineCounter(metrics))

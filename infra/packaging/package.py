@@ -89,9 +89,9 @@ def architecture_of(own: dict[str, Any]) -> str:
     return str(own.get("lambda_architecture", "x86_64"))
 
 
-def config() -> dict[str, Any]:
-    """What .chalice/config.json says."""
-    read: dict[str, Any] = json.loads(CONFIG.read_text())
+def config(project: Path = ROOT) -> dict[str, Any]:
+    """What .chalice/config.json of a project says, by default of this checkout."""
+    read: dict[str, Any] = json.loads((project / ".chalice" / "config.json").read_text())
     return read
 
 

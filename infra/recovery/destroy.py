@@ -21,6 +21,7 @@ from infra.deploy import Target, step, target_of
 from infra.hosts import stack_of
 from infra.packaging.package import chalice, project_copy, stages
 from infra.recovery.confirming import is_confirmed
+from infra.recovery.restore import drop_copies
 from infra.stack import DeploymentStopped, delete_stack, has_stack, reduce_stack, stack_names
 from infra.waf import apply_waf
 
@@ -50,6 +51,7 @@ def destroy(target: Target, with_data: bool) -> None:
         reduce_stack(cloudformation, target.stage)
     if with_data:
         with step("The data"):
+            drop_copies(target.client("dynamodb"), target.stage)
             for resource in cloudformation.describe_stack_resources(StackName=first)["StackResources"]:
                 _delete(target.client, resource["ResourceType"], resource.get("PhysicalResourceId"))
             delete_stack(cloudformation, first)

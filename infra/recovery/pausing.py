@@ -4,29 +4,45 @@ Queues keep their messages. Nothing is lost: what callers were refused they send
 """
 
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 from infra.account import deployed_record
 from infra.deploy import Target
 from infra.iam import function_name
+from infra.stack import DeploymentStopped
+
+SETTLED_WITHIN_SECONDS = 900
+"""How long Lambda may take at most to begin or to stop reading a queue; it takes up to some minutes."""
 
 
 def pause(target: Target, drain_seconds: float | None = None) -> None:
     """Stops the stage, and waits until what runs has ended: by default as long as its slowest function may take."""
     resources = _resources(target)
     _set(target, resources, running=False)
-    _wait_until_unread(target, resources)
+    lambda_ = target.client("lambda")
+    for each in _queues(resources):
+        while _settled(lambda_, each) != "Disabled":  # it starts functions until then
+            time.sleep(1)
     if drain_seconds is None:
-        lambda_ = target.client("lambda")
-        names = [each["lambda_arn"] for each in resources if each["resource_type"] == "lambda_function"]
-        timeouts = [lambda_.get_function_configuration(FunctionName=name)["Timeout"] for name in names]
+        timeouts = [lambda_.get_function_configuration(FunctionName=name)["Timeout"] for name in _functions(resources)]
         drain_seconds = max(timeouts, default=0)
     time.sleep(drain_seconds)
 
 
 def resume(target: Target) -> None:
-    """Starts the stage again: all of it, because all of it runs in each deployment."""
-    _set(target, _resources(target), running=True)
+    """Starts the stage again: all of it, because all of it runs in each deployment.
+
+    It runs in new containers, as those before it remember what the tables had. A changed description has Lambda end
+    them.
+    """
+    resources, lambda_ = _resources(target), target.client("lambda")
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    for name in _functions(resources):
+        lambda_.update_function_configuration(FunctionName=name, Description=f"Started again at {now}")
+    for name in _functions(resources):
+        lambda_.get_waiter("function_updated_v2").wait(FunctionName=name)
+    _set(target, resources, running=True)
 
 
 def _set(target: Target, resources: list[dict[str, str]], running: bool) -> None:
@@ -34,10 +50,11 @@ def _set(target: Target, resources: list[dict[str, str]], running: bool) -> None
     if not running:
         _set_api(target, resources, running)
     lambda_, events = target.client("lambda"), target.client("events")
-    for each in resources:
-        if each["resource_type"] == "sqs_event":
+    for each in _queues(resources):
+        if (_settled(lambda_, each) == "Enabled") != running:
             lambda_.update_event_source_mapping(UUID=each["event_uuid"], Enabled=running)
-        elif each["resource_type"] == "cloudwatch_event":
+    for each in resources:
+        if each["resource_type"] == "cloudwatch_event":
             change: Any = events.enable_rule if running else events.disable_rule
             change(Name=each["rule_name"])
     if running:
@@ -54,13 +71,24 @@ def _set_api(target: Target, resources: list[dict[str, str]], running: bool) -> 
         lambda_.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
 
 
-def _wait_until_unread(target: Target, resources: list[dict[str, str]]) -> None:
-    """Lambda takes up to some minutes to stop reading a queue, and starts functions until then."""
-    lambda_ = target.client("lambda")
-    for each in resources:
-        if each["resource_type"] == "sqs_event":
-            while lambda_.get_event_source_mapping(UUID=each["event_uuid"])["State"] == "Disabling":
-                time.sleep(1)
+def _settled(lambda_: Any, queue: dict[str, str]) -> str:
+    """The state of how Lambda reads a queue, when it is not being changed: until then it takes no other change."""
+    deadline = time.monotonic() + SETTLED_WITHIN_SECONDS
+    while True:
+        state: str = lambda_.get_event_source_mapping(UUID=queue["event_uuid"])["State"]
+        if state in ("Enabled", "Disabled"):
+            return state
+        if time.monotonic() > deadline:
+            raise DeploymentStopped(f"Lambda still changes how it reads the queue {queue['queue']} ({state}).")
+        time.sleep(1)
+
+
+def _queues(resources: list[dict[str, str]]) -> list[dict[str, str]]:
+    return [each for each in resources if each["resource_type"] == "sqs_event"]
+
+
+def _functions(resources: list[dict[str, str]]) -> list[str]:
+    return [each["lambda_arn"] for each in resources if each["resource_type"] == "lambda_function"]
 
 
 def _resources(target: Target) -> list[dict[str, str]]:

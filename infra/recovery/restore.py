@@ -14,7 +14,7 @@ chains go back with their table: each chain is read again from that time on.
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -31,9 +31,11 @@ from infra.packaging.package import stages
 from infra.recovery.confirming import is_confirmed
 from infra.recovery.pausing import pause, resume
 from infra.stack import DeploymentStopped
+from infra.tables import BESIDE, table_names
 
 Item = dict[str, Any]
-_BESIDE = "-restore-"
+_KNOWN_WITHIN_SECONDS = 120
+"""How long DynamoDB may not know a table yet that it restores."""
 _SEGMENTS = 8
 _READ, _WRITTEN = 100, 25
 """How many items DynamoDB reads and writes by one request at most."""
@@ -59,7 +61,7 @@ def restore(target: Target, moment: datetime, drain_seconds: float | None = None
         pause(target, drain_seconds)
         yield f"{target.stage} is stopped: its API answers errors, queues and chains are not read."
     with step("The tables at that time"):
-        copies = {name: f"{name}{_BESIDE}{moment:%Y%m%dT%H%M%S}" for name in names}
+        copies = {name: f"{name}{BESIDE}{moment:%Y%m%dT%H%M%S}" for name in names}
         for name, copy in copies.items():
             _begin(dynamodb, name, copy, moment)
         for copy in copies.values():
@@ -69,8 +71,7 @@ def restore(target: Target, moment: datetime, drain_seconds: float | None = None
             changes = _copy_back(dynamodb, copy, name)
             yield f"{name}: {changes.put} items put back, {changes.deleted} newer ones deleted."
     with step("The copies"):  # before the start: a second run after it would delete what was written since
-        for copy in _copies(dynamodb, target.stage):
-            _drop(dynamodb, copy)
+        drop_copies(dynamodb, target.stage)
     with step("The start of the stage"):
         resume(target)
         yield f"{target.stage} runs again. Its tables and cursors are as of {moment:%Y-%m-%dT%H:%M:%SZ}."
@@ -107,18 +108,29 @@ def _begin(dynamodb: Any, name: str, copy: str, moment: datetime) -> None:
 
 
 def _wait_until_active(dynamodb: Any, table: str) -> None:
-    """DynamoDB limits how long a restore takes; that of an empty table takes some minutes."""
-    pause_seconds = 0.1
-    while dynamodb.describe_table(TableName=table)["Table"]["TableStatus"] != "ACTIVE":
+    """DynamoDB limits how long a restore takes; that of an empty table takes some minutes. One that fails has gone."""
+    pause_seconds, known_by = 0.1, time.monotonic() + _KNOWN_WITHIN_SECONDS
+    while (status := _status(dynamodb, table)) != "ACTIVE":
+        if status is None and time.monotonic() > known_by:
+            raise DeploymentStopped(f"DynamoDB has no table {table}, although it has begun to restore it.")
         time.sleep(pause_seconds)
         pause_seconds = min(pause_seconds * 2, 10)
 
 
+def _status(dynamodb: Any, table: str) -> str | None:
+    """None if there is no such table, or none yet."""
+    try:
+        status: str = dynamodb.describe_table(TableName=table)["Table"]["TableStatus"]
+    except dynamodb.exceptions.ResourceNotFoundException:
+        return None
+    return status
+
+
 def _drop(dynamodb: Any, table: str) -> None:
     """Deletes a copy. One that is being made, by a run that was interrupted, cannot be deleted before it is."""
-    while (status := dynamodb.describe_table(TableName=table)["Table"]["TableStatus"]) == "CREATING":
+    while (status := _status(dynamodb, table)) == "CREATING":
         time.sleep(10)
-    if status != "DELETING":
+    if status not in ("DELETING", None):
         dynamodb.delete_table(TableName=table)
 
 
@@ -167,19 +179,28 @@ def _pages(dynamodb: Any, table: str, segment: int) -> Iterator[list[Item]]:
 def _read(dynamodb: Any, table: str, items: list[Item]) -> dict[tuple[str, str], Item]:
     """The items of a table with the keys of these, by their keys."""
     found: dict[tuple[str, str], Item] = {}
-    wanted: Any = {table: {"Keys": [_key(item) for item in items], "ConsistentRead": True}}
-    while wanted:
-        answer = dynamodb.batch_get_item(RequestItems=wanted)
+    wanted = {table: {"Keys": [_key(item) for item in items], "ConsistentRead": True}}
+    for answer in _answers(dynamodb.batch_get_item, wanted, "UnprocessedKeys"):
         found |= {_place(item): item for item in answer["Responses"].get(table, [])}
-        wanted = answer.get("UnprocessedKeys")
     return found
 
 
 def _write(dynamodb: Any, table: str, requests: list[Any]) -> None:
     for first in range(0, len(requests), _WRITTEN):
-        wanted: Any = {table: requests[first : first + _WRITTEN]}
-        while wanted:
-            wanted = dynamodb.batch_write_item(RequestItems=wanted).get("UnprocessedItems")
+        wanted = {table: requests[first : first + _WRITTEN]}
+        for _ in _answers(dynamodb.batch_write_item, wanted, "UnprocessedItems"):
+            pass
+
+
+def _answers(ask: Callable[..., Any], wanted: Any, left: str) -> Iterator[Any]:
+    """The answers to a request, repeated for what DynamoDB has `left`: later each time, as it throttles the table."""
+    pause_seconds = 0.05
+    while wanted:
+        answer = ask(RequestItems=wanted)
+        yield answer
+        if wanted := answer.get(left):
+            time.sleep(pause_seconds)
+            pause_seconds = min(pause_seconds * 2, 5)
 
 
 def _key(item: Item) -> Item:
@@ -190,11 +211,10 @@ def _place(item: Item) -> tuple[str, str]:
     return item["pk"]["S"], item["sk"]["S"]
 
 
-def _copies(dynamodb: Any, stage: str) -> list[str]:
-    """The tables that this and interrupted restores have made."""
-    begin = f"{APP}-{stage}-"
-    names = [name for page in dynamodb.get_paginator("list_tables").paginate() for name in page["TableNames"]]
-    return [name for name in names if name.startswith(begin) and _BESIDE in name]
+def drop_copies(dynamodb: Any, stage: str) -> None:
+    """Deletes the tables that this and interrupted restores have made."""
+    for copy in [name for name in table_names(dynamodb, stage) if BESIDE in name]:
+        _drop(dynamodb, copy)
 
 
 def _moment(text: str) -> datetime:

@@ -1,4 +1,4 @@
-"""Puts the previous version of a stage back: the code, packages, settings, policies, schedules and routes it had.
+"""Puts the previous version of a stage back: code, packages, settings, hosts, policies, schedules and routes it had.
 
     python -m infra.recovery.rollback --stage prod     # what `make rollback` runs, on any machine with Python 3.11
 
@@ -7,11 +7,14 @@ Tables, queues and other resources of the stacks stay as they are, because each 
 
 import argparse
 import sys
+from dataclasses import replace
 
 from infra.deploy import Target, put, step, target_of
+from infra.hosts import hosts_of
 from infra.packaging.bundle import need_lambda_python
-from infra.packaging.package import stages
+from infra.packaging.package import config, stages
 from infra.stack import DeploymentStopped
+from infra.tables import check_tables
 from infra.versions import Deployment, previous
 
 
@@ -22,7 +25,10 @@ def rollback(target: Target) -> Deployment:
         history = versions.history()
         back = previous(history)
         replaced = history[-1].rolled_back_from or history[-1].build
+        check_tables(target.client, target.stage)
     with versions.project(back.build) as project:
+        if target.stage != "local":  # which is called at the API's own URL
+            target = replace(target, hosts=hosts_of(config(project), target.stage))
         put(target, project, back.commit, rolled_back_from=replaced)
     return back
 

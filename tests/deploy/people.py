@@ -1,4 +1,4 @@
-"""The two people of a stage as users of a local cloud that enforces IAM, each with the policy of infra/people.py."""
+"""The two people of a stage as users of a local cloud that enforces IAM, each with the policies of infra/people.py."""
 
 import json
 from dataclasses import replace
@@ -9,7 +9,7 @@ import pytest
 from infra.deploy import Target, target_of
 from infra.iam import Place
 from infra.local.cloud import REGION, Cloud
-from infra.people import PEOPLE
+from infra.people import PEOPLE, POLICIES
 
 
 def target_as(cloud: Cloud, person: str) -> Target:
@@ -25,8 +25,9 @@ def key_of(cloud: Cloud, person: str) -> dict[str, str]:
     """The credentials of the person, who is made by the first call."""
     iam, place = cloud.client("iam"), Place(REGION, cloud.client("sts").get_caller_identity()["Account"])
     iam.create_user(UserName=person)
-    document = json.dumps(place.filled(PEOPLE[person]("local")))
-    policy = iam.create_policy(PolicyName=person, PolicyDocument=document)["Policy"]["Arn"]
-    iam.attach_user_policy(UserName=person, PolicyArn=policy)
+    for name in POLICIES[person]:
+        document = json.dumps(place.filled(PEOPLE[name]("local")))
+        policy = iam.create_policy(PolicyName=name, PolicyDocument=document)["Policy"]["Arn"]
+        iam.attach_user_policy(UserName=person, PolicyArn=policy)
     key = iam.create_access_key(UserName=person)["AccessKey"]
     return {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}

@@ -43,7 +43,8 @@ def broken(cloud: Cloud, refused: Refused, capsys: pytest.CaptureFixture[str], m
 @pytest.mark.parametrize(
     ("step", "part"),
     [
-        ("The stack", b"Action=DescribeStacks"),
+        ("The tables", b"POST /{}"),
+        ("The stack", b"Action=GetTemplate"),
         ("The address", b"/restapis"),
         ("The kept version", b"PUT /payment-requests-local-builds-"),
         ("The account", b"Action=GetRole&"),

@@ -92,11 +92,22 @@ def test_each_host_has_one_domain_with_tls_1_2_a_mapping_and_records_if_there_is
 def test_a_host_that_dns_does_not_know_is_named_with_the_records_to_create() -> None:
     hosts = Hosts(dict.fromkeys(("API_URL", "AUTH_URL", "PAY_URL"), "https://pay.no-such-host.invalid"), ARN, "")
     with pytest.raises(DeploymentStopped) as stopped:
-        wait_for_hosts(hosts, {"pay.no-such-host.invalid": "d-1.execute-api.us-east-1.amazonaws.com"})
+        wait_for_hosts(hosts, {"pay.no-such-host.invalid": "d-1.execute-api.us-east-1.amazonaws.com"}, "prod")
     assert str(stopped.value) == (
         "DNS does not know pay.no-such-host.invalid yet: create these records, then run the command again:"
         " pay.no-such-host.invalid CNAME d-1.execute-api.us-east-1.amazonaws.com"
     )
+
+
+def test_a_host_that_is_new_is_waited_for_and_then_the_command_that_goes_on_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("infra.hosts.ANSWERING_WITHIN_SECONDS", 1)
+    monkeypatch.setattr("infra.hosts.SAID_EVERY_SECONDS", 0)
+    hosts = Hosts(dict.fromkeys(("API_URL", "AUTH_URL", "PAY_URL"), "https://pay.no-such-host.invalid"), ARN, "Z1")
+    with pytest.raises(DeploymentStopped, match=r"does not answer: .* When it does, run `make finish STAGE=prod`\."):
+        wait_for_hosts(hosts, {}, "prod")
+    assert capsys.readouterr().err.startswith("pay.no-such-host.invalid does not answer yet: ")
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,51 @@ def test_tables_are_not_restored_beside_one_that_has_no_backups(dynamodb: Any) -
         restore._restorable(dynamodb, "prod", datetime.now(UTC))
 
 
+class NewTable:
+    """DynamoDB, which does not know a table yet that it has begun to restore, or has removed one that failed."""
+
+    class exceptions:
+        class ResourceNotFoundException(Exception):
+            pass
+
+    def __init__(self, *statuses: str | None) -> None:
+        self.statuses = list(statuses)
+
+    def describe_table(self, **_: str) -> Any:
+        status = self.statuses.pop(0)
+        if status is None:
+            raise self.exceptions.ResourceNotFoundException
+        return {"Table": {"TableStatus": status}}
+
+
+def test_a_table_that_dynamodb_does_not_know_at_once_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restore.time, "sleep", lambda _: None)
+    restore._wait_until_active(NewTable(None, None, "CREATING", "ACTIVE"), "copy")
+    monkeypatch.setattr(restore, "_KNOWN_WITHIN_SECONDS", -1)
+    with pytest.raises(DeploymentStopped, match="has no table copy"):
+        restore._wait_until_active(NewTable("CREATING", None), "copy")
+
+
+class Throttled:
+    """DynamoDB while it writes one item of a request and leaves the others."""
+
+    def __init__(self) -> None:
+        self.written = 0
+
+    def batch_write_item(self, RequestItems: Any) -> Any:
+        ((table, requests),) = RequestItems.items()
+        self.written += 1
+        return {"UnprocessedItems": {table: requests[1:]} if requests[1:] else {}}
+
+
+def test_what_dynamodb_leaves_is_written_later_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(restore.time, "sleep", pauses.append)
+    throttled = Throttled()
+    restore._write(throttled, "p-ops", [{"PutRequest": {"Item": {"pk": {"S": str(number)}}}} for number in range(4)])
+    assert throttled.written == 4 and pauses == [0.05, 0.1, 0.2]
+
+
 @pytest.mark.parametrize(
     ("moment", "said"), [("2020-01-01T00:00:00Z", "not before"), ("2999-01-01T00:00:00Z", "not after")]
 )

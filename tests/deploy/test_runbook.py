@@ -1,5 +1,6 @@
 """infra/runbook.md: it names every command and alarm, as they are. tests/docs/test_runbook_commands.py runs the commands."""
 
+import json
 import os
 import re
 import shlex
@@ -78,9 +79,11 @@ def test_a_command_is_one_that_is_understood(command: str) -> None:
 
 
 def test_the_variables_of_a_stage_are_all_that_the_commands_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    script = block("export $(python3 -c").split("python -m infra.admin")[0]
-    for line in shell(f"{script}\nenv").splitlines():
-        name, _, value = line.partition("=")
-        if name in Settings.variables():
-            monkeypatch.setenv(name, value)
+    script = block('eval "$(python3 -c').split("python -m infra.admin")[0]
+    config = json.loads((CHALICE_DIR / "config.json").read_text())
+    wanted = config["environment_variables"] | config["stages"]["prod"]["environment_variables"]
+    found = dict(line.split("=", 1) for line in shell(f"{script}\nenv").splitlines())
+    assert wanted.items() <= found.items()
+    for name in Settings.variables() & found.keys():
+        monkeypatch.setenv(name, found[name])
     assert Settings.read().resource_prefix == "payment-requests-prod"

@@ -1,7 +1,11 @@
 """The versions of a stage: which one a rollback puts back, and what the bucket keeps."""
 
+import json
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -9,6 +13,8 @@ from botocore.config import Config
 from moto import mock_aws
 
 from infra import versions
+from infra.deploy import Target
+from infra.recovery import rollback
 from infra.stack import DeploymentStopped
 from infra.versions import Deployment, Versions, previous
 
@@ -94,6 +100,57 @@ def test_of_two_deployments_that_begin_at_once_one_is_refused(
     kept.begin(project(tmp_path, "one"), "c")
     with pytest.raises(DeploymentStopped, match="Somebody else has begun"):
         kept.begin(project(tmp_path, "two"), "c")
+
+
+def test_a_deployment_that_is_under_way_keeps_others_out_until_it_ends_however_it_does(kept: Versions) -> None:
+    for _ in range(2):
+        with suppress(RuntimeError), kept.held():
+            with pytest.raises(DeploymentStopped, match=r"runs since .* deploy again in 45 minutes"), kept.held():
+                pass
+            raise RuntimeError
+    assert list(kept._keys("deploying")) == []
+
+
+def test_a_deployment_that_was_killed_keeps_others_out_for_a_while_only(
+    kept: Versions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as killed:
+        killed.setattr(versions, "HELD_FOR", timedelta(0))
+        killed.setattr(kept._s3, "delete_object", lambda **_: None)
+        with kept.held():
+            pass
+    assert list(kept._keys("deploying")) == ["deploying.json"]
+    with kept.held():
+        pass
+
+
+def test_a_deployment_records_its_own_end_also_if_another_one_began_since(kept: Versions, tmp_path: Path) -> None:
+    first = kept.begin(project(tmp_path, "one"), "c")
+    kept.begin(project(tmp_path, "two"), "c")
+    kept.finish(first)
+    assert [each.finished for each in kept.history()] == [True, False]
+    kept.finish()  # what `make finish` knows is the latest one
+    assert [each.finished for each in kept.history()] == [True, True]
+
+
+def test_a_rollback_takes_the_hosts_that_its_version_had(
+    kept: Versions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = {"environment_variables": {f"{name}_URL": f"https://{name}.shop.com" for name in ("API", "AUTH", "PAY")}}
+    own |= {"hosts": {"certificate": "arn", "hosted_zone": "Z1"}, "lambda_functions": {}}
+    (tmp_path / ".chalice").mkdir()
+    (tmp_path / "requirements.txt").touch()
+    (tmp_path / "chalicelib").mkdir()
+    (tmp_path / ".chalice" / "config.json").write_text(json.dumps({"stages": {"prod": own}}))
+    for text in ("one", "two"):
+        kept.finish(kept.begin(project(tmp_path, text), text))
+    put: list[Any] = []
+    monkeypatch.setattr(rollback, "put", lambda *arguments, **named: put.append(arguments))
+    monkeypatch.setattr(Target, "versions", lambda _: kept)
+    monkeypatch.setattr(Target, "client", lambda _, service: boto3.client(service, "us-east-1"))
+    rollback.rollback(Target("prod", {}, {}))
+    ((target, _, commit),) = put
+    assert commit == "one" and target.hosts.urls["PAY_URL"] == "https://PAY.shop.com"
 
 
 def test_a_bucket_that_has_gone_is_empty() -> None:

@@ -35,11 +35,12 @@ ELSEWHERE = {
     "make rollback": "deploy/test_lifecycle.py",
     "make restore": "deploy/test_lifecycle.py",
     "make destroy": "deploy/test_lifecycle.py",
+    "make finish": "deploy/test_lifecycle.py",
     "make local": "local/test_stack.py",
     "python -m infra.iam": "deploy/test_policies.py",
+    "python -m infra.stack": "deploy/test_stack.py",
     "python -m infra.admin set-node": "deploy/test_nodes.py",
     "python -m infra.admin nodes": "deploy/test_nodes.py",
-    "export ": "deploy/test_runbook.py",
     "aws secretsmanager put-secret-value": "deploy/test_deployed.py",
 }
 """The tests that run what takes a deployment or a node, by the beginning of the command."""
