@@ -60,8 +60,7 @@ class PayersCall:
 
 def pre_approval_of(services: Services, link: SecurePayment, wallet: str | None) -> PayersCall:
     """What a wallet, or the buyer, sends so that the escrow may take its tokens, after its allowance for the called
-    contract. At most one read and one write: the entry that finds the payment
-    by its hash with this wallet.
+    contract. At most one read and one write: the entry that finds the payment by its hash with this wallet.
 
     Raises Conflict if the escrow has the money already, LinkClosed after the time to pay, WrongWallet, BadRequest
     without a wallet.
@@ -75,7 +74,7 @@ def pre_approval_of(services: Services, link: SecurePayment, wallet: str | None)
     if not payer.startswith("0x"):
         raise BadRequest(f"wallet is not an address of {payment.network}, on which this is paid")
     if payment.buyer is not None and not same_address(payer, payment.buyer):
-        raise WrongWallet(payment.buyer)
+        raise WrongWallet(payment.buyer, "Only the wallet that was named as the buyer may pay this")
     if same_address(payer, payment.receiver):
         raise BadRequest("wallet is the merchant: give the wallet that pays")
     if payment.buyer is None:

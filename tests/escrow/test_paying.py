@@ -52,7 +52,7 @@ def test_any_other_wallet_of_an_open_payment_is_remembered_until_after_the_time_
         (None, None, BadRequest, "wallet is needed"),
         (None, "TJRyWwFs9wTFGZg3JbrVriFbNfCug5tDeC", BadRequest, "is not an address of sepolia"),
         (None, PAYEE, BadRequest, "is the merchant"),
-        (PAYER, OTHER, WrongWallet, "may pay it"),
+        (PAYER, OTHER, WrongWallet, "named as the buyer"),
     ],
 )
 def test_a_wallet_that_cannot_pay_is_handed_nothing(
