@@ -142,7 +142,7 @@ def test_what_is_held_after_its_time_is_taken_back_by_the_wallet_that_has_paid_c
         else:
             deceived.reload("unsafe")
         deceived.shows("Stopped for your safety")
-        deceived.page.unroute_all()
+        deceived.page.unroute_all(behavior="wait")
     assert "eth_sendTransaction" not in purse.asked
     stranger = Purse(stack.chain, "Stranger")
     visitor = new_visitor(stranger, purse).open(token)

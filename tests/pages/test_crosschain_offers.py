@@ -120,7 +120,7 @@ def test_an_offer_that_the_chain_accepts_no_more_is_not_signed_but_renewed(
     visitor.page.locator("#pay").click()
     visitor.until(lambda: quoted != []).reach("review").shows("12.6551 USDC on Base")
     assert SENT not in traveller.asked and visitor.note(token) is None
-    visitor.page.unroute_all()
+    visitor.page.unroute_all(behavior="wait")
     visitor.pay("route-source")
     crossings.deposited(traveller)
 

@@ -31,8 +31,10 @@ GENERIC = (
     "infra/documents/data.py",
     "infra/bench/",
     "infra/recovery/",
+    "infra/tables.py",
 )
-"""A restore works on tables and items, whatever they hold. Measurements in infra/bench read item by item to compare that with what the flows do."""
+"""A restore, and what asks whether one is under way, works on tables and items, whatever they hold. Measurements in
+infra/bench read item by item to compare that with what the flows do."""
 
 
 def _modules() -> list[Path]:
