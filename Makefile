@@ -9,6 +9,9 @@ ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(f
 # What is wanted, and the file that pins it.
 PINS := requirements.txt=infra/packaging/requirements.lock $(foreach each,tests/requirements infra/local/requirements infra/local/node,$(each).txt=$(each).lock)
 
+# What takes long and is no part of `make test` (tests/conftest.py leaves these files out).
+REHEARSALS := tests/deploy tests/docs/test_use.py $(foreach each,generated_clients setup stack,tests/local/test_$(each).py)
+
 .PHONY: help setup demo local test rehearsal lint lint-infra docs fuzz mutants chaos bench page-hash screens lock audit package sbom deploy record finish verify rollback restore destroy clean
 .DEFAULT_GOAL := help
 
@@ -29,8 +32,8 @@ test: setup ## run the tests; ROOM=links or ROOM=links/multicalls: those of one 
 	@$(if $(filter-out $(ROOMS),$(ROOM:/=)),echo "There is no room '$(ROOM)'. The rooms are: $(ROOMS)." >&2; exit 2)
 	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest $(if $(ROOM),tests/$(ROOM)) --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
-rehearsal: setup ## run what deploys stages into a local cloud and uses them, generated clients, and every demonstration (10 minutes)
-	@PYTHONDONTWRITEBYTECODE= REHEARSAL=1 .venv/bin/python -m pytest tests/deploy tests/local/test_stack.py tests/local/test_generated_clients.py --numprocesses auto --maxprocesses 3 --dist loadgroup --no-loadscope-reorder
+rehearsal: setup ## deploy stages into a local cloud and use them; run the README's commands, every demonstration, the benchmarks (15 minutes)
+	@PYTHONDONTWRITEBYTECODE= REHEARSAL=1 .venv/bin/python -m pytest $(REHEARSALS) --numprocesses auto --maxprocesses 3 --dist loadgroup --no-loadscope-reorder
 
 lint: setup ## check style, types and which package may import which
 	@.venv/bin/ruff check .

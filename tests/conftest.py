@@ -39,12 +39,17 @@ REHEARSALS = [
     "deploy/test_failures.py",
     "deploy/test_hosts.py",
     "deploy/test_lifecycle.py",
+    "docs/test_use.py",
     "local/test_generated_clients.py",
+    "local/test_setup.py",
+    "local/test_stack.py",
 ]
-"""What deploys whole stages, some several times, and what generates clients: run by `make rehearsal` alone."""
+"""What deploys whole stages, runs the README's commands and the benchmarks, and generates clients: run by
+`make rehearsal` alone."""
 collect_ignore = [] if os.environ.get("REHEARSAL") else REHEARSALS
 
 FIRST = (
+    "deploy/test_lifecycle.py",
     "deploy/test_deployed.py",
     "deploy/test_package.py",
     "docs/test_use.py",

@@ -6,6 +6,7 @@ import tomllib
 
 import pytest
 
+from tests.conftest import REHEARSALS
 from tests.docs.documents import ALL, DOCS, IDS, README, ROOT, Document, named
 
 README_LINES = 118
@@ -56,6 +57,13 @@ def commands(room: str) -> str:
     return subprocess.run(
         ["make", "--dry-run", "test", f"ROOM={room}"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
+
+
+def test_the_rehearsal_runs_what_the_tests_leave_out() -> None:
+    planned = ["make", "--dry-run", "rehearsal"]
+    command = subprocess.run(planned, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    run = re.findall(r"tests/([\w/.]+)", command.splitlines()[-1])
+    assert [each for each in REHEARSALS if not each.startswith(tuple(run))] == []
 
 
 @pytest.mark.parametrize("room", ["links", "links/", "links/multicalls", "accounts"])
