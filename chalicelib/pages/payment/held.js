@@ -67,8 +67,8 @@ function readTerms(raw, { network, kind, payments: [payment] }) {
 
 const lower = (address) => string(address, 64).toLowerCase();
 
-/** Where the money is: `reclaimable` if the payer can take back what is held; null while it can be paid, before a wallet of
-    this payer has allowed the escrow to take it. */
+// Where the money is: `reclaimable` if the payer can take back what is held; null while it can be paid, before a wallet of
+// this payer has allowed the escrow to take it.
 function stateOf(app, { status, payer, approvers, failure, held, taken, expiries }) {
   const isLate = status === "EXPIRED" || app.now() >= 1_000 * Number(expiries[1]);
   if (held > 0n) return isLate ? "reclaimable" : taken > 0n ? "partly" : "held";
