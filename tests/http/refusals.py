@@ -181,7 +181,10 @@ REFUSALS: dict[str, dict[str, str]] = {
         **_ADDRESS,
     },
     "reclaim_secure_payment": {"is no commerce payment": "what the link asks for", **_ADDRESS},
-    "send_payment_intent": {"nonce and deadline have to be those|does not accept": "what was signed"},
+    "send_payment_intent": {
+        "nonce and deadline have to be those|does not accept": "what was signed",
+        "the signature has 65 bytes": "that an approval is signed by a key alone",
+    },
     "refresh_step_transaction": {"This step does not pay this link": "the token in the path", **_ADDRESS},
     "record_intent": {
         "needs no intent": "the network of the link",

@@ -33,7 +33,7 @@ from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import PREFIX
 from tests.support.api import stop_time
 from tests.support.client import Api, Reply, item
-from tests.support.running import app, restart, running
+from tests.support.running import restart, running, serving
 
 PARALLEL = 100
 LISTING, CREATE = "/v2/currencies", "/v2/secure-payments"
@@ -62,23 +62,14 @@ class Site:
 @pytest.fixture(scope="module")
 def server(cloud: Cloud) -> Iterator[Server]:
     wanted = {**cloud.environment(), "RATE_LIMIT_SCALE": "1"}
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
-    restart()
-    cloud.put_rpc_urls(PREFIX, {"sepolia": "http://127.0.0.1:9"})
-    server = Server(app, "127.0.0.1", 0)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
     with pytest.MonkeyPatch.context() as patch:
+        for name, value in wanted.items():
+            patch.setenv(name, value)
         patch.setattr("botocore.config.Config", Patient)
-        yield server
-    server.close()
-    thread.join()
-    for name, value in before.items():
-        del os.environ[name]
-        if value is not None:
-            os.environ[name] = value
-    restart()
+        restart()
+        cloud.put_rpc_urls(PREFIX, {"sepolia": "http://127.0.0.1:9"})
+        with serving() as server:
+            yield server
 
 
 @pytest.fixture

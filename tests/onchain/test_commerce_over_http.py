@@ -1,7 +1,6 @@
 """A commerce payment through the HTTP API on a real chain: created, authorized, captured, refunded and voided, with the
 exact balances after each step; and a bundle whose inner call reverts, which changes nothing."""
 
-import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -19,14 +18,13 @@ from chalicelib.chain.chains import Chains
 from chalicelib.escrow.running import run_due
 from chalicelib.relayer.tracking import track
 from infra.local.chain import Chain
-from infra.local.gateway import Server
 from tests.calldata.calls import unquoted
 from tests.fakes.world import World, in_process_aws
 from tests.onchain.conftest import Nodes
 from tests.onchain.schedules import sent
 from tests.support.client import ORIGIN, Api, Shop
 from tests.support.opened import by_session
-from tests.support.running import app, restart, run_on
+from tests.support.running import run_on, serving
 
 ROOT = "/v2/commerce-payments"
 UNIT, HAD = 10**6, 1000 * 10**6
@@ -106,16 +104,9 @@ class Deployment:
 def deployment(chain_of: Callable[[str], Chain]) -> Iterator[Deployment]:
     with in_process_aws() as client:
         made = Deployment(client, chain_of("base"))
-        server = Server(app, "127.0.0.1", 0)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        try:
+        with serving() as server:
             made.serve(Api(server.server_port))
             yield made
-        finally:
-            server.close()
-            thread.join()
-            restart()
 
 
 def test_a_payment_goes_from_its_creation_to_its_end_and_each_step_moves_exactly_its_amount(

@@ -1,7 +1,6 @@
 """Signed payments through the HTTP API, by the local router over two real chains: offered, signed, made, and shown."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,13 +19,12 @@ from chalicelib.relayer.tracking import track
 from infra.local.across import Bridge
 from infra.local.across_relayer import Relayer
 from infra.local.chain import Chain
-from infra.local.gateway import Server
 from infra.local.router import Router
 from tests.fakes.world import PAYEE, World, in_process_aws
 from tests.onchain.conftest import Nodes
 from tests.support.client import Api, Reply, Shop
 from tests.support.opened import by_session
-from tests.support.running import app, restart, run_on
+from tests.support.running import run_on, serving
 
 pytestmark = pytest.mark.xdist_group("bridge")
 
@@ -183,16 +181,9 @@ def _numbers(value: Any) -> Any:
 def deployment(bridge: Bridge, bridge_relayer: Relayer, router: Router) -> Iterator[Deployment]:
     with in_process_aws() as client:
         made = Deployment(client, bridge, bridge_relayer, router)
-        server = Server(app, "127.0.0.1", 0)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        try:
+        with serving() as server:
             made.serve(Api(server.server_port))
             yield made
-        finally:
-            server.close()
-            thread.join()
-            restart()
 
 
 @pytest.mark.parametrize("kind", ["key", "delegating", "contract"])

@@ -1,7 +1,6 @@
 """Every kind of user over HTTP: sign in, make a client id and an API key, bind a destination, create a link by amount."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +11,12 @@ from moto import mock_aws
 from chalicelib.base.signatures import personal_digest
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from infra.local.chain import Chain
-from infra.local.gateway import Server
 from infra.local.safe import deploy_safe, install_safe, safe_address, sign_safe_message, undeployed_signature
 from infra.local.tron import TronNode
 from tests.fakes.wallets import EvmWallet, evm_wallet, tron_wallet
 from tests.support.api import create_cloud
 from tests.support.client import Api
-from tests.support.running import app, restart
+from tests.support.running import restart, serving
 
 SEPOLIA, TRON = 11155111, 728126428
 FUSDC, USDT_TRON = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
@@ -40,15 +38,10 @@ def api(chain: Chain, tron: TronNode, monkeypatch: pytest.MonkeyPatch) -> Iterat
     with mock_aws():
         restart()
         create_cloud({"sepolia": chain.url, "tron": tron.url})
-        server = Server(app, "127.0.0.1", 0)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        api = Api(server.server_port)
-        api.listen()
-        yield api
-        server.close()
-        thread.join()
-    restart()
+        with serving() as server:
+            api = Api(server.server_port)
+            api.listen()
+            yield api
 
 
 def safe(chain: Chain, deployed: bool) -> Signer:

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,14 +17,13 @@ from chalicelib.payers.rules import PayerNotFound, name_hash
 from chalicelib.webhooks.jobs import announce_events, deliver_webhook
 from infra import admin
 from infra.local.cloud import Cloud
-from infra.local.gateway import Server
 from infra.local.provider import ACCOUNT, SECRETS, ProviderServer
 from tests.fakes.compliance import BANK, PERSON
 from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
 from tests.fakes.world import PREFIX, World, in_process_aws
 from tests.payers.people import NAME, add_account, payer, register, said, said_of, told
 from tests.support.client import Api, Reply
-from tests.support.running import app, restart, running
+from tests.support.running import restart, running, serving
 
 ADA = "ada.lovelace+approved@example.org"
 DETAILS = {
@@ -89,7 +87,7 @@ def provider() -> Iterator[ProviderServer]:
 
 
 @pytest.fixture
-def api(cloud: Cloud, provider: ProviderServer) -> Iterator[Api]:
+def api(cloud: Cloud, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     wanted = {
         **cloud.environment(),
         "RATE_LIMIT_SCALE": "1000",
@@ -98,23 +96,14 @@ def api(cloud: Cloud, provider: ProviderServer) -> Iterator[Api]:
         "WEBHOOK_ALLOW_LOOPBACK": "true",
         "LOG_LEVEL": "DEBUG",
     }
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
+    for name, value in wanted.items():
+        monkeypatch.setenv(name, value)
     cloud.put_rpc_urls(PREFIX, SECRETS)
     restart()
-    server = Server(app, "127.0.0.1", 0)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    api = Api(server.server_port)
-    api.listen()
-    yield api
-    server.close()
-    thread.join()
-    for name, value in before.items():
-        del os.environ[name]
-        if value is not None:
-            os.environ[name] = value
-    restart()
+    with serving() as server:
+        api = Api(server.server_port)
+        api.listen()
+        yield api
 
 
 def everything(cloud: Cloud) -> str:

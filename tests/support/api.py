@@ -3,7 +3,6 @@
 import itertools
 import json
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -14,13 +13,12 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from infra.local.gateway import Server
 from infra.local.provider import ACCOUNT, SECRETS, ProviderServer
 from tests.fakes.world import PREFIX, create_tables
 from tests.support.client import Api, Shop, stored
 from tests.support.light_passwords import light_passwords
 from tests.support.node import Node
-from tests.support.running import app, restart, run_on, running
+from tests.support.running import restart, run_on, running, serving
 
 
 def create_cloud(rpc_urls: dict[str, str]) -> None:
@@ -45,17 +43,12 @@ def deployment() -> Iterator[tuple[Api, Node]]:
     with mock_aws(), light_passwords():
         restart()
         create_cloud({**dict.fromkeys(("sepolia", "base", "mainnet", "tron"), node.url), **SECRETS})
-        server = Server(app, "127.0.0.1", 0)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        yield Api(server.server_port), node
-        server.close()
-        thread.join()
+        with serving() as server:
+            yield Api(server.server_port), node
     node.close()
     provider.stop()
     for name in ("RATE_LIMIT_SCALE", "COMPLIANCE_API_URL", "COMPLIANCE_ACCOUNT"):
         del os.environ[name]
-    restart()
 
 
 @pytest.fixture

@@ -2,11 +2,15 @@
 
 import json
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from app import build
 from chalicelib.services import Services, assemble
 from chalicelib.settings import Settings
+from infra.local.gateway import Server
 from tests.fakes.router import FakeRouter
 from tests.fakes.world import PlainSigningKeys
 
@@ -42,3 +46,17 @@ def restart() -> None:
 
 app = build(Settings.read(), running)
 """The app with the services of this module."""
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    """The app on a free port. At the end, its requests have ended and its services are gone."""
+    server = Server(app, "127.0.0.1", 0)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.close()
+        thread.join()
+        restart()

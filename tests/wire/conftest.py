@@ -1,6 +1,5 @@
 """A deployment over HTTP, set as existing clients need it, with rates of dollars and a payer of its requests."""
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,11 +7,10 @@ from typing import Any
 import pytest
 
 from chalicelib.requests import store
-from infra.local.gateway import Server
 from tests.fakes.chain import FakeChain
 from tests.fakes.world import World
 from tests.support.client import Api, Reply, Shop
-from tests.support.running import app, restart, run_on
+from tests.support.running import run_on, serving
 
 
 @dataclass
@@ -57,12 +55,7 @@ def client(world: World) -> Iterator[Client]:
     world.chain.clock = world.clock
     world.scan()
     run_on(world.services)
-    server = Server(app, "127.0.0.1", 0)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    client = Client(world, Shop(Api(server.server_port)))
-    client.set_value_form("published")
-    yield client
-    server.close()
-    thread.join()
-    restart()
+    with serving() as server:
+        client = Client(world, Shop(Api(server.server_port)))
+        client.set_value_form("published")
+        yield client
