@@ -79,8 +79,8 @@ audit: setup ## compare all pinned packages with the known vulnerabilities
 package: setup ## build what Lambda gets, for STAGE, into build/STAGE
 	@.venv/bin/python -m infra.packaging.package --stage $(STAGE) --out build/$(STAGE)
 
-sbom: setup ## build it, list every library with its licence, and write every file with its hash to build/STAGE/sbom.json
-	@.venv/bin/python -m infra.packaging.sbom --stage $(STAGE) --out build/$(STAGE)
+sbom: package ## build it, list every library with its licence, and write every file with its hash to build/STAGE/sbom.json
+	@.venv/bin/python -m infra.packaging.sbom build/$(STAGE)
 
 deploy: setup ## put STAGE into AWS, or with STAGE=local into the running local cloud
 	@.venv/bin/python -m infra.deploy --stage $(STAGE)

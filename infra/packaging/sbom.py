@@ -1,6 +1,6 @@
 """Writes what a stage ships as a CycloneDX document: every library with its licence, every file with its SHA-256.
 
-    python -m infra.packaging.sbom --stage prod --out build/prod    # what `make sbom` runs; writes sbom.json
+    python -m infra.packaging.sbom build/prod    # what `make package` built; writes sbom.json beside the zip files
 
 The files of the document are those of the two zip files, each below the library that brings it. Prints the licences.
 """
@@ -9,7 +9,6 @@ import argparse
 import hashlib
 import importlib.metadata
 import importlib.util
-import sys
 import zipfile
 from datetime import UTC, datetime
 from email.message import Message
@@ -25,9 +24,7 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 from infra import APP
-from infra.packaging.bundle import DATE, need_lambda_python
-from infra.packaging.package import package, stages
-from infra.stack import DeploymentStopped
+from infra.packaging.bundle import DATE
 
 DOCUMENT = "sbom.json"
 _SITE = "/site-packages/"
@@ -103,22 +100,16 @@ def _file(archive: str, name: str, content: bytes) -> Component:
     return Component(name=name, group=archive, type=ComponentType.FILE, hashes=[digest], bom_ref=f"{archive}/{name}")
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m infra.packaging.sbom", description="List what a stage ships.")
-    parser.add_argument("--stage", choices=stages(), required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    arguments = parser.parse_args()
-    try:
-        need_lambda_python()
-        package(arguments.stage, arguments.out)
-    except DeploymentStopped as stopped:
-        print(stopped, file=sys.stderr)
-        return stopped.status
-    for name, version, licence in write(arguments.out):
+    parser.add_argument("folder", type=Path, help="what `make package` built, such as build/prod")
+    folder = parser.parse_args().folder
+    if not (folder / "deployment.zip").exists():
+        parser.error(f"{folder} has no deployment.zip: run `make package` first")
+    for name, version, licence in write(folder):
         print(f"{name:<24} {version:<12} {licence}")
-    print(f"Written to {arguments.out / DOCUMENT}")
-    return 0
+    print(f"Written to {folder / DOCUMENT}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
