@@ -10,7 +10,7 @@ ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(f
 PINS := requirements.txt=infra/packaging/requirements.lock $(foreach each,tests/requirements infra/local/requirements infra/local/node,$(each).txt=$(each).lock)
 
 # What takes long and is no part of `make test` (tests/conftest.py leaves these files out).
-REHEARSALS := tests/deploy tests/docs/test_use.py $(foreach each,generated_clients setup stack,tests/local/test_$(each).py)
+REHEARSALS := tests/deploy tests/docs/test_use.py tests/http/test_generated.py tests/pages/test_scenes.py $(foreach each,generated_clients setup stack,tests/local/test_$(each).py)
 
 .PHONY: help setup demo local test rehearsal lint lint-infra docs fuzz mutants chaos bench page-hash screens lock audit package sbom deploy record finish verify rollback restore destroy clean
 .DEFAULT_GOAL := help
@@ -56,7 +56,7 @@ docs: setup ## write from the code: docs/data.md, docs/openapi.json, and the ans
 	@.venv/bin/python -m infra.documents.data
 
 fuzz: setup ## send 1,000 generated requests to every operation with each kind of credential (EXAMPLES=1000; half an hour)
-	@FUZZ_EXAMPLES=$(or $(EXAMPLES),1000) .venv/bin/python -m pytest tests/http/test_contract.py -k generated --numprocesses auto
+	@REHEARSAL=1 FUZZ_EXAMPLES=$(or $(EXAMPLES),1000) .venv/bin/python -m pytest tests/http/test_generated.py --numprocesses auto
 
 bench: setup ## measure cold start, calldata, requests, detection; writes .local/bench.json
 	@.venv/bin/python -m infra.bench

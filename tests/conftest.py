@@ -35,17 +35,21 @@ from tests.fakes.world import PREFIX, World, in_process_aws
 
 REHEARSALS = [
     "deploy/test_benchmarks.py",
+    "deploy/test_bundle.py",
     "deploy/test_deployed.py",
     "deploy/test_failures.py",
     "deploy/test_hosts.py",
     "deploy/test_lifecycle.py",
+    "deploy/test_package.py",
     "docs/test_use.py",
+    "http/test_generated.py",
     "local/test_generated_clients.py",
     "local/test_setup.py",
     "local/test_stack.py",
+    "pages/test_scenes.py",
 ]
-"""What deploys whole stages, runs the README's commands and the benchmarks, and generates clients: run by
-`make rehearsal` alone."""
+"""What builds packages and deploys whole stages, runs the README's commands and the benchmarks, generates clients and
+requests, and looks at every state of the page: run by `make rehearsal` alone."""
 collect_ignore = [] if os.environ.get("REHEARSAL") else REHEARSALS
 
 FIRST = (

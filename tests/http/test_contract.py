@@ -1,10 +1,6 @@
-"""Every operation, held to the OpenAPI document: its example, and generated requests that fit its schema or do not.
-
-`make fuzz` sends many more of them, with each kind of credential.
-"""
+"""Every operation, held to the OpenAPI document: its example, and what each field means."""
 
 import json
-import os
 from typing import Any
 
 import pytest
@@ -13,17 +9,11 @@ from jsonschema import Draft202012Validator
 from chalicelib.http.openapi import document
 from chalicelib.http.operation import OPERATIONS, Operation
 from tests.fakes.world import in_process_tables
-from tests.http.generated import run
 from tests.http.record_examples import shape
-from tests.http.refusals import REFUSALS
 from tests.support.client import Api
 from tests.support.examples import accepted_ways, documented, headers_for, is_barred, prepared
-from tests.support.tenants import Tenant, Way
+from tests.support.tenants import Tenant
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "0"))
-"""Random requests for each operation and kind of credential; 0 for a few with one kind of credential."""
-OTHER_PATHS = ("_by_session", "_by_former_path", "_status")
-"""The ends of the names of operations that are others by another path or credential."""
 DOCUMENT: dict[str, Any] = json.loads(document("http://api.test"))
 BY_NAME = {known.name: known for known in OPERATIONS}
 every_operation = pytest.mark.parametrize("name", BY_NAME)
@@ -40,17 +30,6 @@ def resolved(schema: dict[str, Any]) -> dict[str, Any]:
 
 def holds(schema: dict[str, Any], value: Any) -> None:
     Draft202012Validator({**schema, "components": DOCUMENT["components"]}).validate(value)
-
-
-def ways_of(known: Operation) -> list[Way]:
-    """The kinds of credentials that are sent: all of them, or for a short run one, another for each operation.
-
-    The short run leaves out operations of the auth host that have the schemas of one on the API host.
-    """
-    ways = [way for way in accepted_ways(known) if not is_barred(known, way)]
-    if EXAMPLES:
-        return ways
-    return [] if known.name.endswith(OTHER_PATHS) else [ways[len(known.name) % len(ways)]]
 
 
 @pytest.fixture(autouse=True)
@@ -153,17 +132,3 @@ def collect(schema: dict[str, Any], value: Any, shown: set[tuple[str, str]]) -> 
                 collect(model["properties"][field], content, shown)
             elif isinstance(model.get("additionalProperties"), dict):
                 collect(model["additionalProperties"], content, shown)
-
-
-@pytest.mark.parametrize(
-    ("name", "way"),
-    [(known.name, way) for known in OPERATIONS for way in ways_of(known)],
-    ids=lambda value: getattr(value, "name", value),
-)
-def test_generated_requests_find_nothing(api: Api, name: str, way: Way) -> None:
-    result = run(api, DOCUMENT, BY_NAME[name], way, EXAMPLES or 4)
-    assert not result.findings, "\n\n".join(result.findings[:10])
-
-
-def test_every_listed_refusal_belongs_to_an_operation() -> None:
-    assert REFUSALS.keys() <= BY_NAME.keys()

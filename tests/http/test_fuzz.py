@@ -1,6 +1,6 @@
 """Bytes, paths and headers of any kind, and links with anything in one place: never a 500, and nothing half written.
 
-Requests that are generated from the OpenAPI document are in test_contract.py.
+Requests that are generated from the OpenAPI document are in test_generated.py.
 """
 
 import json

@@ -31,11 +31,11 @@ def check(world: World) -> int:
     return checking.check_due(world.services)
 
 
-def run(world: World, days: int) -> int:
-    """Runs the sweep each half hour for so many days; returns how many orders it checked."""
+def run(world: World, days: int, every: timedelta = timedelta(minutes=30)) -> int:
+    """Runs the sweep at this interval for so many days; returns how many orders it checked."""
     checks = 0
-    for _ in range(days * 48):
-        world.advance(1800)
+    for _ in range(timedelta(days) // every):
+        world.advance(every.total_seconds())
         checks += check(world)
     return checks
 
@@ -160,7 +160,7 @@ def test_an_order_that_never_ends_is_asked_for_ever_more_seldom_given_up_and_its
     assert load_payer(world.services, payer).open_orders == 0
     assert erased(load_payer(world.services, payer), world.now).sealed is None
     before = asked(world)
-    assert (run(world, days=60), asked(world)) == (0, before)
+    assert (run(world, days=60, every=timedelta(hours=6)), asked(world)) == (0, before)
     assert told(world)[-1][0] == "processing", "the merchant is not told of a failure that nobody knows of"
 
 
