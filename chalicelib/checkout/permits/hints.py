@@ -10,8 +10,8 @@ from chalicelib.services import Services
 from chalicelib.storage.queue import Message, send_hints
 
 MOST_LOOKS = 12
-"""How many messages follow each other. AWS ends a chain in which one function came about 16 times over SQS; the schedule
-looks at what is not done by then."""
+"""How many messages follow each other. AWS ends a chain in which one function came about 16 times over SQS; what is not
+done by then is left to the schedule."""
 LONGEST_SECONDS = 60
 """What is due later than that is left to the schedule, which runs every minute."""
 
