@@ -40,12 +40,14 @@ class PaymentSender:
     """The address that a payment came from. `is_wallet` if a key owns it, so that a refund to it reaches the payer.
 
     Other addresses are contracts: contract wallets, or contracts that forward payments and would keep a refund. With
-    `bridged_from`, the address is a wallet on that other network, and nothing is known of it on this one.
+    `bridged_from`, the address is a wallet on that other network, and nothing is known of it on this one; `fill_key` is
+    then that of the deposit that was filled (bridges.py).
     """
 
     address: str
     is_wallet: bool
     bridged_from: str | None = None
+    fill_key: str | None = None
 
 
 @unavailable_if_malformed
@@ -101,7 +103,7 @@ def _bridged(
     origin = network_of_chain(found[0].origin_chain_id) if len(found) == 1 else None
     if origin is None or found[0].depositor is None:
         return None
-    return PaymentSender(found[0].depositor, is_wallet=False, bridged_from=origin.name)
+    return PaymentSender(found[0].depositor, is_wallet=False, bridged_from=origin.name, fill_key=found[0].key)
 
 
 def _deployed(contract: str, name: str) -> bytes | None:

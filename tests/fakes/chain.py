@@ -263,7 +263,7 @@ class FakeChain:
         for fill in fills_in(self.network, logs):
             origin = network_of_chain(fill.origin_chain_id)
             assert fill.depositor is not None and origin is not None
-            return PaymentSender(fill.depositor, is_wallet=False, bridged_from=origin.name)
+            return PaymentSender(fill.depositor, is_wallet=False, bridged_from=origin.name, fill_key=fill.key)
         address = self.payers.get(tx_hash)
         return None if address is None else PaymentSender(address, address not in self.contracts)
 
