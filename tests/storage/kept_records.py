@@ -596,6 +596,8 @@ RECORDS: dict[str, Record] = {
             deposited_block=8_000_100,
             deposited_at=NOW,
             refund_searched_to=8_000_200,
+            destination_hash="0x" + HASH,
+            payment_key=f"{HASH[:16]}-1",
             refund_hash="0x" + OTHER_HASH,
             held=Held(WALLET, "USDC-base", BaseUnits(7)),
             reason="nobody brought it",
@@ -630,7 +632,7 @@ RECORDS: dict[str, Record] = {
     ),
     "logged transfer": LOGGED,
     "logged transfer, recorded": replace(LOGGED, token_address=WALLET.lower(), state=TransferState.PAYMENT, version=1),
-    "logged transfer, from another chain": replace(LOGGED, payer=WALLET, bridged_from="base"),
+    "logged transfer, from another chain": replace(LOGGED, payer=WALLET, bridged_from="base", fill_key="0x" + HASH),
     "logged transfer, converted": replace(
         LOGGED,
         payer=WALLET,
