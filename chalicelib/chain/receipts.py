@@ -42,12 +42,14 @@ class PaymentSender:
     """The address that a payment came from. `is_wallet` if a key owns it, so that a refund to it reaches the payer.
 
     Other addresses are contracts: contract wallets, or contracts that forward payments and would keep a refund. With
-    `bridged_from`, the address is a wallet on that other network, and nothing is known of it on this one.
+    `bridged_from`, the address is a wallet on that other network, and nothing is known of it on this one; `fill_key` is
+    then that of the deposit that was filled (bridges.py).
     """
 
     address: str
     is_wallet: bool
     bridged_from: str | None = None
+    fill_key: str | None = None
 
 
 @unavailable_if_malformed
@@ -86,7 +88,7 @@ def _bridged(name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer) -
     origin = network_of_chain(fill.origin_chain_id) if fill is not None else None
     if fill is None or fill.depositor is None or origin is None:
         return None
-    return PaymentSender(fill.depositor, is_wallet=False, bridged_from=origin.name)
+    return PaymentSender(fill.depositor, is_wallet=False, bridged_from=origin.name, fill_key=fill.key)
 
 
 def _payer(name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer) -> bytes | None:

@@ -44,6 +44,7 @@ class Details:
                 each,
                 payer=payer.address if (payer := payers.get(each.transfer_id)) is not None else None,
                 bridged_from=payer.bridged_from if payer is not None else None,
+                fill_key=payer.fill_key if payer is not None else None,
                 path_amount=amounts.get(each.transfer_id),
             )
             for each in entries

@@ -268,7 +268,9 @@ class FakeChain:
             if each.payment.event_key == paid.event_key:
                 origin = network_of_chain(each.fill.origin_chain_id)
                 assert each.fill.depositor is not None and origin is not None
-                return PaymentSender(each.fill.depositor, is_wallet=False, bridged_from=origin.name)
+                return PaymentSender(
+                    each.fill.depositor, is_wallet=False, bridged_from=origin.name, fill_key=each.fill.key
+                )
         address = self.payers.get(paid.tx_hash)
         return None if address is None else PaymentSender(address, address not in self.contracts)
 
