@@ -23,7 +23,8 @@ from chalicelib.http.request import CHANGING
 from chalicelib.http.schemas import ErrorAnswer
 from chalicelib.http.view import Models, models_of
 
-VERSION = "0.18.0"
+VERSION, REVISION = "0.13.0", "0.18.0"
+"""That of the specification, and that of this service: the second rises with changes that break clients."""
 Json = dict[str, Any]
 _REFERENCE = "#/components/schemas/{model}"
 _EVENTS = "chalicelib.webhooks.schemas"
@@ -57,7 +58,12 @@ def build(server_url: str) -> Json:
     schemas[ErrorAnswer.__name__] = _schema_of(ErrorAnswer, "serialization", schemas)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Payment Request Service", "version": VERSION, "description": descriptions.DESCRIPTION},
+        "info": {
+            "title": "Payment Request Service",
+            "version": VERSION,
+            "x-revision": REVISION,
+            "description": descriptions.DESCRIPTION,
+        },
         "servers": [{"url": server_url}],
         "tags": [{"name": name, "description": text} for name, text in descriptions.TAGS.values()],
         "paths": paths,
