@@ -3,7 +3,8 @@
 ServiceError                         a status and a message that tells the caller what to do
 ├── BadRequest                 400   the input cannot be used; the message says what to change
 │   ├── ValidationFailed       400   a list of problems, one or more fields
-│   ├── MulticallRefused       400   payouts that cannot be paid together, in links.multicalls.children
+│   ├── MulticallRefused       400   payouts that cannot be in a multicall, in links.multicalls.children
+│   ├── SetRefused             400   payouts that cannot be paid together, in links.multicalls.children
 │   ├── NoRoute                400   the payment cannot be made from that chain, in bridging.rules
 │   ├── BridgeClosed           400   no routes are quoted at the moment, in bridging.rules
 │   ├── NoRelayer              400   the service sends no transactions on the network, in relayer.keys.signer

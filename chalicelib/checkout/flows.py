@@ -26,11 +26,11 @@ from chalicelib.checkout.rules import Owed, Position, check_family, check_payer,
 from chalicelib.escrow.paying import check_open
 from chalicelib.escrow.reading import status_now
 from chalicelib.links.errors import WrongWallet
-from chalicelib.links.flows import check_fee_addresses, require_payable, require_unlocked
+from chalicelib.links.flows import check_fee_addresses, require_open, require_payable
 from chalicelib.links.multicalls import reading as multicalls
 from chalicelib.links.multicalls.rules import MulticallDetails
 from chalicelib.links.reading import Viewer, load_visible
-from chalicelib.links.records import Link, PaymentType, SecurePayment
+from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.requests.commerce.rules import CommerceStatus
 from chalicelib.services import Services
@@ -65,15 +65,17 @@ def describe(services: Services, token: str, viewer: Viewer, wallet: str | None)
     """A payable link with its branding (one read), and what `wallet` holds if one is given: one call to the node, or to
     that of each chain from which it can be paid.
 
-    A multicall is described even if it cannot be paid, with the block reason of each child. So is a commerce payment
-    once the escrow has taken its money: the payer has nothing to pay, and sees where the money is. Raises what
-    `require_payable` raises, or for a multicall `require_unlocked`.
+    A multicall is described even if it cannot be paid, with the block reason of each child, until all are paid. So is a
+    commerce payment once the escrow has taken its money: the payer has nothing to pay, and sees where the money is.
+    Raises what `require_payable` raises, for a multicall only LinkCompleted and LinkLocked.
     """
     payment = load_visible(services, token, viewer)
     details, is_collected = None, payment.commerce is not None and payment.commerce.is_collected
     if payment.link.payment_type is PaymentType.MULTICALL:
         details = multicalls.details(services, payment)
-        require_unlocked(services, replace(payment, requests=details.requests))
+        is_settled = details.status is LinkStatus.COMPLETED
+        link = replace(payment.link, status=LinkStatus.COMPLETED) if is_settled else payment.link
+        require_open(services, replace(payment, link=link, requests=details.requests))
     elif not is_collected:
         require_payable(services, payment)
     description = Description(payment, details, branding=branding.of_client(services, payment.link.client_id))

@@ -4,8 +4,8 @@
     python -m infra.documents.api --check   exit with status 1 if the file is not what the app serves
 
 A change that a client can notice (infra/documents/changes.py) needs another revision in chalicelib/http/openapi.py
-and pyproject.toml (`info.x-revision`): while the first number is 0 the second one rises, afterwards the first. If only the document was wrong,
-and the service refused before what it refuses now, delete the file and write it anew.
+and pyproject.toml (`info.x-revision`): while the first number is 0 the second one rises, afterwards the first. If only
+the document was wrong, and the service refused before what it refuses now, delete the file and write it anew.
 """
 
 import argparse
