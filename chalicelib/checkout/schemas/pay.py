@@ -1,6 +1,6 @@
 """Models of the `/pay` query and its responses. Amounts are human-readable."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
@@ -219,13 +219,11 @@ class PayAnswer(Output):
     transactions: list[TransactionAnswer]
     eoaApprovalTransactions: list[TransactionAnswer] | None = Field(None, description="What `eoaWallet` signs first")
     safeTransaction: SafeTransactionAnswer | None = None
-    feeBundle: None
+    feeBundle: dict[str, Any] | None = Field(description="Null at present")
     metadata: PayMetadata
 
 
 class BatchMetadata(StepsMetadata):
-    """Without a wallet a batch has `hasEnoughBalance` false, and `hasEnoughGas` and `canMakePayment` null."""
-
     approvalTransactionIndices: list[int] = Field(description="Which of `transactions` are approvals")
     batchPaymentTransactionIndex: int | None = Field(
         None, description="Which is the first payment; absent if routes alone pay"
@@ -302,5 +300,5 @@ class MulticallPayAnswer(Output):
         None, description="With `isSafe=true`: all of them as one transaction of the Safe"
     )
     destinationCalls: list[DestinationCall] = Field(description="Those of the children that routes pay, in their order")
-    feeBundle: None = Field(description="Always null")
+    feeBundle: dict[str, Any] | None = Field(description="Null at present")
     metadata: MulticallMetadata = Field(description="What they need and do")
