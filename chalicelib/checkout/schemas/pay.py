@@ -24,7 +24,7 @@ from chalicelib.checkout.schemas.transactions import (
 )
 from chalicelib.escrow.terms import CommerceTerms
 from chalicelib.http.fields import WHOLE, EvmAddress, Percentage, Recipient, form
-from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.http.schemas import Input, Output, rule, unsent
 
 Flag = Literal["true", "false"]
 StepText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
@@ -197,7 +197,9 @@ class StepsMetadata(CallMetadata):
 
 
 class PayMetadata(StepsMetadata, RouteMetadata):
-    approvalTransactionIndex: int | None = None
+    approvalTransactionIndex: int | None = Field(
+        default_factory=unsent, description="Which is the last approval; absent or null if none is needed"
+    )
     paymentTransactionIndex: int
     sourceAmount: str = Field(description="What is debited in all, in the token that is paid with")
     requiredAmount: str = Field(description="The same")
