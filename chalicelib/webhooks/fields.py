@@ -1,8 +1,8 @@
 """Which fields of events are personal data of the merchant's customers.
 
 A client id is public, so whoever sends it can register a webhook. Such a webhook is sent the fields of NOT_PERSONAL and
-no others, so that a new field stays out until it is decided about here. What is public on the chain, such as the address
-of the payer, is no secret. Of an event about a person, whose identity or bank account was checked, it learns only that
+no others, so that a new field stays out until it is decided about here. What is public on the chain, such as who paid,
+is no secret. Of an event about a person, whose identity or bank account was checked, it learns only that
 there was one.
 """
 
