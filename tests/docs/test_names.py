@@ -203,7 +203,7 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
     """The payloads of each kind of event, for links with and without a client id: after a partial payment, an
     overpayment, a refund, and a reorganization that removes the payments."""
     world.register_webhook()
-    endpoints.register(world.services, world.actor, None, "https://platform.example/hook")
+    endpoints.register(world.services, world.actor, None, Mode.API_KEY, "https://platform.example/hook")
     context = event_context(world.services)
     sent: dict[str, list[dict[str, Any]]] = {}
     for owner in (replace(world.owner, mode=Mode.CLIENT_ID), Owner(world.account_id, None, None, mode=Mode.API_KEY)):
