@@ -30,7 +30,7 @@ from chalicelib.chain.escrow.reads import EscrowState
 from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import RangeReading
 from chalicelib.chain.readings import AccountReading, Receipt, StepResult
-from chalicelib.chain.receipts import PaidTransfer, PaymentSender
+from chalicelib.chain.receipts import BlockReceipts, PaidTransfer, PaymentSender
 from chalicelib.chain.rpc.hex_values import quantity
 from chalicelib.chain.rpc.http_client import HttpClient
 from chalicelib.chain.rpc.jsonrpc import (
@@ -82,6 +82,9 @@ class EvmChain:
 
     def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
         return receipts.logs_of_transactions(self._node, tx_hashes)
+
+    def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
+        return receipts.read_receipts(self._node, number, tx_hashes)
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         return receipts.payers_of(self._node, payments)

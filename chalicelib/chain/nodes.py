@@ -50,6 +50,10 @@ class Node:
     def has_failed(self) -> bool:
         return self._failed_at is not None and self._clock() - self._failed_at < _LAST_FOR
 
+    def distrust(self) -> None:
+        """Asks this node last for a while, as it gave answers that cannot be true."""
+        self._failed_at = self._clock()
+
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.chain, name)
         if not callable(value):
@@ -191,6 +195,11 @@ def read_by_another(chain: "Chain", blocks: BlockRange, after: Checkpoint | None
                     reading: RangeReading = other.read_range(blocks, after)
                     return reading
     return chain.read_range(blocks, after)
+
+
+def host_of(chain: "Chain") -> str:
+    """The host of one of several nodes."""
+    return chain.host if isinstance(chain, Node) else chain.network
 
 
 def check_others(chain: "Chain", hashes: Mapping[int, str]) -> None:

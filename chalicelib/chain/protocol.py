@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from chalicelib.catalogue.escrows import EscrowContracts
     from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
     from chalicelib.chain.ranges import RangeReading
-    from chalicelib.chain.receipts import PaidTransfer, PaymentSender
+    from chalicelib.chain.receipts import BlockReceipts, PaidTransfer, PaymentSender
     from chalicelib.chain.simulation import Simulation
     from chalicelib.chain.wallets import WalletReading
 
@@ -57,6 +57,9 @@ class Chain(Protocol):
 
     def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
         """The logs in the receipts of transactions, as the node's JSON; none of those that are in no block."""
+
+    def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
+        """The receipts of transactions in the block at a height, as far as the node says whether they are there."""
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         """The sender of each payment; None if the receipt does not show it."""

@@ -14,12 +14,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chalicelib.base.addresses import address_bytes, address_of_log
+from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.catalogue.networks import network, network_of_chain
+from chalicelib.chain.blocks import header_hash
 from chalicelib.chain.bridges import token_transfer
 from chalicelib.chain.fills import brought
-from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, code_at, delegates, unavailable_if_malformed
+from chalicelib.chain.rpc.hex_values import hash_of
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, block_at, code_at, delegates, unavailable_if_malformed
 from chalicelib.chain.rpc.receipts import receipts_by_hash
 
 
@@ -35,6 +38,19 @@ class PaidTransfer:
     payee: str
     amount: int
     event_key: str
+
+
+@frozen
+class BlockReceipts:
+    """The hash of a block, and the logs of transactions in it as the node's JSON: none of a transaction that it does
+    not have. A transaction of which the node does not say is not among them."""
+
+    hash: str
+    logs: Mapping[str, tuple[Mapping[str, Any], ...]]
+
+    @property
+    def all_logs(self) -> tuple[Mapping[str, Any], ...]:
+        return tuple(log for each in self.logs.values() for log in each)
 
 
 @frozen
@@ -60,6 +76,29 @@ def logs_of_transactions(node: JsonRpcClient, tx_hashes: Sequence[str]) -> tuple
     """
     receipts = receipts_by_hash(node, ["0x" + tx_hash.removeprefix("0x") for tx_hash in tx_hashes])
     return tuple(log for receipt in receipts.values() if receipt for log in receipt["logs"])
+
+
+@unavailable_if_malformed
+def read_receipts(node: JsonRpcClient, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
+    """Of transactions (hashes with or without 0x), what is in the block at a height; two requests.
+
+    A transaction without a receipt is not in the block only if the block's own list does not have it. Raises
+    ChainUnavailable if the node does not have the block.
+    """
+    (header,) = node.results([block_at(number)])
+    if not header:
+        raise ChainUnavailable(f"The {node.network} node does not have block {number}")
+    block, transactions = header_hash(node, header, number), {hash_of(each) for each in header["transactions"]}
+    found = receipts_by_hash(node, ["0x" + tx_hash.removeprefix("0x") for tx_hash in tx_hashes])
+    logs = dict[str, tuple[Mapping[str, Any], ...]]()
+    for tx_hash in tx_hashes:
+        full = "0x" + tx_hash.removeprefix("0x")
+        receipt = found[full]
+        if receipt and hash_of(receipt["blockHash"]) == block:
+            logs[tx_hash] = tuple(receipt["logs"])
+        elif not receipt and full not in transactions:
+            logs[tx_hash] = ()
+    return BlockReceipts(block, logs)
 
 
 @unavailable_if_malformed

@@ -18,7 +18,7 @@ from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain import blocks, ranges, receipts, wallets
 from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import RangeReading
-from chalicelib.chain.receipts import PaidTransfer, PaymentSender
+from chalicelib.chain.receipts import BlockReceipts, PaidTransfer, PaymentSender
 from chalicelib.chain.rpc.http_client import HttpClient
 from chalicelib.chain.rpc.jsonrpc import (
     MAX_RESPONSE_BYTES,
@@ -90,6 +90,9 @@ class TronChain:
 
     def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
         return receipts.logs_of_transactions(self._node, tx_hashes)
+
+    def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
+        return receipts.read_receipts(self._node, number, tx_hashes)
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         return receipts.payers_of(self._node, payments)

@@ -32,6 +32,7 @@ class Details:
 
     def __init__(self, services: Services, network: "Network", deadline: datetime) -> None:
         self._services, self._network, self.deadline = services, network, deadline
+        self.family = network.family
         self._receipts, self._blocks = RECEIPTS_PER_TICK[network.family], BLOCKS_PER_TICK
 
     def of(self, entries: Sequence[LoggedTransfer]) -> tuple[LoggedTransfer, ...]:

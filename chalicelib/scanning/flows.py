@@ -96,7 +96,7 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             if refusals == _REFUSALS_PER_TICK or isinstance(error, BlockRefused):
                 break
             continue
-        found = ranges.not_recorded(services, details, cursor, ranges.matched(services, chain, reading))
+        found = ranges.not_recorded(services, chain, details, cursor, ranges.matched(services, chain, reading))
         if found.new:
             cursor = ranges.unfinished(services, cursor, blocks)
         try:
@@ -127,13 +127,15 @@ def _verify(services: Services, chain: "Chain", details: Details, cursor: Cursor
             continue
         blocks, reading = verified
         matched = ranges.matched(services, chain, reading)
-        found = ranges.not_recorded(services, details, cursor, matched)
+        gone = ranges.not_found_again(services, chain, details, cursor, blocks, matched)
+        found = ranges.not_recorded(services, chain, details, cursor, matched)
         ranges.write(services, found)
+        services.store.put_many(gone.work)
         if found.new:
             services.log.error("transfers were missing", extra={"network": cursor.network, "count": len(found.new)})
         missing += len(found.new)
         cursor = ranges.store_cursor(services, rules.verified(cursor, index, blocks.last))
-        hint(services, found.bills)
+        hint(services, {**found.bills, **gone.bills})
         if index == len(cursor.verifications) - 1:
             hint(services, {entry.bill_id: entry.account_id for entry in matched}, reconcile=True)
     return missing

@@ -11,9 +11,9 @@ from chalicelib.chain.nodes import check_others
 from chalicelib.chain.ranges import BlockRefused, RangeReading, RangeTooLarge
 from chalicelib.chain.transfers import transfers_of
 from chalicelib.requests import store as request_store
-from chalicelib.scanning import rules, store, transfer_log
+from chalicelib.scanning import disproof, rules, store, transfer_log
 from chalicelib.scanning.details import Details
-from chalicelib.scanning.records import Cursor, LoggedTransfer, UnrecordedTransfers
+from chalicelib.scanning.records import Cursor, LoggedBlock, LoggedTransfer, UnrecordedTransfers
 from chalicelib.services import Services
 
 if TYPE_CHECKING:
@@ -55,8 +55,13 @@ def _dated(chain: "Chain", transfers: list[ProxyTransfer]) -> Iterable[ProxyTran
     return logs.with_block_times(transfers, facts)
 
 
-def not_recorded(services: Services, details: Details, cursor: Cursor, found: list[LoggedTransfer]) -> Found:
-    """The entries among these that are new, with their details, and the work for all that are not recorded."""
+def not_recorded(
+    services: Services, chain: "Chain", details: Details, cursor: Cursor, found: list[LoggedTransfer]
+) -> Found:
+    """The entries among these that are new, with their details, and the work for all that are not recorded.
+
+    Raises as `disproof.check` if a new one is not in the receipts.
+    """
     if not found:
         return Found()
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in found])
@@ -64,8 +69,24 @@ def not_recorded(services: Services, details: Details, cursor: Cursor, found: li
         reason = f"{entry.tx_hash} had another log index before in the same block"
         services.log.error("node contradicts itself", extra={"network": entry.network, "reason": reason})
     new = tuple(entry for entry in found if entry.transfer_id not in stored)
+    disproof.check(chain, new, details.family)
     work = transfer_log.work(transfer_log.unrecorded(found, stored), cursor.version, services.clock())
     return Found(details.of(new), tuple(work))
+
+
+def not_found_again(
+    services: Services,
+    chain: "Chain",
+    details: Details,
+    cursor: Cursor,
+    blocks: BlockRange,
+    found: list[LoggedTransfer],
+) -> Found:
+    """The work of undoing what the log has of blocks that were read again and no node has in receipts (disproof.py)."""
+    logged = store.logged_again(services.store, cursor.network, blocks.first, blocks.last)
+    missing = transfer_log.missing(logged, found)
+    gone = disproof.disproved(services, chain, missing, details.deadline) if missing else []
+    return Found((), tuple(transfer_log.work_of_fork(gone, (), cursor.version, services.clock())))
 
 
 def unfinished(services: Services, cursor: Cursor, blocks: BlockRange) -> Cursor:
@@ -75,7 +96,9 @@ def unfinished(services: Services, cursor: Cursor, blocks: BlockRange) -> Cursor
 
 def write(services: Services, found: Found) -> None:
     """Entries first: the recorder finds every entry that its work names. Raises Throttled."""
-    services.store.put_many(found.new)
+    blocks = {(each.network, each.block_number): each.detected_at for each in found.new}
+    marks = [LoggedBlock(network, number, logged_at) for (network, number), logged_at in blocks.items()]
+    services.store.put_many([*marks, *found.new])
     services.store.put_many(found.work)
 
 

@@ -192,6 +192,23 @@ class LoggedTransfer(Record):
 
 
 @frozen
+class LoggedBlock(Record):
+    """Says that the log has transfers of a block: the blocks of a range that is read again are found by one query."""
+
+    KEY = KeyPattern(PAYMENTS, "LOGGED#{network}", "{block_number:012}")
+
+    network: str
+    block_number: int
+    logged_at: datetime
+    version: int = 0
+
+    @property
+    def vanishes_at(self) -> datetime:
+        """With the transfers of the block that are recorded."""
+        return self.logged_at + LOG_RETENTION
+
+
+@frozen
 class UnrecordedTransfers(Record):
     """Work for the recorder: some transfers of one bill, as many as fit into one transaction.
 

@@ -9,6 +9,7 @@ from chalicelib.scanning.records import (
     OWNED_BY,
     WAITING,
     Cursor,
+    LoggedBlock,
     LoggedTransfer,
     ScanLease,
     TransferId,
@@ -46,6 +47,14 @@ def logged_in(store: Store, network: str, first: int, last: int) -> list[LoggedT
         entries = store.query(LoggedTransfer, LoggedTransfer.KEY.all(network=network, partition=partition))
         found += [entry for entry in entries if first <= entry.block_number <= last]
     return found
+
+
+def logged_again(store: Store, network: str, first: int, last: int) -> list[LoggedTransfer]:
+    """As `logged_in`, by one query, and one for each block that has entries."""
+    keys = LoggedBlock.KEY.all(network=network)
+    blocks = store.query(LoggedBlock, keys._replace(first=f"{first:012}", last=f"{last:012}"))
+    numbers = [each.block_number for each in blocks]
+    return [entry for number in numbers for entry in logged_in(store, network, number, number)]
 
 
 def unrecorded(store: Store, bill_id: str, limit: int) -> tuple[UnrecordedTransfers, ...]:

@@ -132,6 +132,12 @@ def vanished(removed: Iterable[LoggedTransfer], added: Iterable[LoggedTransfer])
     return [entry for entry in removed if _identity(entry) not in found and entry.state is not TransferState.REVERSED]
 
 
+def missing(logged: Iterable[LoggedTransfer], found: Iterable[LoggedTransfer]) -> list[LoggedTransfer]:
+    """The entries that a later reading of their blocks does not have, without those reversed before."""
+    known = {entry.transfer_id for entry in found}
+    return [each for each in logged if each.transfer_id not in known and each.state is not TransferState.REVERSED]
+
+
 def check_vanished(
     network: str, gone: Iterable[LoggedTransfer], in_receipts: Iterable[ProxyTransfer], last: int
 ) -> None:

@@ -29,7 +29,7 @@ from chalicelib.chain.fills import brought
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.chain.readings import AccountReading, Receipt, StepResult
-from chalicelib.chain.receipts import PaidTransfer, PaymentSender
+from chalicelib.chain.receipts import BlockReceipts, PaidTransfer, PaymentSender
 from chalicelib.chain.safes.reads import SafeEvent
 from chalicelib.chain.simulation import Simulation
 from chalicelib.chain.tron import BroadcastResult
@@ -59,7 +59,7 @@ class FakeChain:
 
     Their times are a second apart from `genesis` on; while `clock` is set, new blocks have its time instead. A test can
     make the node worse: it returns no headers of the blocks `without_headers`, no logs if `hides_logs`, and the logs of
-    `full_blocks` only if one of them is asked for alone.
+    `full_blocks` only if one of them is asked for alone; its queries for logs list those in `forged`, too.
     """
 
     def __init__(self, network: str = "sepolia", seed: int = 0) -> None:
@@ -92,6 +92,7 @@ class FakeChain:
         self.full_blocks: set[int] = set()
         self.without_headers: set[int] = set()
         self.hides_logs = False
+        self.forged: list[dict[str, Any]] = []
         self.prices: FakePrices | None = None
         self._branch = 0
         self.mempool = Mempool(self)
@@ -203,6 +204,7 @@ class FakeChain:
         if is_full and blocks.first != blocks.last:
             raise RangeTooLarge("too many logs")
         logs = [log for block in self.blocks[blocks.first : blocks.last + 1] for log in block.logs]
+        logs += [log for log in self.forged if blocks.first <= int(log["blockNumber"], 16) <= blocks.last]
         return RangeReading(() if self.hides_logs else tuple(logs), self._facts(blocks.last), is_full)
 
     def read_escrow(self, payment_hashes: Sequence[str], block: int | None = None) -> tuple[EscrowState, ...]:
@@ -254,6 +256,15 @@ class FakeChain:
         """Returns `simulated` if a test has set it; else every transaction succeeds."""
         self._read()
         return self.simulated or Simulation("eth_simulateV1", tuple(StepResult(True, None, 50_000) for _ in sent))
+
+    def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
+        self._read()
+        block = self.blocks[number]
+        wanted = {each: "0x" + each.removeprefix("0x") for each in tx_hashes}
+        logs = {
+            each: tuple(log for log in block.logs if log["transactionHash"] == full) for each, full in wanted.items()
+        }
+        return BlockReceipts(block.hash, logs)
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         """Returns the payers in `payers`, {transaction hash: address}; each is a wallet unless it is in `contracts`."""

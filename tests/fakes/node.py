@@ -37,7 +37,7 @@ class Outage(Enum):
     WRONG_HASHES = "wrong hashes"
     """Its logs have other block hashes than its blocks."""
     REFUSES_LOGS = "refuses logs"
-    """It answers everything but queries for logs."""
+    """It answers everything but queries for logs, so that blocks are read one by one from their receipts."""
 
 
 class TimedChain(FakeChain):
@@ -117,13 +117,19 @@ class FakeNode:
                 return self._logs(int(params[0]["fromBlock"], 16), int(params[0]["toBlock"], 16))
             case "eth_getTransactionReceipt":
                 return self._receipt(params[0])
+            case "eth_getBlockReceipts":
+                block = next((each for each in self.chain.blocks[: self._head] if each.hash == params[0]), None)
+                hashes = sorted({log["transactionHash"] for log in block.logs}) if block else []
+                return [self._receipt(each) for each in hashes] if block else None
         raise AssertionError(f"the scanner does not call {method}")
 
-    def _block(self, number: int) -> dict[str, str] | None:
+    def _block(self, number: int) -> dict[str, Any] | None:
         if number >= self._head or (self._outage is Outage.NO_HEAD and number >= self._head - 3):
             return None
         seconds = (self.chain.times[number] - _EPOCH) // timedelta(seconds=1)
-        return {"number": hex(number), "hash": self.chain.blocks[number].hash, "timestamp": hex(seconds)}
+        block = self.chain.blocks[number]
+        transactions = sorted({log["transactionHash"] for log in block.logs})
+        return {"number": hex(number), "hash": block.hash, "timestamp": hex(seconds), "transactions": transactions}
 
     def _logs(self, first: int, last: int) -> list[dict[str, Any]]:
         if self._outage is Outage.NO_LOGS:
@@ -136,7 +142,8 @@ class FakeNode:
     def _receipt(self, tx_hash: str) -> dict[str, Any] | None:
         for block in self.chain.blocks[: self._head]:
             if logs := [log for log in block.logs if log["transactionHash"] == tx_hash]:
-                return {"blockNumber": hex(block.number), "transactionHash": tx_hash, "logs": logs}
+                place = {"blockNumber": hex(block.number), "blockHash": block.hash}
+                return {**place, "transactionHash": tx_hash, "logs": logs}
         return None
 
 

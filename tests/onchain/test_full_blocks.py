@@ -117,3 +117,51 @@ def read_to(world: World) -> int:
     cursor = store.cursor(world.services.store, "sepolia")
     assert cursor is not None
     return cursor.scanned_to
+
+
+def test_a_log_that_a_node_lists_twice_is_compared_with_the_real_receipt(
+    chain: Chain, payer: Payer, behind: Callable[..., tuple[CappedNode, World]]
+) -> None:
+    node, world = behind()
+    chain.mine(5)
+    world.tick(network="sepolia")
+    payment = world.create_link()
+    payer.pay(world, payment)
+    chain.mine(2)
+    node.change = lambda method, result: listed_twice(result) if method == "eth_getLogs" else result
+    for _ in range(2):
+        world.tick(network="sepolia")
+        assert world.load(payment).requests[0].payment_count == 0
+    node.change = lambda method, result: result
+    world.tick(network="sepolia")
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    assert world.load(payment).requests[0].payment_count == 1
+
+
+def test_a_payment_of_a_transaction_that_was_never_there_is_taken_back_by_the_real_block(
+    chain: Chain, payer: Payer, behind: Callable[..., tuple[CappedNode, World]]
+) -> None:
+    node, world = behind()
+    chain.mine(5)
+    world.tick(network="sepolia")
+    payment = world.create_link()
+    payer.pay(world, payment)
+    chain.mine(2)
+    made_up = "0x" + "7a" * 32
+    node.change = lambda method, result: (
+        [{**log, "transactionHash": made_up} for log in result] if method == "eth_getLogs" else result
+    )
+    world.tick(network="sepolia")
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    node.change = lambda method, result: result
+    for _ in range(3):
+        world.advance(601)
+        for _ in range(2):
+            chain.mine(2)
+            world.tick(network="sepolia")
+    after = world.load(payment).requests[0]
+    assert (after.paid, after.payment_count, after.confirmed_count) == (payment.requests[0].amount, 2, 1)
+
+
+def listed_twice(logs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [*logs, *({**log, "logIndex": hex(int(log["logIndex"], 16) + 100)} for log in logs)]

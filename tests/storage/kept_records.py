@@ -86,6 +86,7 @@ from chalicelib.requests.records import (
 )
 from chalicelib.scanning.records import (
     Cursor,
+    LoggedBlock,
     LoggedTransfer,
     NodeCheck,
     ScanLease,
@@ -251,6 +252,7 @@ LOGGED = LoggedTransfer(
     paid_at=NOW - HOUR,
     detected_at=NOW,
 )
+LOGGED_BLOCK = LoggedBlock("sepolia", 8_000_123, NOW)
 UNRECORDED = UnrecordedTransfers(
     bill_id=TOKEN,
     network="sepolia",
@@ -630,6 +632,7 @@ RECORDS: dict[str, Record] = {
     "unmatched transfer, of a token, reversed": replace(
         UNMATCHED, token_address=WALLET.lower(), status=PaymentStatus.REVERSED, paid_at=NOW, version=1
     ),
+    "block with logged transfers": LOGGED_BLOCK,
     "logged transfer": LOGGED,
     "logged transfer, recorded": replace(LOGGED, token_address=WALLET.lower(), state=TransferState.PAYMENT, version=1),
     "logged transfer, from another chain": replace(LOGGED, payer=WALLET, bridged_from="base", fill_key="0x" + HASH),
