@@ -19,6 +19,7 @@ from chalicelib.catalogue.tokens import Token
 from chalicelib.checkout import conversions
 from chalicelib.checkout.crosschain.rules import Payer, check_bridged, purpose_of, wanted_for
 from chalicelib.checkout.permits import rules, store
+from chalicelib.checkout.permits.hints import queue_look
 from chalicelib.checkout.permits.locking import PERMIT_GAS, TAKE_GAS, unlocked
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
 from chalicelib.checkout.permits.rules import Signed, Wish
@@ -97,9 +98,9 @@ def accept(
 
     The same signature again is accepted again. Two to three calls to the source's node, a quote, four reads, one write.
     Raises NotFound; BadRequest for another nonce or deadline, a signature that is not the payer's, or one that comes
-    too late; Conflict if another signature was accepted, too many payments of the request were signed and not made, it is
-    paid, something else is due of it now, or the service has another account; Locked while another payment intent of the request is made; WriteConflict after five
-    conflicts.
+    too late; Conflict if another signature was accepted, too many payments of the request were signed and not made, it
+    is paid, something else is due of it now, or the service has another account; Locked while another payment intent of
+    the request is made; WriteConflict after five conflicts.
     """
     signed = Signed(_bytes_of("signedPaymentIntent", sent.signature), sent.nonce, sent.deadline)
     allowed = None
@@ -127,6 +128,7 @@ def accept(
         except WriteConflict:  # the same was sent twice, or a payment was recorded meanwhile
             continue
         services.log.info("payment intent accepted", extra={"intent_id": intent_id, "network": intent.network})
+        queue_look(services, made)
         return made
     raise WriteConflict
 
