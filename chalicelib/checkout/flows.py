@@ -25,13 +25,15 @@ from chalicelib.checkout.crosschain.steps import Step, check_step
 from chalicelib.checkout.rules import Owed, Position, check_family, check_payer, direct, owed_of
 from chalicelib.escrow.paying import check_open
 from chalicelib.escrow.reading import status_now
-from chalicelib.links.errors import WrongWallet
+from chalicelib.links.errors import LinkCompleted, WrongWallet
 from chalicelib.links.flows import check_fee_addresses, require_payable, require_unlocked
 from chalicelib.links.multicalls import reading as multicalls
 from chalicelib.links.multicalls.rules import MulticallDetails
+from chalicelib.links.outcomes import outcomes
 from chalicelib.links.reading import Viewer, load_visible
-from chalicelib.links.records import Link, PaymentType, SecurePayment
+from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePayment
 from chalicelib.links.rules import check_payable
+from chalicelib.links.sent import SentOutcome, warnings
 from chalicelib.requests.commerce.rules import CommerceStatus
 from chalicelib.services import Services
 
@@ -40,7 +42,7 @@ from chalicelib.services import Services
 class Description:
     """What a payer sees of a link. `multicall` is set for multicalls. With a wallet `positions` are set, and `sources`
     for a link that can be paid from several chains, else `checkout` and `holdings`. `commerce` is where the money of a
-    commerce payment is."""
+    commerce payment is. `sent` are transactions that were sent to pay it, with what became of them."""
 
     payment: SecurePayment
     multicall: MulticallDetails | None = None
@@ -50,6 +52,7 @@ class Description:
     sources: Sources | None = None
     branding: PageBranding | None = None
     commerce: CommerceStatus | None = None
+    sent: tuple[SentOutcome, ...] = ()
 
 
 @frozen
@@ -61,22 +64,33 @@ class PreparedLink:
     prepared: Prepared
 
 
-def describe(services: Services, token: str, viewer: Viewer, wallet: str | None) -> Description:
+def describe(
+    services: Services, token: str, viewer: Viewer, wallet: str | None, asked: Sequence[str] = ()
+) -> Description:
     """A payable link with its branding (one read), and what `wallet` holds if one is given: one call to the node, or to
     that of each chain from which it can be paid.
 
     A multicall is described even if it cannot be paid, with the block reason of each child. So is a commerce payment
-    once the escrow has taken its money: the payer has nothing to pay, and sees where the money is. Raises what
-    `require_payable` raises, or for a multicall `require_unlocked`.
+    once the escrow has taken its money: the payer has nothing to pay, and sees where the money is. `asked` are hashes
+    of transactions whose outcomes are told once the link is paid (links/outcomes.py). Raises what `require_payable`
+    raises, or for a multicall `require_unlocked`.
     """
     payment = load_visible(services, token, viewer)
-    details, is_collected = None, payment.commerce is not None and payment.commerce.is_collected
+    details, sent = None, warnings(payment)
+    is_collected = payment.commerce is not None and payment.commerce.is_collected
     if payment.link.payment_type is PaymentType.MULTICALL:
         details = multicalls.details(services, payment)
-        require_unlocked(services, replace(payment, requests=details.requests))
+        whole = replace(payment, requests=details.requests)
+        require_unlocked(services, whole)
+        sent = outcomes(services, whole, asked) if details.status is LinkStatus.COMPLETED else sent
     elif not is_collected:
-        require_payable(services, payment)
-    description = Description(payment, details, branding=branding.of_client(services, payment.link.client_id))
+        try:
+            require_payable(services, payment)
+        except LinkCompleted as error:
+            error.sent = outcomes(services, payment, asked)
+            raise
+    shown = branding.of_client(services, payment.link.client_id)
+    description = Description(payment, details, branding=shown, sent=sent)
     if payment.commerce is not None:
         check_open(services, payment, payment.commerce)
         description = replace(description, commerce=status_now(services, payment.commerce))

@@ -145,7 +145,8 @@ def record(
     settled = _with_confirmed(settled, 1)
     if known is None:
         settled = replace(settled, payment_count=(request.payment_count or 0) + 1)
-    payment = replace(new, version=known.version if known else 0, is_announced=not was_paid)
+    excess = BaseUnits(max(settled.paid - request.amount, 0) - max(request.paid - request.amount, 0))
+    payment = replace(new, version=known.version if known else 0, is_announced=not was_paid, excess=excess)
     if was_paid:
         return Decision(payment, settled)
     settled = replace(settled, tx_hash=payment.tx_hash)

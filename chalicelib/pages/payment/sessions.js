@@ -83,6 +83,7 @@ export function evmSession(ask, provider, address) {
     onChange: (callback) => watch(provider, address, callback),
     ensureChain: (chain) => switchChain(ask, chainId, chain, (target) => addChain(ask, target, chain)),
     nonce: async (block = "latest") => quantity(await ask("eth_getTransactionCount", [address, block])),
+    hasCode: async () => (await ask("eth_getCode", [address, "latest"])) !== "0x",
     ...reading(ask, chainId),
   };
 }

@@ -92,6 +92,8 @@ class Payment(Record):
     recurring_payment_id: str | None = None
     origin: Origin | None = None
     """Of a payment that a bridge brought; `payer` is then the wallet that deposited it on the other network."""
+    excess: BaseUnits = BaseUnits(0)
+    """What of it was not owed when it was recorded, in the units of `value`."""
     version: int = 0
 
     @property

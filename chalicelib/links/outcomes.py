@@ -1,0 +1,53 @@
+"""Reads what became of transactions that were sent to pay a link."""
+
+from collections.abc import Iterable, Sequence
+
+from chalicelib.links.records import Proof, SecurePayment
+from chalicelib.links.sent import MAX_ASKED, Outcome, SentOutcome, is_surplus, shown_hash
+from chalicelib.requests import listing
+from chalicelib.requests.payments import store as payment_store
+from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.services import Services
+from chalicelib.storage.pages import Listing, page_after
+
+_MAX_ANNOUNCED = 4
+"""The most announced transactions whose outcomes are looked up."""
+_MAX_LISTED = 250
+"""The most payments by one transaction that are read: a link has fewer requests."""
+
+
+def outcomes(services: Services, payment: SecurePayment, asked: Sequence[str]) -> tuple[SentOutcome, ...]:
+    """What became of the transactions that somebody asks for, and of those that were announced if there are several.
+
+    Those of the link's own network only. One query for each, at most MAX_ASKED and four. A multicall has to be given
+    the requests of its children.
+    """
+    if not payment.requests:
+        return ()
+    network = payment.requests[0].network
+    announced = [
+        each.transaction_hash
+        for each in (payment.intent.all if payment.intent is not None else ())
+        if each.transaction_hash is not None and each.crossing is None and each.proof is Proof.SENT
+    ]
+    wanted = [*asked[:MAX_ASKED], *(announced[:_MAX_ANNOUNCED] if asked or len(announced) > 1 else ())]
+    hashes = dict.fromkeys(shown_hash(network, each.lower()) for each in wanted)
+    return tuple(_outcome(services, payment, network, each) for each in hashes)
+
+
+def _outcome(services: Services, payment: SecurePayment, network: str, tx_hash: str) -> SentOutcome:
+    requests = {each.request_id: each for each in payment.requests}
+    made = [each for each in _made(services, payment, network, tx_hash) if each.status is PaymentStatus.CONFIRMED]
+    made = [each for each in made if each.request_id in requests and each.network == network]
+    surplus = next((each for each in made if is_surplus(requests[each.request_id], each)), None)
+    if surplus is not None:
+        return SentOutcome(tx_hash, network, Outcome.SURPLUS, requests[surplus.request_id], surplus.excess)
+    return SentOutcome(tx_hash, network, Outcome.COUNTED if made else Outcome.UNKNOWN)
+
+
+def _made(services: Services, payment: SecurePayment, network: str, tx_hash: str) -> Iterable[Payment]:
+    """The payments by a transaction; for several requests from a list, which may lag by about a second."""
+    if len(payment.requests) == 1:
+        return payment_store.payments_by(services.store, payment.requests[0].request_id, network, tx_hash)
+    found = Listing(payment.link.account_id, listing.PAYMENT, {"by_tx": listing.transaction(tx_hash)})
+    return page_after(services.store, Payment, found, None, _MAX_LISTED).records
