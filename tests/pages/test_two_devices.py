@@ -1,8 +1,10 @@
 """One payment on two devices: what one has sent the other does not offer, and what was paid too much is told."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from random import Random
 from typing import Any
 
 import pytest
@@ -227,6 +229,7 @@ def test_a_wallet_that_sends_and_says_that_it_has_not_is_not_believed(
     token = stack.shop.link(native())
     visitor = new_visitor(purse).open(token).connect(purse)
     purse.says[SENT] = sends_and_declines(purse, code)
+    purse.says["eth_getBlockByNumber"] = {"result": None}  # its node does not show what is in a block
     if is_mined:
         visitor.pay("doubt").reload("doubt")
     else:
@@ -234,6 +237,23 @@ def test_a_wallet_that_sends_and_says_that_it_has_not_is_not_believed(
             visitor.pay("doubt").reload("doubt")
             stack.mine()
     assert not visitor.can_pay()
+    stack.settle()
+    visitor.reach("completed").shows("Payment complete")
+    assert len(purse.sent) == 1
+
+
+def test_what_a_wallet_has_sent_and_denies_is_followed_and_announced_if_its_node_shows_it(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token, other = stack.shop.link(native()), Purse(stack.chain)
+    visitor = new_visitor(purse).open(token).connect(purse)
+    purse.says[SENT] = sends_and_declines(purse)
+    with by_hand(stack.chain):
+        visitor.pay("doubt").shows(purse.sent[0][:10])
+        announces(visitor, purse.sent[0], stack, token)
+        new_visitor(other).open(token, "sent")
+        stack.mine()
+    visitor.reach("confirming")
     stack.settle()
     visitor.reach("completed").shows("Payment complete")
     assert len(purse.sent) == 1
@@ -325,3 +345,42 @@ def test_whatever_the_first_wallet_says_the_next_place_pays_nothing_twice(
         visitor.reach("withdrawn").page.reload()  # it still waits for the answer of its wallet
     visitor.reach("completed")
     assert ledger.moved() == {FUSDC: [-12_500_000, 12_500_000]}
+
+
+STEPS = ("phone pays", "computer pays", "phone is opened again", "computer is opened again", "a block", "three blocks")
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("SEQUENCES", "3"))))
+def test_whatever_two_devices_do_one_after_the_other_the_payee_is_paid_once(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, seed: int
+) -> None:
+    """Each pays whenever it is offered to, with a wallet that is honest or denies what it has sent."""
+    draw, token = Random(seed), stack.shop.link(native())
+    purses = {"phone": purse, "computer": Purse(stack.chain)}
+    devices = {name: new_visitor(each).open(token).connect(each) for name, each in purses.items()}
+    for each in purses.values():
+        if draw.random() < 0.5:
+            each.says[SENT] = sends_and_declines(each)
+    with by_hand(stack.chain):
+        for step in draw.choices(STEPS, k=8):
+            name = step.split()[0]
+            if step.endswith("pays") and devices[name].can_pay():
+                sent = len(purses[name].sent)
+                devices[name].page.locator("#pay").click()
+                devices[name].until(lambda name=name: devices[name].state not in ("review", "reading", "signing", "checking"))
+                for hash_ in purses[name].sent[sent:]:
+                    announces(devices[name], hash_, stack, token)
+            elif step.endswith("again"):
+                devices[name].page.reload()
+                devices[name].page.wait_for_timeout(300)
+            elif step.endswith("block"):
+                stack.mine(1)
+            elif step.endswith("blocks"):
+                stack.mine(3)
+        if not any(each.sent for each in purses.values()):
+            devices["phone"].reload("review").pay("doubt" if SENT in purse.says else "waiting")
+        assert sum(len(each.sent) for each in purses.values()) == 1
+        stack.settle()
+    for each in devices.values():
+        each.reach("completed")
+    stack.assert_completed(token)

@@ -15,7 +15,6 @@ from chalicelib.links.announcers import FORM, announcer_of
 _END_OF_TIME = 253_402_300_799
 """The last second of the year 9999."""
 Hash = Annotated[str, StringConstraints(pattern=r"^0x[a-fA-F0-9]{64}$")]
-SentHash = Annotated[str, StringConstraints(pattern=r"^(0x)?[a-fA-F0-9]{64}$")]
 Secret = Annotated[str, StringConstraints(pattern=FORM)]
 UnixSeconds = Annotated[int, Field(strict=True, gt=0, le=_END_OF_TIME), WHOLE]
 
@@ -23,12 +22,12 @@ UnixSeconds = Annotated[int, Field(strict=True, gt=0, le=_END_OF_TIME), WHOLE]
 class RecordIntent(Input):
     """Exactly one of `txHash`, of a transaction that was sent, and `safeTxHash`, of one that a Safe's owners sign.
 
-    On Tron a `txHash` can be given without its 0x, as Tron's wallets have it.
+    The `txHash` of a transaction on Tron begins with 0x here, too.
     """
 
     model_config = ConfigDict(
         json_schema_extra={
-            **together({"safePaymentDeadline": ["safeTxHash"], "announcerSecret": ["txHash"]}),
+            **together({"safePaymentDeadline": ["safeTxHash"]}),
             "if": {"required": ["txHash"], "properties": {"txHash": {"type": "string"}}},
             "then": {"properties": {"safeTxHash": {"type": "null"}}},
             "else": {"required": ["safeTxHash"], "properties": {"safeTxHash": {"type": "string"}}},
@@ -36,7 +35,7 @@ class RecordIntent(Input):
         }
     )
 
-    txHash: SentHash | None = Field(None, description="The transaction that pays the link, once a wallet has sent it")
+    txHash: Hash | None = Field(None, description="The transaction that pays the link, once a wallet has sent it")
     safeTxHash: Hash | None = Field(None, description="The Safe transaction that pays the link, once it is proposed")
     safePaymentDeadline: UnixSeconds | None = Field(None, description="Unix seconds; only with safeTxHash")
     chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB", "SEPOLIA", "TRON"] = Field(
@@ -49,8 +48,8 @@ class RecordIntent(Input):
     announcerSecret: Secret | None = Field(
         None,
         description=(
-            "32 random bytes of the caller's, in hexadecimal; only with txHash. The transaction does not lock the link "
-            "for calls that have it in the header x-announcer-secret"
+            "32 random bytes of the caller's, in hexadecimal: the transaction does not lock the link for calls that have "
+            "them in the header x-announcer-secret"
         ),
     )
     bridgeTool: ShortText | None = Field(None, description="The bridge of a payment from another chain, as across")
@@ -74,10 +73,6 @@ class RecordIntent(Input):
             raise rule("Give exactly one of txHash and safeTxHash")
         if self.safePaymentDeadline is not None and self.safeTxHash is None:
             raise rule("can only be given with safeTxHash", "safePaymentDeadline")
-        if self.announcerSecret is not None and self.txHash is None:
-            raise rule("can only be given with txHash", "announcerSecret")
-        if self.txHash is not None and not self.txHash.startswith("0x") and self.chain != "TRON":
-            raise rule("begins with 0x on this chain", "txHash")
         if self.token is None and self.transactionIndices is None:
             raise rule("is required", "token")
         return self
@@ -86,7 +81,7 @@ class RecordIntent(Input):
         """The body as plain values; hashes in lower case."""
         end = self.safePaymentDeadline
         return IntentDraft(
-            tx_hash="0x" + self.txHash.lower().removeprefix("0x") if self.txHash else None,
+            tx_hash=self.txHash.lower() if self.txHash else None,
             safe_tx_hash=self.safeTxHash.lower() if self.safeTxHash else None,
             deadline=datetime.fromtimestamp(end, UTC) if end is not None else None,
             chain=self.chain,

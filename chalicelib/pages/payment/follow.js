@@ -64,7 +64,7 @@ export class Follower extends Views {
     if (this.told === told || app.held || note.step !== "pay" || note.source) return;
     this.told = told;
     const token = app.link.payments[0].currency;
-    const facts = { txHash: note.txHash, chain: chainOf(app.link).label, token, announcerSecret: sentHere(app)?.secret };
+    const facts = { txHash: `0x${note.txHash.replace(/^0x/, "")}`, chain: chainOf(app.link).label, token, announcerSecret: sentHere(app)?.secret };
     const task = async () => Boolean(await app.ask("/intent", facts));
     if (facts.announcerSecret) task().catch(() => poll(async () => this.told !== told || task(), TELLING));
   }

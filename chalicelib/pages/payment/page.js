@@ -287,7 +287,7 @@ async function open(loaded) {
     setTimeout(() => asset("poll.js").then(({ watch }) => watch(app), () => {}), 10_000);
     const sent = app.notes.crossing();
     if (sent && (await (await asset("crossing.js")).goOn(app, sent))) return;
-    if (!app.link.canPay && !app.notes.paying()) return void (await asset("blocked.js")).blocked(app);
+    if (!app.link.canPay && !app.notes.paying() && !app.notes.twin()) return void (await asset("blocked.js")).blocked(app);
     app.choose();
     app.resume();
   } catch (trouble) {

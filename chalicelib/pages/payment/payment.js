@@ -265,7 +265,7 @@ class Payment extends Follower {
       const all = this.verdict.steps.map((each) => each.transaction);
       note.txHash = hashOf(await session.send(this.isSafe ? all : step.transaction, chain));
     } catch (trouble) {
-      return this.handleNoHash(note, trouble);
+      return this.handleNoHash(note, trouble, step.transaction);
     } finally {
       stopWatching();
     }
@@ -316,14 +316,16 @@ class Payment extends Follower {
   }
 
   /** The wallet returned no hash: deletes the note if nothing was sent or the step does not pay; else follows it. */
-  async handleNoHash(note, trouble) {
+  async handleNoHash(note, trouble, transaction) {
     const { app } = this;
     const { code, detail, hash } = trouble;
     const isUnsent = trouble.isUnasked || !isPayment(note);
     const isHarmless = isUnsent || HARMLESS.includes(code);
     if (isHarmless && !(hash && code === "timeout")) {
       const doubt = isUnsent ? null : await this.whetherSent(note);
-      if (doubt) app.notes.write(Object.assign(note, { code: "declined" }));
+      const found = doubt && (await this.session.sent(transaction).catch(() => null));
+      if (doubt) app.notes.write(Object.assign(note, { code: "declined" }, found && { txHash: found, sentAt: Date.now() }));
+      if (found) return this.follow(note);
       if (doubt) return doubt === "sent" ? this.doubt(note) : this.askPayer({ ...note, isDoubted: true });
       if (!isUnsent && note.nonce !== null) app.stored.set(`declined:${app.token}`, `${note.wallet} ${note.nonce}`);
       app.notes.undo(note);
