@@ -25,6 +25,7 @@ from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.bridges import LoggedFill, LoggedReturn, fills_in, sent_tokens
 from chalicelib.chain.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chain.escrow.reads import EscrowState
+from chalicelib.chain.fills import brought
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.chain.readings import AccountReading, Receipt, StepResult
@@ -57,7 +58,8 @@ class FakeChain:
     """Blocks are mined by calls of `mine`. `fork` replaces the newest blocks by those of another branch.
 
     Their times are a second apart from `genesis` on; while `clock` is set, new blocks have its time instead. A test can
-    make the node worse: it returns no headers of the blocks `without_headers`, and no logs if `hides_logs`.
+    make the node worse: it returns no headers of the blocks `without_headers`, no logs if `hides_logs`, and the logs of
+    `full_blocks` only if one of them is asked for alone.
     """
 
     def __init__(self, network: str = "sepolia", seed: int = 0) -> None:
@@ -87,6 +89,7 @@ class FakeChain:
         self.lag = 0
         self.before_reading = lambda: None
         self.largest_range = 10**9
+        self.full_blocks: set[int] = set()
         self.without_headers: set[int] = set()
         self.hides_logs = False
         self.prices: FakePrices | None = None
@@ -196,8 +199,11 @@ class FakeChain:
         if blocks.last - blocks.first >= self.largest_range:
             refused = BlockRefused if blocks.first == blocks.last else RangeTooLarge
             raise refused("too many blocks")
+        is_full = any(blocks.first <= each <= blocks.last for each in self.full_blocks)
+        if is_full and blocks.first != blocks.last:
+            raise RangeTooLarge("too many logs")
         logs = [log for block in self.blocks[blocks.first : blocks.last + 1] for log in block.logs]
-        return RangeReading(() if self.hides_logs else tuple(logs), self._facts(blocks.last))
+        return RangeReading(() if self.hides_logs else tuple(logs), self._facts(blocks.last), is_full)
 
     def read_escrow(self, payment_hashes: Sequence[str], block: int | None = None) -> tuple[EscrowState, ...]:
         """As a test has set them; payments that nobody has paid otherwise."""
@@ -247,9 +253,7 @@ class FakeChain:
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         """Returns `simulated` if a test has set it; else every transaction succeeds."""
         self._read()
-        return self.simulated or Simulation(
-            "eth_simulateV1", tuple(StepResult(True, None, 50_000) for _ in sent)
-        )
+        return self.simulated or Simulation("eth_simulateV1", tuple(StepResult(True, None, 50_000) for _ in sent))
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         """Returns the payers in `payers`, {transaction hash: address}; each is a wallet unless it is in `contracts`."""
@@ -257,14 +261,17 @@ class FakeChain:
         wanted, logs = {payment.tx_hash for payment in payments}, dict[str, list[dict[str, Any]]]()
         for log in (log for block in self.blocks for log in block.logs if log["transactionHash"] in wanted):
             logs.setdefault(log["transactionHash"], []).append(log)
-        return tuple(self._payer_of(payment.tx_hash, logs.get(payment.tx_hash, [])) for payment in payments)
+        return tuple(self._payer_of(payment, logs.get(payment.tx_hash, [])) for payment in payments)
 
-    def _payer_of(self, tx_hash: str, logs: list[dict[str, Any]]) -> PaymentSender | None:
-        for fill in fills_in(self.network, logs):
-            origin = network_of_chain(fill.origin_chain_id)
-            assert fill.depositor is not None and origin is not None
-            return PaymentSender(fill.depositor, is_wallet=False, bridged_from=origin.name)
-        address = self.payers.get(tx_hash)
+    def _payer_of(self, paid: PaidTransfer, logs: list[dict[str, Any]]) -> PaymentSender | None:
+        for each in brought(self.network, logs) if fills_in(self.network, logs) else ():
+            if each.payment.event_key == paid.event_key:
+                origin = network_of_chain(each.fill.origin_chain_id)
+                assert each.fill.depositor is not None and origin is not None
+                return PaymentSender(
+                    each.fill.depositor, is_wallet=False, bridged_from=origin.name, fill_key=each.fill.key
+                )
+        address = self.payers.get(paid.tx_hash)
         return None if address is None else PaymentSender(address, address not in self.contracts)
 
     def fills(self, origin_chain_id: int, deposit_id: int, blocks: BlockRange) -> tuple[LoggedFill, ...]:

@@ -23,6 +23,7 @@ from moto.dynamodb.models.table import Table
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Owner
 from chalicelib.catalogue.networks import ALL_NETWORKS
+from chalicelib.checkout.permits.jobs import follow_payment_intent
 from chalicelib.currencies.rules import ConversionFacts
 from chalicelib.links import expiry, reading
 from chalicelib.links import flows as links
@@ -70,6 +71,7 @@ JOBS: dict[str, Callable[[Services, str], None]] = {
     "recordings": record_transfers,
     "relayed": follow_relayed,
     "recurring": execute_recurring,
+    "payment-intents": follow_payment_intent,
 }
 """The consumer of each queue, as in app.py."""
 START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
