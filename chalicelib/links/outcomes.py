@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from chalicelib.links.records import Proof, SecurePayment
+from chalicelib.links.records import SecurePayment
 from chalicelib.links.sent import MAX_ASKED, Outcome, SentOutcome, is_surplus, shown_hash
 from chalicelib.requests import listing
 from chalicelib.requests.payments import store as payment_store
@@ -10,29 +10,25 @@ from chalicelib.requests.payments.records import Payment, PaymentStatus
 from chalicelib.services import Services
 from chalicelib.storage.pages import Listing, page_after
 
-_MAX_ANNOUNCED = 4
-"""The most announced transactions whose outcomes are looked up."""
+_MAX_OTHERS = 4
+"""The most transactions of others that paid too much that are looked up."""
 _MAX_LISTED = 250
 """The most payments by one transaction that are read: a link has fewer requests."""
 
 
 def outcomes(services: Services, payment: SecurePayment, asked: Sequence[str]) -> tuple[SentOutcome, ...]:
-    """What became of the transactions that somebody asks for, and of those that were announced if there are several.
+    """What became of the transactions that somebody asks for, and those of others that paid too much.
 
-    Those of the link's own network only. One query for each, at most MAX_ASKED and four. A multicall has to be given
-    the requests of its children.
+    One query for each, at most MAX_ASKED and four. A multicall has to be given the requests of its children.
     """
     if not payment.requests:
         return ()
     network = payment.requests[0].network
-    announced = [
-        each.transaction_hash
-        for each in (payment.intent.all if payment.intent is not None else ())
-        if each.transaction_hash is not None and each.crossing is None and each.proof is Proof.SENT
-    ]
-    wanted = [*asked[:MAX_ASKED], *(announced[:_MAX_ANNOUNCED] if asked or len(announced) > 1 else ())]
-    hashes = dict.fromkeys(shown_hash(network, each.lower()) for each in wanted)
-    return tuple(_outcome(services, payment, network, each) for each in hashes)
+    own = dict.fromkeys(shown_hash(network, each.lower()) for each in asked[:MAX_ASKED])
+    others = dict.fromkeys(each.surplus_hash for each in payment.requests if each.surplus_hash not in (None, *own))
+    found = [_outcome(services, payment, network, each) for each in own]
+    told = [_outcome(services, payment, network, each) for each in [*others][:_MAX_OTHERS] if each is not None]
+    return (*found, *(each for each in told if each.outcome is Outcome.SURPLUS))
 
 
 def _outcome(services: Services, payment: SecurePayment, network: str, tx_hash: str) -> SentOutcome:

@@ -8,11 +8,11 @@ from chalicelib.links.records import SecurePayment
 from chalicelib.requests.payments.records import Payment
 from chalicelib.requests.records import Request
 
+NOTICED = 100
+"""What is paid beyond the amount is told if it is at least this part of the amount. Less comes from a rate that has
+changed, or from somebody who pays next to nothing to be seen."""
 MAX_ASKED = 5
 """The most transactions of a link whose outcomes somebody can ask for at once."""
-_NOTICED = 100
-"""What is paid beyond the amount is told if it is at least this part of the amount, or if nothing was due any more.
-Less comes from a rate that has changed."""
 
 
 class Outcome(StrEnum):
@@ -47,8 +47,8 @@ def warnings(payment: SecurePayment) -> tuple[SentOutcome, ...]:
 
 
 def is_surplus(request: Request, payment: Payment) -> bool:
-    """Whether a payment is to be told as too much."""
-    return payment.excess > 0 and (not payment.is_announced or payment.excess * _NOTICED >= request.amount)
+    """Whether a payment is to be told to who has made it: it paid noticeably more than was due, or nothing was due."""
+    return payment.excess > 0 and (not payment.is_announced or payment.excess * NOTICED >= request.amount)
 
 
 def shown_hash(network: str, tx_hash: str | None) -> str:

@@ -15,6 +15,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.escrow.logs import ENDS
 from chalicelib.links.records import Bill, Link, LinkStatus
+from chalicelib.links.sent import NOTICED
 from chalicelib.recording.events import failed_event, payment_event
 from chalicelib.recording.valuing import Worth
 from chalicelib.requests.payments.records import Origin, Payment, PaymentKind, PaymentStatus, UnmatchedTransfer
@@ -147,6 +148,8 @@ def record(
         settled = replace(settled, payment_count=(request.payment_count or 0) + 1)
     excess = BaseUnits(max(settled.paid - request.amount, 0) - max(request.paid - request.amount, 0))
     payment = replace(new, version=known.version if known else 0, is_announced=not was_paid, excess=excess)
+    if excess and excess * NOTICED >= request.amount:
+        settled = replace(settled, surplus_hash=payment.tx_hash)
     if was_paid:
         return Decision(payment, settled)
     settled = replace(settled, tx_hash=payment.tx_hash)

@@ -30,7 +30,7 @@ def pays(world: World, payment: SecurePayment, amount: int | None = None) -> str
 
 
 def told(world: World, payment: SecurePayment, *hashes: str) -> list[tuple[Outcome, int]]:
-    found = outcomes(world.services, world.load(payment), hashes)
+    found = outcomes(world.services, world.load(payment), hashes)[: len(hashes)]
     assert [each.tx_hash for each in found] == list(hashes)
     return [(each.outcome, each.excess) for each in found]
 
@@ -80,7 +80,15 @@ def test_a_link_that_is_paid_tells_it_to_who_asks(world: World) -> None:
     ]
     with pytest.raises(LinkCompleted) as refusal:
         checkout.describe(world.services, payment.link.token, viewer, None)
-    assert "sentTransactions" not in body_of(refusal.value)
+    assert [each["txHash"] for each in body_of(refusal.value)["sentTransactions"]] == [second], "others are told, too"
+
+
+def test_a_surplus_that_is_next_to_nothing_is_told_to_its_sender_alone(world: World) -> None:
+    payment = world.create_link()
+    pays(world, payment)
+    dust = pays(world, payment, 1)
+    assert told(world, payment, dust) == [(Outcome.SURPLUS, 1)]
+    assert outcomes(world.services, world.load(payment), ()) == ()
 
 
 def test_no_more_are_looked_up_than_can_be_asked_for(world: World) -> None:

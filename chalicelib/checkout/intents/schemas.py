@@ -48,8 +48,8 @@ class RecordIntent(Input):
     announcerSecret: Secret | None = Field(
         None,
         description=(
-            "32 random bytes of the caller's, in hexadecimal: the transaction does not lock the link for calls that have "
-            "them in the header x-announcer-secret"
+            "32 random bytes of the caller's, in hexadecimal: the transaction does not lock the link for calls that "
+            "have them in the header x-announcer-secret"
         ),
     )
     bridgeTool: ShortText | None = Field(None, description="The bridge of a payment from another chain, as across")

@@ -112,7 +112,7 @@ class LinkAnswer(Output):
         default_factory=unsent,
         description=(
             "Transactions that can still pay the link, though they do not lock it any more; or of a link that is paid, "
-            "what became of those that were announced or asked for with `sent`. Absent without any"
+            "what became of those asked for with `sent`, and others that paid too much. Absent without any"
         ),
     )
     unavailableChains: list[str] | None = Field(
