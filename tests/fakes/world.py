@@ -22,6 +22,7 @@ from moto.dynamodb.models.table import Table
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Owner
+from chalicelib.access.modes import Mode
 from chalicelib.catalogue.networks import ALL_NETWORKS
 from chalicelib.checkout.permits.jobs import follow_payment_intent
 from chalicelib.currencies.rules import ConversionFacts
@@ -265,7 +266,7 @@ class World:
         return Actor(self.account_id, "test", "203.0.113.7", "request-1")
 
     def register_webhook(self) -> tuple[Endpoint, str]:
-        return webhooks.register(self.services, self.actor, self.client_id, "https://shop.example/hook")
+        return webhooks.register(self.services, self.actor, self.client_id, Mode.API_KEY, "https://shop.example/hook")
 
     def create_link(self, **changes: Any) -> SecurePayment:
         return links.create(self.services, self.owner, draft(**changes))
