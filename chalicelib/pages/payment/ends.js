@@ -66,8 +66,8 @@ export async function ended(app, outcome) {
     ...(known === "completed" && (isUnsure || (crossing && way.isUnderWay)) && { text: app.t("route.second") }),
     ...(surplus.some(isOwn) && { title: app.t("surplus.title"), text: app.t("surplus.text"), tone: "bad" }),
     body: [
-      ...surplus.map((each) => excess(app, each, isOwn(each), link?.chain ?? body.chain)),
-      ...shown.map((hash) => hashField(app, known, hash, link?.chain ?? body.chain)),
+      ...(surplus.some(isOwn) ? [] : shown).map((hash) => hashField(app, known, hash, link?.chain ?? body.chain)),
+      ...surplus.map((each) => excess(app, each, isOwn(each))),
       ...(way ? way.parts(known) : []),
       note && !crossing && !isDone && !isUnsure && known !== "safe" && !isListed && openPayment(app, note),
       known === "safe" && deadline(app, statuses),
@@ -79,11 +79,12 @@ export async function ended(app, outcome) {
 }
 
 /** A transaction that paid more than was due: how much, and what to do unless that is said already. */
-function excess(app, { txHash, excessAmount: text, currency }, isOwn, chain) {
+function excess(app, { txHash, excessAmount: text, currency }, isOwn) {
   const { t, el, money, units, clean, paragraph } = app;
   const decimals = /^\d{1,40}(\.\d{1,20})?$/.test(text) ? (text.split(".")[1]?.length ?? 0) : -1;
   const amount = decimals < 0 ? "" : money(units(text, decimals), decimals, clean(String(currency).split("-")[0]));
-  return [!isOwn && paragraph(t("surplus.other"), "note"), amount && el("p", {}, amount), transaction(app, txHash, chain)];
+  const field = copyField(app, t("transaction"), txHash, `surplus-${txHash}`);
+  return [!isOwn && paragraph(t("surplus.other"), "note"), amount && el("p", {}, amount), field];
 }
 
 /** A payment from another chain that the response or the note tells of, and what is shown of it; null without one. */
