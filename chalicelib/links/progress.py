@@ -1,5 +1,4 @@
-"""What is shown of payments from other chains, to payers by the link and to the merchant by the request; and of
-transactions that were sent."""
+"""What is shown of payments from other chains, by the link and by the request, and of transactions that were sent."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -222,8 +222,8 @@ class CrosschainIntentAnswer(Output):
 class SentTransactionAnswer(Output):
     """A transaction that was sent to pay the link, with what became of it."""
 
-    txHash: str
-    network: str
+    txHash: str = Field(description="As its network writes it: without 0x on Tron")
+    network: str = Field(description="The network of the transaction, which is that of the link")
     status: Literal["counted", "surplus", "waiting", "unknown"] = Field(
         description="waiting: it can still pay the link, which is then paid twice if it is paid otherwise; surplus: it "
         "paid more than was due, and the payee is to return that; unknown: no payment by it is recorded"

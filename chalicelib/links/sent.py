@@ -5,12 +5,9 @@ from enum import StrEnum
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.records import SecurePayment
-from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.payments.records import NOTICED, Payment
 from chalicelib.requests.records import Request
 
-NOTICED = 100
-"""What is paid beyond the amount is told if it is at least this part of the amount. Less comes from a rate that has
-changed, or from somebody who pays next to nothing to be seen."""
 MAX_ASKED = 5
 """The most transactions of a link whose outcomes somebody can ask for at once."""
 

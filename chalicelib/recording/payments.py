@@ -15,10 +15,9 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.escrow.logs import ENDS
 from chalicelib.links.records import Bill, Link, LinkStatus
-from chalicelib.links.sent import NOTICED
 from chalicelib.recording.events import failed_event, payment_event
 from chalicelib.recording.valuing import Worth
-from chalicelib.requests.payments.records import Origin, Payment, PaymentKind, PaymentStatus, UnmatchedTransfer
+from chalicelib.requests.payments.records import NOTICED, Origin, Payment, PaymentKind, PaymentStatus, UnmatchedTransfer
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.records import Event

@@ -14,6 +14,11 @@ from chalicelib.rates.records import Rate
 from chalicelib.requests import listing
 
 
+NOTICED = 100
+"""What is paid beyond the amount is told if it is at least this part of the amount. Less comes from a rate that has
+changed, or from somebody who pays next to nothing to be seen."""
+
+
 class PaymentStatus(StrEnum):
     CONFIRMED = "confirmed"
     REVERSED = "reversed"
