@@ -13,7 +13,6 @@ from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.rates.records import Rate
 from chalicelib.requests import listing
 
-
 NOTICED = 100
 """What is paid beyond the amount is told if it is at least this part of the amount. Less comes from a rate that has
 changed, or from somebody who pays next to nothing to be seen."""
