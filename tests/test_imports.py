@@ -80,7 +80,7 @@ WORKERS = {
     "scan_chain": ("scanning", 63),
     "record_transfers": ("recording", 75),
     "expire_links": ("links", 47),
-    "track_intents": ("checkout.intents", 106),
+    "track_intents": ("checkout.intents", 108),
     "run_permits": ("checkout.permits", 158),
     "check_offramps": ("offramp", 80),
     "run_commerce": ("escrow", 131),
