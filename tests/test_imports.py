@@ -81,7 +81,7 @@ WORKERS = {
     "record_transfers": ("recording", 74),
     "expire_links": ("links", 47),
     "track_intents": ("checkout.intents", 106),
-    "run_permits": ("checkout.permits", 154),
+    "run_permits": ("checkout.permits", 158),
     "check_offramps": ("offramp", 80),
     "run_commerce": ("escrow", 131),
 }
