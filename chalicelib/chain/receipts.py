@@ -91,7 +91,7 @@ def _bridged(
     for log in sorted(receipt["logs"], key=lambda each: quantity(each["logIndex"])):
         for fill in fills_in(name, [log]):
             holders = {address_bytes(fill.recipient) if fill.recipient else None} & {handler, receiver}
-        transfer = _token_transfer(log, token)
+        transfer = token_transfer(log, token)
         if fill is None or transfer is None:
             continue
         if transfer == wanted and payer in holders:
@@ -132,7 +132,7 @@ def _payer(name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer) -> 
         called = receipt.get("to")
         return address_bytes(receipt["from"]) if called and address_bytes(called) in contracts else None
     token = address_bytes(paid.token_address)
-    transfers = [transfer for log in receipt["logs"] if (transfer := _token_transfer(log, token)) is not None]
+    transfers = [transfer for log in receipt["logs"] if (transfer := token_transfer(log, token)) is not None]
     senders = _senders(transfers, address_bytes(paid.payee), paid.amount)
     if len(senders) == 1 and senders <= contracts:
         senders = _senders(transfers, senders.pop())
@@ -151,7 +151,7 @@ def _text(name: str, raw: bytes) -> str:
     return address_of_log("0x" + raw.hex(), known.family if known else "evm")
 
 
-def _token_transfer(log: Mapping[str, Any], token: bytes) -> tuple[bytes, bytes, int] | None:
+def token_transfer(log: Mapping[str, Any], token: bytes) -> tuple[bytes, bytes, int] | None:
     """(from, to, amount) of a log that is an ERC-20 transfer of the token; None for other logs."""
     topics, data = log["topics"], bytes.fromhex(log["data"][2:])
     if len(topics) != 3 or len(data) != WORD or topics[0].lower() != TRANSFER_TOPIC:
