@@ -16,7 +16,7 @@ Addresses are words of 32 bytes there, because not all of its chains are EVM cha
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from chalicelib.base.addresses import evm_address, hex_address, same_address
+from chalicelib.base.addresses import address_bytes, evm_address, hex_address, same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
@@ -33,6 +33,8 @@ DEPOSITED_TOPIC = "0x32ed1a409ef04c7b0227189c3a103dc5ac10e775a15b785dcc510201f7c
 FILLED_TOPIC = "0x44b559f101f8fbcc8a0ea43fa91a05a729a5ea6e14a7c75aa750374690137208"
 TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 _FILL_STATUSES = keccak256(b"fillStatuses(bytes32)")[:4]
+_BROUGHT_AMOUNT = 13 * WORD
+"""Where the event of a fill has `updatedOutputAmount`: what the depositor has agreed to get, in the end."""
 UNFILLED = (0, 1)
 """States of a deposit on its destination chain: nothing happened, and the slow way was asked for; 2 is filled."""
 
@@ -43,6 +45,7 @@ class LoggedFill:
 
     The chain takes the word of whoever fills for what was deposited, and lets them fill what never was, with their own
     money and any number. `key` is that of the deposit that was filled (`fill_key`): only it says which one it was.
+    `amount` base units of `token` are brought to the recipient.
     """
 
     key: str
@@ -50,6 +53,8 @@ class LoggedFill:
     deposit_id: int
     depositor: str | None
     recipient: str | None
+    token: str | None
+    amount: int
     tx_hash: str
     block_number: int
     block_hash: str
@@ -150,6 +155,16 @@ def fill_status(node: JsonRpcClient, relay: str, block: int) -> int:
     return quantity(node.results([contract_read(call, hex(block))])[0], MAX_UINT256)
 
 
+def token_transfer(log: Mapping[str, Any], token: bytes) -> tuple[bytes, bytes, int] | None:
+    """(from, to, amount) of a log that is an ERC-20 transfer of the token; None for other logs."""
+    topics, data = log["topics"], bytes.fromhex(log["data"][2:])
+    if len(topics) != 3 or len(data) != WORD or topics[0].lower() != TRANSFER_TOPIC:
+        return None
+    if address_bytes(log["address"]) != token:
+        return None
+    return bytes.fromhex(topics[1][-40:]), bytes.fromhex(topics[2][-40:]), int.from_bytes(data, "big")
+
+
 def sent_tokens(logs: Iterable[Mapping[str, Any]], token: str, sender: str, receiver: str) -> int:
     """How much of a token an address sent to another one, by the logs of a transaction."""
     ends = [address_word(sender), address_word(receiver)]
@@ -178,7 +193,9 @@ def _of_pool(network: str, logs: Iterable[Mapping[str, Any]], topic: str) -> Seq
     return [
         log
         for log in logs
-        if same_address(log["address"], pool) and len(log["topics"]) == 4 and log["topics"][0].lower() == topic
+        if same_address(log["address"], pool)
+        and len(log["topics"]) == 4
+        and log["topics"][0].lower() == topic
         and not log.get("removed")
     ]
 
@@ -223,6 +240,8 @@ def _fill(log: Mapping[str, Any]) -> LoggedFill:
         deposit_id=quantity(log["topics"][2], 2**256),
         depositor=_address(words[8]),
         recipient=_address(words[9]),
+        token=_address(words[1]),
+        amount=read_uint(data, _BROUGHT_AMOUNT),
         tx_hash=hash_of(log["transactionHash"]),
         block_number=quantity(log["blockNumber"]),
         block_hash=hash_of(log["blockHash"]),
@@ -241,5 +260,3 @@ def _return(log: Mapping[str, Any]) -> LoggedReturn:
 def _address(word: bytes) -> str | None:
     """The address in a word; None if it is none of an EVM chain."""
     return evm_address("0x" + word[12:].hex()) if len(word) == WORD and not any(word[:12]) else None
-
-

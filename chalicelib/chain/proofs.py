@@ -7,10 +7,9 @@ from chalicelib.base.addresses import address_bytes, hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata import erc20
 from chalicelib.chain.blocks import header_hash
-from chalicelib.chain.bridges import TRANSFER_TOPIC
+from chalicelib.chain.bridges import TRANSFER_TOPIC, token_transfer
 from chalicelib.chain.logs import InconsistentNode
 from chalicelib.chain.readings import Sight, Sought, TokenBalances, TokenFlow
-from chalicelib.chain.receipts import token_transfer
 from chalicelib.chain.relaying import receipt_from
 from chalicelib.chain.rpc.hex_values import hash_of, quantity
 from chalicelib.chain.rpc.jsonrpc import (

@@ -6,9 +6,8 @@ the payer is then the address that sent it the token in the same transaction. An
 The payer of a native payment is the transaction's sender if the transaction calls a payment contract directly. It is
 unknown otherwise, because somebody else may send the transaction of a Safe or a smart account.
 
-A payment that the bridge brought comes from the contract that makes the bridge's calls: the one that the fill gave the
-tokens to or, of LI.FI's, one that got them from there. Its payer is who deposited it on another network, by the event
-of the fill before the payment.
+A payment that the bridge brought comes from the contract that makes the bridge's calls. Its payer is who deposited it
+on another network, by the event of the fill that made the payment (fills.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,23 +15,27 @@ from typing import Any
 
 from chalicelib.base.addresses import address_bytes, address_of_log
 from chalicelib.base.frozen import frozen
-from chalicelib.calldata.abi import WORD
-from chalicelib.catalogue.contracts import ACROSS_HANDLER, LIFI_RECEIVER, address_of, payment_contracts
+from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.catalogue.networks import network, network_of_chain
-from chalicelib.chain.bridges import TRANSFER_TOPIC, LoggedFill, fills_in
+from chalicelib.chain.bridges import token_transfer
+from chalicelib.chain.fills import brought
 from chalicelib.chain.logs import InconsistentNode
-from chalicelib.chain.rpc.hex_values import hash_of, quantity
+from chalicelib.chain.rpc.hex_values import hash_of
 from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, code_at, delegates, unavailable_if_malformed
 
 
 @frozen
 class PaidTransfer:
-    """A payment whose payer is looked up; `token_address` is None for the native coin, `amount` in base units."""
+    """A payment whose payer is looked up; `token_address` is None for the native coin, `amount` in base units.
+
+    `event_key` tells it from equal ones of its transaction (chain/logs.py).
+    """
 
     tx_hash: str
     token_address: str | None
     payee: str
     amount: int
+    event_key: str
 
 
 @frozen
@@ -66,10 +69,7 @@ def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[Pa
     """
     receipts = receipts_by_hash(node, [payment.tx_hash for payment in payments])
     payers = [_payer(node.network, receipts[payment.tx_hash], payment) for payment in payments]
-    bridged = [
-        _bridged(node.network, receipts[payment.tx_hash], payment, raw)
-        for payment, raw in zip(payments, payers, strict=True)
-    ]
+    bridged = [_bridged(node.network, receipts[payment.tx_hash], payment) for payment in payments]
     senders = {address_bytes(receipt["from"]) for receipt in receipts.values() if receipt}
     contracts = _contracts(node, [raw for raw in dict.fromkeys(payers) if raw is not None and raw not in senders])
     return tuple(
@@ -78,37 +78,16 @@ def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[Pa
     )
 
 
-def _bridged(
-    name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer, payer: bytes | None
-) -> PaymentSender | None:
-    """Who deposited a payment that the bridge brought; None for other payments, and for one of two equal ones."""
-    if not receipt or payer is None or paid.token_address is None or not fills_in(name, receipt["logs"]):
+def _bridged(name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer) -> PaymentSender | None:
+    """Who deposited a payment that the bridge brought; None for other payments."""
+    if not receipt or paid.token_address is None:
         return None
-    token, wanted = address_bytes(paid.token_address), (payer, address_bytes(paid.payee), paid.amount)
-    handler, receiver = _deployed(ACROSS_HANDLER, name), _deployed(LIFI_RECEIVER, name)
-    fill: LoggedFill | None = None
-    holders, found = set[bytes | None](), list[LoggedFill]()
-    for log in sorted(receipt["logs"], key=lambda each: quantity(each["logIndex"])):
-        for fill in fills_in(name, [log]):
-            holders = {address_bytes(fill.recipient) if fill.recipient else None} & {handler, receiver}
-        transfer = token_transfer(log, token)
-        if fill is None or transfer is None:
-            continue
-        if transfer == wanted and payer in holders:
-            found.append(fill)
-        elif receiver in holders and transfer[0] == receiver:
-            holders.add(transfer[1])  # the contract that makes the calls of LI.FI's receiver
-    origin = network_of_chain(found[0].origin_chain_id) if len(found) == 1 else None
-    if origin is None or found[0].depositor is None:
+    found = (each for each in brought(name, receipt["logs"]) if each.payment.event_key == paid.event_key)
+    fill = next((each.fill for each in found), None)
+    origin = network_of_chain(fill.origin_chain_id) if fill is not None else None
+    if fill is None or fill.depositor is None or origin is None:
         return None
-    return PaymentSender(found[0].depositor, is_wallet=False, bridged_from=origin.name)
-
-
-def _deployed(contract: str, name: str) -> bytes | None:
-    try:
-        return address_bytes(address_of(contract, name))
-    except LookupError:
-        return None
+    return PaymentSender(fill.depositor, is_wallet=False, bridged_from=origin.name)
 
 
 def receipts_by_hash(node: JsonRpcClient, tx_hashes: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
@@ -149,16 +128,6 @@ def _text(name: str, raw: bytes) -> str:
     """An address as callers write it: EIP-55, or base58 on tron."""
     known = network(name)
     return address_of_log("0x" + raw.hex(), known.family if known else "evm")
-
-
-def token_transfer(log: Mapping[str, Any], token: bytes) -> tuple[bytes, bytes, int] | None:
-    """(from, to, amount) of a log that is an ERC-20 transfer of the token; None for other logs."""
-    topics, data = log["topics"], bytes.fromhex(log["data"][2:])
-    if len(topics) != 3 or len(data) != WORD or topics[0].lower() != TRANSFER_TOPIC:
-        return None
-    if address_bytes(log["address"]) != token:
-        return None
-    return bytes.fromhex(topics[1][-40:]), bytes.fromhex(topics[2][-40:]), int.from_bytes(data, "big")
 
 
 def _senders(transfers: list[tuple[bytes, bytes, int]], receiver: bytes, amount: int | None = None) -> set[bytes]:

@@ -65,7 +65,8 @@ class Crossing:
     on, `deposit_id` is its number, `relay_hash` what the destination chain knows it by, `fill_key` what the event of
     its fill is known by (chain/bridges.py), and `deposited_block` and `deposited_at` say where it is in the source
     chain. `searched_to` is the last block of the destination that was searched for its payout, `refund_searched_to` the
-    last one of the source that was searched for its refund; None before. `is_unknown`: at the last check nobody had the
+    last one of the source that was searched for its refund; None before. `destination_hash` is the transaction of its
+    payout, `payment_key` the event key of the payment that it made. `is_unknown`: at the last check nobody had the
     transaction, or its time had passed without an outcome. `is_surplus`: it reached the payee of a request that was
     paid before. `reason` says in words why it did not pay. `tool` is the bridge, as the payer announced it.
     """
@@ -83,6 +84,7 @@ class Crossing:
     deposited_at: datetime | None = None
     refund_searched_to: int | None = None
     destination_hash: str | None = None
+    payment_key: str | None = None
     refund_hash: str | None = None
     held: Held | None = None
     is_surplus: bool = False

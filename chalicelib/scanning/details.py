@@ -74,7 +74,13 @@ class Details:
 
         senders = self._services.chains.of(self._network.name).payers_of(
             [
-                PaidTransfer("0x" + each.tx_hash.removeprefix("0x"), each.token_address, each.payee, each.amount)
+                PaidTransfer(
+                    tx_hash="0x" + each.tx_hash.removeprefix("0x"),
+                    token_address=each.token_address,
+                    payee=each.payee,
+                    amount=each.amount,
+                    event_key=each.event_key,
+                )
                 for each in entries
             ]
         )

@@ -208,6 +208,7 @@ def _paid_transfer(each: ClassifiedTransfer) -> PaidTransfer:
         token_address=None if each.token.is_native else each.token.address,
         payee=each.request.payee,
         amount=each.transfer.amount,
+        event_key=each.transfer.event_key,
     )
 
 
@@ -225,9 +226,7 @@ def _listed_transfer(
     if offer is not None:
         return ListedTransfer(each, offer.payer, offer)
     address = payer.address if payer is not None else None
-    return ListedTransfer(
-        transfers.without_payer(each), address, unavailable=_unavailable(each, payer, wallets)
-    )
+    return ListedTransfer(transfers.without_payer(each), address, unavailable=_unavailable(each, payer, wallets))
 
 
 def _unavailable(each: ClassifiedTransfer, payer: PaymentSender | None, wallets: frozenset[str]) -> str | None:

@@ -131,23 +131,29 @@ class Bridge:
         a second one does, and one after the deadline.
         """
         chain = self._by_id[deposited.destination]
-        pool, proxy = (address_of(contract, chain.network) for contract in (ACROSS_SPOKE_POOL, ERC20_FEE_PROXY))
+        proxy = address_of(ERC20_FEE_PROXY, chain.network)
         chain.fund_native(RELAYER, 10 * chain.coin)
         if chain.token_balance(deposited.output_token, RELAYER) < deposited.output_amount:
             chain.fund_token(RELAYER, deposited.output_token, deposited.output_amount)
-        approval = call_data("approve(address,uint256)", ["address", "uint256"], [pool, deposited.output_amount])
-        send_good_call(chain, RELAYER, deposited.output_token, approval)
-        origin = self.chains[deposited.network].chain_id
-        values = [_relay(deposited, origin), origin, address_bytes(RELAYER).rjust(32, b"\0")]
-        call = call_data(f"fillRelay({_RELAY},uint256,bytes32)", [_RELAY, "uint256", "bytes32"], values)
+        approval, call = self.fill_calls(deposited)
+        send_good_call(chain, RELAYER, *approval)
         if not fails:
-            return send_call(chain, RELAYER, pool, call)
+            return send_call(chain, RELAYER, *call)
         code = chain.rpc("eth_getCode", proxy, "latest")
         chain.rpc("anvil_setCode", proxy, _REVERTS)
         try:
-            return send_call(chain, RELAYER, pool, call)
+            return send_call(chain, RELAYER, *call)
         finally:
             chain.rpc("anvil_setCode", proxy, code)
+
+    def fill_calls(self, deposited: Deposited) -> tuple[tuple[str, str], tuple[str, str]]:
+        """The approval of what a fill takes from its sender, and the fill: contracts and calldata."""
+        pool = address_of(ACROSS_SPOKE_POOL, self._by_id[deposited.destination].network)
+        approval = call_data("approve(address,uint256)", ["address", "uint256"], [pool, deposited.output_amount])
+        origin = self.chains[deposited.network].chain_id
+        values = [_relay(deposited, origin), origin, address_bytes(RELAYER).rjust(32, b"\0")]
+        call = call_data(f"fillRelay({_RELAY},uint256,bytes32)", [_RELAY, "uint256", "bytes32"], values)
+        return (deposited.output_token, approval), (pool, call)
 
     def refund(self, deposited: Deposited) -> dict[str, Any]:
         """Gives the depositor its tokens back, as Across does after the deadline; returns the receipt.

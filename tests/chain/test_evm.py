@@ -361,7 +361,7 @@ def test_a_payer_is_a_wallet_who_sent_the_transaction_or_has_no_code_of_its_own(
         return [{"jsonrpc": "2.0", "id": c["id"], "result": r} for c, r in zip(calls, results, strict=True)]
 
     node.answer = answer
-    paid = PaidTransfer(HASH, token, payee, 5)
+    paid = PaidTransfer(HASH, token, payee, 5, "")
     assert node.chain.payers_of([paid, paid]) == (PaymentSender(WALLET, is_wallet),) * 2
     assert asked == ["eth_getTransactionReceipt"] + (["eth_getCode"] if code else [])
 
@@ -771,7 +771,7 @@ def test_every_call_that_runs_a_contract_has_a_limit_of_gas_and_of_the_result(no
         chain.read_batch_fee,
         lambda: chain.would_revert(WALLET, SAFE, "0x12"),
         lambda: chain.has_code(SAFE),
-        lambda: chain.payers_of([PaidTransfer(HASH, SAFE, WALLET, 5)]),
+        lambda: chain.payers_of([PaidTransfer(HASH, SAFE, WALLET, 5, "")]),
     ]
     for read in reads:
         with pytest.raises(ChainUnavailable):

@@ -7,24 +7,19 @@ import pytest
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
-from chalicelib.catalogue.contracts import (
-    ACROSS_HANDLER,
-    ACROSS_SPOKE_POOL,
-    LIFI_RECEIVER,
-    address_of,
-    payment_contracts,
-)
-from chalicelib.chain.bridges import FILLED_TOPIC
+from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.chain.logs import InconsistentNode
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender, logs_of_transactions, payers_of
+from chalicelib.chain.transfers import transfers_of
+from tests.chain.fill_logs import HASH, MINE, THEIRS, Log, fill, in_transaction, payment
 from tests.chain.nodes import NodeResponses, node_of
 
-TX = "0x" + "ab" * 32
+TX, KEY = "0x" + "ab" * 32, "0123456789abcdef-0"
 TRANSFER = "0x" + keccak256(b"Transfer(address,address,uint256)").hex()
 WALLET, OTHER, PAYEE, TOKEN = (evm_address("0x" + digit * 40) for digit in "1267")
 PROXY, BATCH = payment_contracts("sepolia")[0], payment_contracts("sepolia")[-1]
-PAID = PaidTransfer(TX, TOKEN, PAYEE, 500)
-NATIVE = PaidTransfer(TX, None, PAYEE, 500)
+PAID = PaidTransfer(TX, TOKEN, PAYEE, 500, KEY)
+NATIVE = PaidTransfer(TX, None, PAYEE, 500, KEY)
 
 
 def word(address: str) -> str:
@@ -40,7 +35,9 @@ def receipt(*logs: dict[str, Any], sender: str = WALLET, to: str | None = PROXY)
 
 
 def node(found: dict[str, Any] | None, code: str = "0x") -> NodeResponses:
-    return NodeResponses({"eth_getTransactionReceipt": lambda tx_hash: found, "eth_getCode": lambda address, block: code})
+    return NodeResponses(
+        {"eth_getTransactionReceipt": lambda tx_hash: found, "eth_getCode": lambda address, block: code}
+    )
 
 
 def payer(found: dict[str, Any] | None, paid: PaidTransfer = PAID, code: str = "0x") -> PaymentSender | None:
@@ -51,7 +48,9 @@ def payer(found: dict[str, Any] | None, paid: PaidTransfer = PAID, code: str = "
 def test_the_payer_of_a_token_sent_it_to_the_payee() -> None:
     assert payer(receipt(transfer(WALLET, PAYEE))) == PaymentSender(WALLET, True)
     assert payer(receipt(transfer(OTHER, PAYEE), sender=WALLET)) == PaymentSender(OTHER, True)
-    assert payer(receipt(transfer(WALLET, PAYEE, topics=[TRANSFER.upper().replace("0X", "0x"), word(WALLET), word(PAYEE)])))
+    assert payer(
+        receipt(transfer(WALLET, PAYEE, topics=[TRANSFER.upper().replace("0X", "0x"), word(WALLET), word(PAYEE)]))
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,9 @@ def test_nobody_is_the_payer_where_a_receipt_shows_none_or_several() -> None:
 def test_behind_the_batch_contract_the_payer_is_who_sent_it_the_token() -> None:
     paid = transfer(BATCH, PAYEE)
     assert payer(receipt(transfer(WALLET, BATCH, 9_000), paid)) == PaymentSender(WALLET, True)
-    assert payer(receipt(transfer(WALLET, BATCH, 400), transfer(WALLET, BATCH, 600), paid)) == PaymentSender(WALLET, True)
+    assert payer(receipt(transfer(WALLET, BATCH, 400), transfer(WALLET, BATCH, 600), paid)) == PaymentSender(
+        WALLET, True
+    )
     assert payer(receipt(paid)) is None
     assert payer(receipt(transfer(WALLET, BATCH, 400), transfer(OTHER, BATCH, 600), paid)) is None
     assert payer(receipt(transfer(PROXY, BATCH, 900), paid)) is None, "a payment contract is never the payer"
@@ -110,7 +111,9 @@ def test_the_payer_of_the_native_coin_called_a_payment_contract_directly() -> No
 )
 def test_an_address_with_code_is_no_wallet_unless_its_key_delegates(code: str, is_wallet: bool) -> None:
     assert payer(receipt(transfer(OTHER, PAYEE)), code=code) == PaymentSender(OTHER, is_wallet)
-    assert payer(receipt(transfer(WALLET, PAYEE)), code=code) == PaymentSender(WALLET, True), "it signed the transaction"
+    assert payer(receipt(transfer(WALLET, PAYEE)), code=code) == PaymentSender(WALLET, True), (
+        "it signed the transaction"
+    )
 
 
 def test_the_payer_of_the_native_coin_is_not_read_from_the_logs_of_its_transfers() -> None:
@@ -122,7 +125,7 @@ def test_the_payer_of_the_native_coin_is_not_read_from_the_logs_of_its_transfers
 
 def test_several_payments_are_two_requests_and_each_receipt_and_code_is_read_once() -> None:
     http = node(receipt(transfer(OTHER, PAYEE), transfer(OTHER, PAYEE, 7)))
-    paid = [PAID, PaidTransfer(TX, TOKEN, PAYEE, 7), PaidTransfer(TX, TOKEN, PAYEE, 8)]
+    paid = [PAID, PaidTransfer(TX, TOKEN, PAYEE, 7, KEY), PaidTransfer(TX, TOKEN, PAYEE, 8, KEY)]
     assert payers_of(node_of("sepolia", http), paid) == (PaymentSender(OTHER, True), PaymentSender(OTHER, True), None)
     assert http.requests == 2
     assert http.sent == [("eth_getTransactionReceipt", [TX]), ("eth_getCode", [OTHER.lower(), "latest"])]
@@ -148,63 +151,25 @@ def test_the_logs_of_transactions_are_those_of_their_receipts_whether_hashes_hav
     assert logs_of_transactions(node_of("sepolia", node(None)), [TX]) == ()
 
 
-HANDLER, RECEIVER = (address_of(name, "arbitrum-one") for name in (ACROSS_HANDLER, LIFI_RECEIVER))
-EXECUTOR, DEPOSITOR = (evm_address("0x" + digit * 40) for digit in "35")
+EARLIER = [fill(THEIRS), *payment(THEIRS)]
 
 
-def filled(recipient: str, **changes: Any) -> dict[str, Any]:
-    """The event of a fill of a deposit of DEPOSITOR on base."""
-    words = [bytes(32)] * 15
-    words[8], words[9] = (bytes.fromhex(word(each)[2:]) for each in (DEPOSITOR, recipient))
-    return {
-        "address": address_of(ACROSS_SPOKE_POOL, "arbitrum-one"),
-        "topics": [FILLED_TOPIC, f"0x{8453:064x}", f"0x{7:064x}", word(OTHER)],
-        "data": "0x" + b"".join(words).hex(),
-        "transactionHash": TX,
-        "blockNumber": "0x1",
-        "blockHash": TX,
-        **changes,
-    }
+@pytest.mark.parametrize("before", [[], EARLIER])
+def test_the_payer_of_what_the_bridge_brought_deposited_it_on_the_other_network(before: list[Log]) -> None:
+    """Of several equal ones in a transaction, whose keys differ, each is of its own depositor."""
+    logs = in_transaction([*before, fill(MINE), *payment(MINE)])
+    found = transfers_of("arbitrum-one", logs)
+    paid = [PaidTransfer(HASH, each.token_address, PAYEE, each.amount, each.event_key) for each in found]
+    receipt_of_both = {"transactionHash": HASH, "from": OTHER, "to": PROXY, "logs": logs[::-1]}
+    senders = payers_of(node_of("arbitrum-one", node(receipt_of_both, "0x6001")), paid)
+    expected = [THEIRS.depositor, MINE.depositor] if before else [MINE.depositor]
+    assert senders == tuple(PaymentSender(each, is_wallet=False, bridged_from="base") for each in expected)
 
 
-def bridged(*logs: dict[str, Any]) -> PaymentSender | None:
-    numbered = [{**log, "logIndex": hex(index)} for index, log in enumerate(logs)]
-    found = node(receipt(*numbered, sender=OTHER), "0x6001")
-    (sender,) = payers_of(node_of("arbitrum-one", found), [PAID])
-    return sender
-
-
-BRIDGED = PaymentSender(DEPOSITOR, is_wallet=False, bridged_from="base")
-
-
-@pytest.mark.parametrize(
-    "logs",
-    [
-        [filled(HANDLER), transfer(HANDLER, PAYEE)],
-        [filled(RECEIVER), transfer(RECEIVER, EXECUTOR), transfer(EXECUTOR, PAYEE)],
-        [filled(WALLET), filled(HANDLER), transfer(HANDLER, PAYEE), transfer(HANDLER, WALLET, 1)],
-    ],
-)
-def test_the_payer_of_what_the_bridge_brought_deposited_it_on_the_other_network(logs: list[dict[str, Any]]) -> None:
-    assert bridged(*logs) == BRIDGED
-
-
-@pytest.mark.parametrize(
-    ("logs", "sender"),
-    [
-        ([transfer(HANDLER, PAYEE), filled(HANDLER)], HANDLER),
-        ([filled(HANDLER), filled(WALLET), transfer(HANDLER, PAYEE)], HANDLER),
-        ([filled(WALLET), transfer(WALLET, EXECUTOR), transfer(EXECUTOR, PAYEE)], EXECUTOR),
-        ([filled(HANDLER), transfer(HANDLER, EXECUTOR), transfer(EXECUTOR, PAYEE)], EXECUTOR),
-        ([filled(RECEIVER), transfer(EXECUTOR, PAYEE), transfer(RECEIVER, EXECUTOR)], EXECUTOR),
-        ([filled(RECEIVER), transfer(RECEIVER, EXECUTOR, address=OTHER), transfer(EXECUTOR, PAYEE)], EXECUTOR),
-        ([filled(RECEIVER, address=OTHER), transfer(RECEIVER, EXECUTOR), transfer(EXECUTOR, PAYEE)], EXECUTOR),
-    ],
-)
-def test_what_no_fill_brought_was_sent_by_whom_it_came_from(logs: list[dict[str, Any]], sender: str) -> None:
-    assert bridged(*logs) == PaymentSender(sender, is_wallet=False)
-
-
-def test_of_two_equal_payments_in_a_transaction_no_depositor_is_told() -> None:
-    twice = [filled(HANDLER), transfer(HANDLER, PAYEE)] * 2
-    assert bridged(*twice) == PaymentSender(HANDLER, is_wallet=False)
+def test_what_no_fill_brought_was_sent_by_whom_it_came_from() -> None:
+    logs = in_transaction([fill(MINE, is_empty=True), *payment(MINE)])
+    (found,) = transfers_of("arbitrum-one", logs)
+    paid = PaidTransfer(HASH, found.token_address, PAYEE, found.amount, found.event_key)
+    receipt_of_it = {"transactionHash": HASH, "from": OTHER, "to": PROXY, "logs": logs}
+    (sender,) = payers_of(node_of("arbitrum-one", node(receipt_of_it, "0x6001")), [paid])
+    assert sender == PaymentSender(MINE.recipient, is_wallet=False)

@@ -181,10 +181,10 @@ def test_the_payer_of_a_transfer_is_given_in_base58(node: Node) -> None:
     transfer = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
     log = {"address": "0x" + USDT_HEX, "topics": [transfer, word(OWNER_HEX), word(PAYEE_HEX)], "data": f"0x{12:064x}"}
     node.answers["eth_getTransactionReceipt"] = {"transactionHash": HASH, "from": "0x" + PAYEE_HEX, "to": "0x" + PROXY_HEX, "logs": [log]}
-    paid = PaidTransfer(HASH, USDT, PAYEE, 12)
+    paid = PaidTransfer(HASH, USDT, PAYEE, 12, "")
     for code, is_wallet in (("0x", True), ("0x6001", False)):
         node.answers["eth_getCode"] = code
-        assert node.chain.payers_of([paid, PaidTransfer(HASH, USDT, PAYEE, 13)]) == (PaymentSender(OWNER, is_wallet), None)
+        assert node.chain.payers_of([paid, PaidTransfer(HASH, USDT, PAYEE, 13, "")]) == (PaymentSender(OWNER, is_wallet), None)
     node.answers["eth_getTransactionReceipt"] = None
     assert node.chain.payers_of([paid]) == (None,)
 

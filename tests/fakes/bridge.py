@@ -12,7 +12,7 @@ from chalicelib.calldata.abi import address_word, uint_word
 from chalicelib.calldata.across import Deposit, encode_deposit
 from chalicelib.calldata.transaction import LoggedDeposit, SentTransaction
 from chalicelib.catalogue.bridges import source_token
-from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
+from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_RECEIVER, address_of
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.chain.bridges import FILLED_TOPIC, TRANSFER_TOPIC, relay_hash
 from chalicelib.checkout.intents import flows as intents
@@ -22,7 +22,7 @@ from chalicelib.links.reading import Viewer
 from chalicelib.links.records import Intent, SecurePayment
 from chalicelib.outbound.lifi import QuoteCall
 from chalicelib.requests.records import Request
-from tests.fakes.chain import SENDER, FakeChain, FakeChains
+from tests.fakes.chain import FEE_ADDRESS, SENDER, FakeChain, FakeChains
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.router import deposit_of
 from tests.fakes.world import World
@@ -30,6 +30,9 @@ from tests.fakes.world import World
 SOURCE, DESTINATION = "base", "arbitrum-one"
 SOURCE_USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 DESTINATION_USDC = "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"
+RELAYER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+EXECUTOR = "0x2dfaDAB8266483beD9Fd9A292Ce56596a2D1378D"
+"""The contract that makes the calls of LI.FI's receiver."""
 CONFIRMATIONS = 3
 MINUTE = 60
 
@@ -106,7 +109,16 @@ class Bridge:
         token = source_token(chain.label, "USDC")
         assert token is not None
         wanted = QuoteCall(
-            chain.chain_id, token.address, payer, 42161, DESTINATION_USDC, paid + fee, call.to, call.data, 200_000, payer
+            chain.chain_id,
+            token.address,
+            payer,
+            42161,
+            DESTINATION_USDC,
+            paid + fee,
+            call.to,
+            call.data,
+            200_000,
+            payer,
         )
         return deposit_of(wanted, int(self.world.now.timestamp()))
 
@@ -135,16 +147,28 @@ class Bridge:
             source.transactions[sent.tx_hash] = replace(known, deposits=(sent.logged,))
         source.counts[source.transactions[sent.tx_hash].sender] = 1
 
-    def fill(self, sent: Sent, request: Request, fails: bool = False, fee: int = 125_000) -> str:
-        """A relayer fills the deposit: the call pays the request, or fails and the fallback gets the tokens."""
+    def fill(
+        self, sent: Sent, request: Request, fails: bool = False, fee: int = 125_000, together: bool = False
+    ) -> str:
+        """A relayer fills the deposit: the call pays the request, or fails and the fallback gets the tokens.
+
+        With `together` it is in the transaction of the newest block.
+        """
         chain, deposit = self.destination, sent.deposit
-        chain.mine()
+        if not together:
+            chain.mine()
         self._log(chain, address_of(ACROSS_SPOKE_POOL, DESTINATION), self._filled(sent))
+        self._log(chain, DESTINATION_USDC, _transfer(RELAYER, deposit.recipient, deposit.output_amount))
         if fails:
             self._log(chain, DESTINATION_USDC, _transfer(deposit.recipient, deposit.depositor, deposit.output_amount))
         else:
-            amount = deposit.output_amount - fee
-            self._log(chain, DESTINATION_USDC, _transfer(deposit.recipient, request.payee, amount))
+            amount, caller = deposit.output_amount - fee, deposit.recipient
+            if caller == address_of(LIFI_RECEIVER, DESTINATION):
+                caller = EXECUTOR
+                self._log(chain, DESTINATION_USDC, _transfer(deposit.recipient, caller, deposit.output_amount))
+            self._log(chain, DESTINATION_USDC, _transfer(caller, request.payee, amount))
+            if fee:
+                self._log(chain, DESTINATION_USDC, _transfer(caller, FEE_ADDRESS, fee))
             chain.pay_too(request, amount, fee)
         chain.filled[relay_hash(sent.logged, _network(sent.network).chain_id)] = len(chain.blocks) - 1
         return str(chain.blocks[-1].logs[0]["transactionHash"])
@@ -160,6 +184,13 @@ class Bridge:
         if request is not None:
             self.destination.pay_too(request, 10_000, 0)
 
+    def pay_beside(self, deposit: Deposit, request: Request) -> None:
+        """Somebody brings their own tokens to the recipient of a deposit, which pays the request with them."""
+        chain = self.destination
+        self._log(chain, DESTINATION_USDC, _transfer(RELAYER, deposit.recipient, request.amount))
+        self._log(chain, DESTINATION_USDC, _transfer(deposit.recipient, request.payee, request.amount))
+        chain.pay_too(request)
+
     def refund(self, sent: Sent) -> str:
         """The bridge returns the deposit on the source chain."""
         pool = address_of(ACROSS_SPOKE_POOL, SOURCE)
@@ -167,7 +198,9 @@ class Bridge:
         transfer = _transfer(pool, sent.deposit.depositor, sent.deposit.input_amount)
         return self._log(self.source, sent.deposit.input_token, transfer)
 
-    def announce(self, payment: SecurePayment, sent: Sent | str, viewer: Viewer | None = None, **changes: Any) -> Intent:
+    def announce(
+        self, payment: SecurePayment, sent: Sent | str, viewer: Viewer | None = None, **changes: Any
+    ) -> Intent:
         tx_hash = sent if isinstance(sent, str) else sent.tx_hash
         source = _network(SOURCE if isinstance(sent, str) else sent.network).label
         draft = replace(IntentDraft(tx_hash, None, None, source, "USDC", None), **changes)
@@ -189,10 +222,21 @@ class Bridge:
             *("0x" + word.hex() for word in (origin, uint_word(sent.deposit_id), address_word(SENDER))),
         ]
         words = [
-            address_word(deposit.input_token), address_word(deposit.output_token), uint_word(deposit.input_amount),
-            uint_word(deposit.output_amount), origin, uint_word(deposit.fill_deadline),
-            uint_word(0), bytes(32), address_word(deposit.depositor), address_word(deposit.recipient),
-            keccak256(deposit.message), *[bytes(32)] * 4,
+            address_word(deposit.input_token),
+            address_word(deposit.output_token),
+            uint_word(deposit.input_amount),
+            uint_word(deposit.output_amount),
+            origin,
+            uint_word(deposit.fill_deadline),
+            uint_word(0),
+            bytes(32),
+            address_word(deposit.depositor),
+            address_word(deposit.recipient),
+            keccak256(deposit.message),
+            address_word(deposit.recipient),
+            keccak256(deposit.message),
+            uint_word(deposit.output_amount),
+            uint_word(0),
         ]
         return topics, b"".join(words)
 

@@ -25,6 +25,7 @@ from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.bridges import LoggedFill, LoggedReturn, fills_in, sent_tokens
 from chalicelib.chain.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chain.escrow.reads import EscrowState
+from chalicelib.chain.fills import brought
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.chain.readings import AccountReading, Receipt, Sight, Sought, StepResult, TokenBalances, UsedNonce
@@ -247,9 +248,7 @@ class FakeChain:
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         """Returns `simulated` if a test has set it; else every transaction succeeds."""
         self._read()
-        return self.simulated or Simulation(
-            "eth_simulateV1", tuple(StepResult(True, None, 50_000) for _ in sent)
-        )
+        return self.simulated or Simulation("eth_simulateV1", tuple(StepResult(True, None, 50_000) for _ in sent))
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         """Returns the payers in `payers`, {transaction hash: address}; each is a wallet unless it is in `contracts`."""
@@ -257,14 +256,15 @@ class FakeChain:
         wanted, logs = {payment.tx_hash for payment in payments}, dict[str, list[dict[str, Any]]]()
         for log in (log for block in self.blocks for log in block.logs if log["transactionHash"] in wanted):
             logs.setdefault(log["transactionHash"], []).append(log)
-        return tuple(self._payer_of(payment.tx_hash, logs.get(payment.tx_hash, [])) for payment in payments)
+        return tuple(self._payer_of(payment, logs.get(payment.tx_hash, [])) for payment in payments)
 
-    def _payer_of(self, tx_hash: str, logs: list[dict[str, Any]]) -> PaymentSender | None:
-        for fill in fills_in(self.network, logs):
-            origin = network_of_chain(fill.origin_chain_id)
-            assert fill.depositor is not None and origin is not None
-            return PaymentSender(fill.depositor, is_wallet=False, bridged_from=origin.name)
-        address = self.payers.get(tx_hash)
+    def _payer_of(self, paid: PaidTransfer, logs: list[dict[str, Any]]) -> PaymentSender | None:
+        for each in brought(self.network, logs) if fills_in(self.network, logs) else ():
+            if each.payment.event_key == paid.event_key:
+                origin = network_of_chain(each.fill.origin_chain_id)
+                assert each.fill.depositor is not None and origin is not None
+                return PaymentSender(each.fill.depositor, is_wallet=False, bridged_from=origin.name)
+        address = self.payers.get(paid.tx_hash)
         return None if address is None else PaymentSender(address, address not in self.contracts)
 
     def fills(self, origin_chain_id: int, deposit_id: int, blocks: BlockRange) -> tuple[LoggedFill, ...]:

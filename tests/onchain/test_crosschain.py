@@ -10,6 +10,7 @@ import pytest
 from eth_account import Account
 
 from chalicelib.base.errors import BadRequest, Locked
+from chalicelib.catalogue.contracts import MULTICALL3, address_of
 from chalicelib.chain.chains import Chains
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
@@ -23,7 +24,8 @@ from chalicelib.outbound.lifi import Lifi
 from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.payments.records import PaymentKind
 from chalicelib.transfers import flows as transfers
-from infra.local.across import Bridge, Deposited
+from infra.local.across import RELAYER, Bridge, Deposited
+from infra.local.across_contracts import call_data, send_good_call
 from infra.local.chain import Chain
 from infra.local.router import Router
 from tests.fakes.world import World, in_process_aws
@@ -317,3 +319,39 @@ def test_of_two_payers_at_once_one_is_counted_and_the_other_is_refunded_by_the_p
     offers = [each.refund for each in listing.transfers if each.refund is not None]
     assert [(offer.payer, offer.amount) for offer in offers] == [(theirs.address, payment.requests[0].amount)]
     assert shop.failures() == []
+
+
+@pytest.mark.parametrize("attacker_first", [True, False])
+def test_two_deposits_that_are_filled_in_one_transaction_are_each_refunded_to_their_own_depositor(
+    shop: Shop, attacker_first: bool
+) -> None:
+    """A relayer fills the deposit of a victim and one of his own, for the same amount, by one call of Multicall3."""
+    payment = shop.link()
+    victim, attacker = Wallet(shop), Wallet(shop)
+    quoted = [(each, shop.quote(payment, each)) for each in (victim, attacker)]
+    deposits = {}
+    for each, (*approvals, bridging) in quoted:
+        for approval in approvals:
+            each.send(approval)
+        tx_hash = each.send(bridging)
+        shop.announce(payment, tx_hash)
+        (deposits[each.address],) = shop.bridge.deposits_of("base", tx_hash)
+    order = [attacker, victim] if attacker_first else [victim, attacker]
+    chain, sender = shop.destination, address_of(MULTICALL3, "arbitrum-one")
+    calls = list[tuple[str, bool, bytes]]()
+    for each in order:
+        deposited = deposits[each.address]
+        chain.fund_token(sender, deposited.output_token, 2 * deposited.output_amount)
+        calls += [(to, False, bytes.fromhex(data[2:])) for to, data in shop.bridge.fill_calls(deposited)]
+    aggregated = "(address,bool,bytes)[]"
+    receipt = send_good_call(chain, RELAYER, sender, call_data(f"aggregate3({aggregated})", [aggregated], [calls]))
+    shop.scan()
+    shop.track()
+    assert {each.status for each in shop.intents(payment)} == {IntentStatus.SETTLED}
+    made = payment_store.payments(shop.world.services.store, payment.requests[0].request_id)
+    assert {each.tx_hash for each in made} == {receipt["transactionHash"]}
+    owners = {each.payer: each.origin and each.origin.refund_to for each in made}
+    assert owners == {each.address: each.address for each in order}
+    listing = transfers.list_of_link(shop.world.services, payment.link.token, Viewer(shop.world.account_id, None))
+    offers = [each.refund.payer for each in listing.transfers if each.refund is not None]
+    assert offers == [order[1].address]

@@ -155,7 +155,7 @@ def test_the_payer_is_found_in_direct_and_batch_payments_and_of_a_safe(
     )
 
     def paid(receipt: dict[str, Any], token: str | None, amount: int, payee: str = PAYEE) -> PaidTransfer:
-        return PaidTransfer(receipt["transactionHash"], token, payee, amount)
+        return PaidTransfer(receipt["transactionHash"], token, payee, amount, "")
 
     found = node.payers_of(
         [
@@ -168,7 +168,7 @@ def test_the_payer_is_found_in_direct_and_batch_payments_and_of_a_safe(
             paid(native_by_safe, None, 9),
             paid(direct, FUSDC, 5),
             paid(direct, FAU, 1_000_000),
-            PaidTransfer("0x" + "ab" * 32, FUSDC, PAYEE, 5),
+            PaidTransfer("0x" + "ab" * 32, FUSDC, PAYEE, 5, ""),
         ]
     )
     assert found == (*[PaymentSender(payer.address, True)] * 5, PaymentSender(safe.address, False), None, None, None, None)
@@ -224,7 +224,7 @@ def test_tron_is_read_and_paid_as_the_other_networks(tron: TronNode) -> None:
     logs = node.read_range(BlockRange(first, newest), None).logs
     assert [log["address"].lower() for log in logs] == [hex_address(address_of(ERC20_FEE_PROXY, "tron"))] * 2
     assert {log["transactionHash"] for log in logs} == {"0x" + sent[1]}
-    assert node.payers_of([PaidTransfer("0x" + sent[1], USDT, TRON_PAYEE, amount) for amount in (5, 7)]) == (PaymentSender(owner, True),) * 2
+    assert node.payers_of([PaidTransfer("0x" + sent[1], USDT, TRON_PAYEE, amount, "") for amount in (5, 7)]) == (PaymentSender(owner, True),) * 2
 
 
 def broadcast(node: TronChain, tron: TronNode, key: Any, owner: str, transaction: Transaction) -> str:

@@ -7,7 +7,7 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.chain.bridges import UNFILLED, LoggedFill, fills_in, sent_tokens
-from chalicelib.chain.logs import BlockRange, InconsistentNode, decode_transfer
+from chalicelib.chain.logs import BlockRange, InconsistentNode
 from chalicelib.checkout.intents.crossings.chains import RANGES_PER_CHECK, known_network
 from chalicelib.checkout.intents.crossings.deposits import request_of
 from chalicelib.checkout.intents.crossings.seen import Arrival, ArrivalSeen
@@ -52,7 +52,7 @@ def read_arrival(
     if chain.block_facts([found.block_number])[found.block_number].hash != found.block_hash:
         raise InconsistentNode(chain.network, f"a fill is of block {found.block_hash}, which is not canonical")
     logs = chain.logs_of_transactions([found.tx_hash])
-    return _filled(payment.requests, deposit, found, _logs_of_fill(chain.network, logs, found), crossing.searched_to)
+    return _filled(payment.requests, deposit, found, logs, crossing.searched_to)
 
 
 def _searched(
@@ -92,29 +92,6 @@ def _hinted(
     return next((each for each in fills_in(chain.network, logs) if each.key == crossing.fill_key), None)
 
 
-def _logs_of_fill(
-    name: str, logs: Sequence[Mapping[str, Any]], fill: LoggedFill
-) -> Sequence[Mapping[str, Any]]:
-    """The logs of what a fill did: those after its event, up to the event of the next fill in the transaction.
-
-    A log that the node repeats counts once. Raises InconsistentNode if the fill's event is not among the logs: then
-    others may be missing, too.
-    """
-    by_index = {int(log["logIndex"], 16): log for log in logs}
-    ordered = [by_index[index] for index in sorted(by_index)]
-    own: list[Mapping[str, Any]] | None = None
-    for log in ordered:
-        for each in fills_in(name, [log]):
-            if own is not None:
-                return own
-            own = [] if each.key == fill.key else None
-        if own is not None:
-            own.append(log)
-    if own is None:
-        raise InconsistentNode(name, "the receipt of a fill does not have the event of the fill")
-    return own
-
-
 def _filled(
     requests: Sequence[Request],
     deposit: Deposit,
@@ -122,16 +99,21 @@ def _filled(
     logs: Sequence[Mapping[str, Any]],
     searched_to: int,
 ) -> ArrivalSeen:
-    """Whether a fill paid, by the event of the payment; if not, what the payer got on the destination chain."""
+    """Whether a fill paid, by the event of the payment that it made; if not, what the payer got there.
+
+    `logs` are those of its transaction, in which others may pay the same request, by fills of their own or directly.
+    """
+    from chalicelib.chain.fills import brought, logs_of_fill  # most checks find no fill
+
     request = request_of(requests, deposit)
     assert request is not None, "the deposit pays a request of the link"
     token, topic = currency_of(request), reference_topic(bytes.fromhex(request.payment_reference[2:]))
     paid = (hex_address(token.address), request.payee_in_logs, deposit.amount, topic)
-    for log in logs:
-        each = decode_transfer(request.network, log)
-        # a filler can pay something else with the same reference in the transaction
-        if each is not None and (each.token_address, each.payee, each.amount, each.reference_topic) == paid:
-            return ArrivalSeen(Arrival.PAID, searched_to, fill.tx_hash)
-    got = sent_tokens(logs, token.address, fill.recipient or "", deposit.fallback)
+    own = logs_of_fill(request.network, logs, fill)
+    for made, each in ((made, made.payment) for made in brought(request.network, logs)):
+        is_own = made.fill.key == fill.key
+        if is_own and (each.token_address, each.payee, each.amount, each.reference_topic) == paid:
+            return ArrivalSeen(Arrival.PAID, searched_to, fill.tx_hash, payment_key=each.event_key)
+    got = sent_tokens(own, token.address, fill.recipient or "", deposit.fallback)
     held = Held(deposit.fallback, token.id, BaseUnits(got)) if got else None
     return ArrivalSeen(Arrival.BOUNCED, searched_to, fill.tx_hash, held)

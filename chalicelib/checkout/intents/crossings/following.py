@@ -34,9 +34,7 @@ class Concluded:
     events: tuple[Event, ...] = ()
 
 
-def checked(
-    services: Services, payment: Bill | SecurePayment, intent: Intent, unavailable: set[str]
-) -> Intent:
+def checked(services: Services, payment: Bill | SecurePayment, intent: Intent, unavailable: set[str]) -> Intent:
     """The intent after a check of both chains; see observing.py for the calls.
 
     Logs an error, of which an alarm is made, for one whose outcome is overdue.
@@ -55,9 +53,7 @@ def checked(
     return after
 
 
-def _measured(
-    services: Services, payment: Bill | SecurePayment, intent: Intent, seen: SourceSeen
-) -> SourceSeen:
+def _measured(services: Services, payment: Bill | SecurePayment, intent: Intent, seen: SourceSeen) -> SourceSeen:
     """What was read, with whether a deposit for a link covers what is due, if it is read for the first time."""
     assert intent.crossing is not None, "it comes from another chain"
     request = request_of(payment.requests, seen.deposit) if seen.deposit is not None else None
@@ -118,11 +114,15 @@ def _request(payment: Bill | SecurePayment, intent: Intent) -> Request | None:
 
 
 def _payments_of(services: Services, request: Request, intent: Intent) -> tuple[Payment, ...]:
-    """The payments of a request that the fill of an intent made; none if they are too small to be listed."""
-    tx_hash = intent.crossing.destination_hash if intent.crossing is not None else None
-    if tx_hash is None:
+    """The payment of a request that the fill of an intent made; none if it is too small to be listed.
+
+    Others in the transaction are of other fills, whose depositors are somebody else.
+    """
+    crossing = intent.crossing
+    if crossing is None or crossing.destination_hash is None:
         return ()
-    return payment_store.payments_by(services.store, request.request_id, request.network, tx_hash)
+    found = payment_store.payments_by(services.store, request.request_id, request.network, crossing.destination_hash)
+    return tuple(each for each in found if each.event_key == crossing.payment_key)
 
 
 def _brought_by(intent: Intent, payment: Payment) -> Payment:

@@ -132,7 +132,13 @@ def _after_arrival(intent: Intent, seen: ArrivalSeen, refund: RefundSeen | None,
     crossing = replace(intent.crossing, searched_to=max(intent.crossing.searched_to, seen.searched_to))
     intent = replace(intent, crossing=crossing)
     if seen.outcome is Arrival.PAID:
-        paid = replace(crossing, stage=Stage.DESTINATION, destination_hash=seen.tx_hash, is_surplus=seen.is_surplus)
+        paid = replace(
+            crossing,
+            stage=Stage.DESTINATION,
+            destination_hash=seen.tx_hash,
+            payment_key=seen.payment_key,
+            is_surplus=seen.is_surplus,
+        )
         return ended(replace(intent, crossing=paid), IntentStatus.SETTLED, now)
     if seen.outcome is Arrival.BOUNCED:
         bounced = replace(crossing, stage=Stage.DESTINATION, destination_hash=seen.tx_hash, held=seen.held)

@@ -69,13 +69,17 @@ class SourceSeen:
 
 @frozen
 class ArrivalSeen:
-    """What was read of the destination chain, whose blocks up to `searched_to` were searched for the fill."""
+    """What was read of the destination chain, whose blocks up to `searched_to` were searched for the fill.
+
+    `tx_hash` is that of the fill, and `payment_key` the event key of the payment that it made.
+    """
 
     outcome: Arrival
     searched_to: int
     tx_hash: str | None = None
     held: Held | None = None
     is_surplus: bool = False
+    payment_key: str | None = None
 
 
 @frozen

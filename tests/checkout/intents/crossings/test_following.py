@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import timedelta
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from tests.fakes.intents import PAGE
 
 NOWHERE = "0x" + "ee" * 32
 OTHER = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
+THIRD = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 
 
 def is_free(bridge: Bridge, payment: SecurePayment) -> bool:
@@ -223,9 +225,7 @@ def test_of_two_fills_in_one_transaction_each_is_judged_by_its_own_events(
         bridge.include(sent)
     bridge.track()
     bridge.fill(mine, payment.requests[0], fails=True)
-    with monkeypatch.context() as same_block:
-        same_block.setattr(bridge.destination, "mine", lambda: None)
-        bridge.fill(theirs, payment.requests[0])
+    bridge.fill(theirs, payment.requests[0], together=True)
     if is_reversed:
         read = bridge.destination.logs_of_transactions
         monkeypatch.setattr(bridge.destination, "logs_of_transactions", lambda hashes: read(hashes)[::-1])
@@ -286,8 +286,16 @@ def test_a_deposit_that_the_node_has_in_no_block_ends_when_the_chain_refuses_it(
 def test_what_the_router_says_ends_nothing(bridge: Bridge) -> None:
     payment = bridge.link()
     sent = deposited(bridge, payment)
-    for status in (("DONE", "COMPLETED"), ("DONE", "PARTIAL"), ("DONE", "REFUNDED"), ("FAILED", None), ("INVALID", None)):
-        bridge.world.router.statuses[sent.tx_hash] = RouterStatus(*status, sent.tx_hash, "0x" + "77" * 32, 42161, "across")
+    for status in (
+        ("DONE", "COMPLETED"),
+        ("DONE", "PARTIAL"),
+        ("DONE", "REFUNDED"),
+        ("FAILED", None),
+        ("INVALID", None),
+    ):
+        bridge.world.router.statuses[sent.tx_hash] = RouterStatus(
+            *status, sent.tx_hash, "0x" + "77" * 32, 42161, "across"
+        )
         bridge.track(3)
         assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE)
     bridge.fill(sent, payment.requests[0])
@@ -319,7 +327,9 @@ def test_a_fill_that_the_router_names_counts_only_if_it_is_of_the_very_deposit(b
         (forged, (IntentStatus.PENDING, Stage.BRIDGE)),
         (filled, (IntentStatus.PARTIAL, Stage.DESTINATION)),
     ):
-        bridge.world.router.statuses[sent.tx_hash] = RouterStatus("DONE", "PARTIAL", sent.tx_hash, named, 42161, "across")
+        bridge.world.router.statuses[sent.tx_hash] = RouterStatus(
+            "DONE", "PARTIAL", sent.tx_hash, named, 42161, "across"
+        )
         bridge.track(130)
         assert state_of(bridge, payment) == state
 
@@ -375,6 +385,52 @@ def test_of_two_payers_one_is_counted_and_the_other_is_offered_the_way_back(brid
     assert [(offer.payer, offer.amount, offer.token.id) for offer in offers] == [
         (OTHER, request.amount, "USDC-arbitrum-one")
     ]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_each_payment_of_one_transaction_is_offered_back_to_the_depositor_of_its_own_fill(
+    bridge: Bridge, order: tuple[int, ...]
+) -> None:
+    """Whoever fills a deposit can fill their own ones for the same link with it, of the same amount, in any order."""
+    payment = bridge.link()
+    request = payment.requests[0]
+    sent = [bridge.send(payment, payer) for payer in (SENDER, OTHER, THIRD)]
+    for each in sent:
+        bridge.announce(payment, each, PAGE)
+        bridge.include(each)
+    bridge.track()
+    for place, each in enumerate(sent[index] for index in order):
+        bridge.fill(each, request, together=place > 0)
+    bridge.track()
+    bridge.track()
+    assert all(intent.status is IntentStatus.SETTLED for intent in bridge.intents(payment))
+    made = payment_store.payments(bridge.world.services.store, request.request_id)
+    by_place = [each.payer for each in sorted(made, key=lambda each: each.log_index)]
+    assert by_place == [sent[index].deposit.depositor for index in order]
+    assert {each.payer: each.origin and each.origin.refund_to for each in made} == {
+        each.deposit.depositor: each.deposit.depositor for each in sent
+    }
+    surplus = {each.wallet for each in bridge.intents(payment) if each.crossing and each.crossing.is_surplus}
+    listing = transfers.list_of_link(bridge.world.services, payment.link.token, Viewer(bridge.world.account_id, None))
+    offers = {each.refund.payer for each in listing.transfers if each.refund is not None}
+    assert offers == surplus == {sent[index].deposit.depositor for index in order[1:]}
+
+
+def test_what_somebody_pays_beside_a_fill_that_failed_is_not_its_payment(bridge: Bridge) -> None:
+    """Also through the contract that makes the calls of all fills."""
+    payment = bridge.link()
+    request = payment.requests[0]
+    sent = bridge.send(payment)
+    bridge.announce(payment, sent, PAGE)
+    bridge.include(sent)
+    bridge.track()
+    bridge.fill(sent, request, fails=True)
+    bridge.pay_beside(sent.deposit, request)
+    bridge.track()
+    bridge.track()
+    assert bridge.intent(payment).status is IntentStatus.PARTIAL
+    (made,) = payment_store.payments(bridge.world.services.store, request.request_id)
+    assert made.origin is None and made.type is PaymentKind.DIRECT
 
 
 def test_two_payers_of_a_link_from_two_chains_are_both_followed_and_one_is_counted() -> None:
