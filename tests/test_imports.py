@@ -81,7 +81,7 @@ WORKERS = {
     "record_transfers": ("recording", 73),
     "expire_links": ("links", 47),
     "track_intents": ("checkout.intents", 104),
-    "run_permits": ("checkout.permits", 150),
+    "run_permits": ("checkout.permits", 156),
     "check_offramps": ("offramp", 78),
     "run_commerce": ("escrow", 131),
 }

@@ -25,7 +25,7 @@ from chalicelib.relayer import following, proving, rules, store
 from chalicelib.relayer.flows import budget_of
 from chalicelib.relayer.following import ChainState, Finished, Step
 from chalicelib.relayer.holdings import store as held
-from chalicelib.relayer.holdings.records import Held
+from chalicelib.relayer.holdings.records import HeldTokens
 from chalicelib.relayer.holdings.rules import Place, booked, is_counted
 from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of
 from chalicelib.relayer.records import CallStatus, RelayedTransaction, RelayerProgress, Sender
@@ -157,7 +157,7 @@ def _write(services: Services, pairs: Sequence[Finished], sign: int) -> None:
     services.store.write(*transactions, *(call for _, call in pairs), *booking.entries, *added)
 
 
-def _entries(services: Services, changes: Sequence[tuple[RelayedTransaction, bool]]) -> dict[Place, Held]:
+def _entries(services: Services, changes: Sequence[tuple[RelayedTransaction, bool]]) -> dict[Place, HeldTokens]:
     places = [each.moves.place for each, _ in changes if each.moves is not None]
     if not places:
         return {}

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.base.addresses import same_address
 from chalicelib.chain.logs import BlockRange
 from chalicelib.chain.readings import AccountReading, Receipt, Sight, Sought, StepResult, TokenBalances, UsedNonce
 from chalicelib.chain.rpc.jsonrpc import NodeTimeout

@@ -11,7 +11,7 @@ from chalicelib.chain.readings import TokenBalances
 from chalicelib.relayer import store as relayer
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.holdings import rules, store
-from chalicelib.relayer.holdings.records import Held, Move
+from chalicelib.relayer.holdings.records import HeldTokens, Move
 from chalicelib.relayer.holdings.rules import Ledger, Place
 from chalicelib.relayer.rules import Call
 from chalicelib.services import Services
@@ -24,7 +24,7 @@ class Permission:
     """Why calls may not spend what they move out, by their keys; and the entries of those that may."""
 
     refused: Mapping[str, str]
-    entries: Mapping[Place, Held]
+    entries: Mapping[Place, HeldTokens]
 
 
 def balances(services: Services, account: str, calls: Sequence[Call]) -> tuple[TokenBalances, ...]:

@@ -32,7 +32,7 @@ class Move:
 
 
 @frozen
-class Held(Record):
+class HeldTokens(Record):
     """What the service's account holds of a token for one owner, in base units.
 
     `received` is what calls have moved in whose outcome is proven. `spent` is what accepted calls move out, until one

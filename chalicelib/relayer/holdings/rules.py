@@ -13,7 +13,7 @@ from datetime import datetime
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chain.readings import TokenBalances
-from chalicelib.relayer.holdings.records import HELD, Held, HeldTotal, Move
+from chalicelib.relayer.holdings.records import HELD, HeldTokens, HeldTotal, Move
 from chalicelib.relayer.records import CallStatus, RelayedTransaction
 
 Place = tuple[str, str]
@@ -27,7 +27,7 @@ class Ledger:
     """What is stored of some entries, by their places, and the sums of their tokens; `under_way` are the transactions
     of the account from a nonce on that every node has still to execute, or has executed."""
 
-    entries: Mapping[Place, Held]
+    entries: Mapping[Place, HeldTokens]
     sums: Mapping[str, int]
     under_way: Sequence[RelayedTransaction]
 
@@ -36,7 +36,7 @@ class Ledger:
 class Booking:
     """What changes in the ledger: entries to be written, and what is added to sums."""
 
-    entries: tuple[Held, ...]
+    entries: tuple[HeldTokens, ...]
     sums: tuple[tuple[HeldTotal, dict[str, int]], ...]
 
 
@@ -66,14 +66,16 @@ def refusal(move: Move, ledger: Ledger, balances: Sequence[TokenBalances]) -> st
     return None
 
 
-def booked(entries: Mapping[Place, Held], changes: Sequence[tuple[RelayedTransaction, bool]], now: datetime) -> Booking:
+def booked(
+    entries: Mapping[Place, HeldTokens], changes: Sequence[tuple[RelayedTransaction, bool]], now: datetime
+) -> Booking:
     """What changes when transactions of one account begin to be counted (True), or end to be (False)."""
     known, sums = dict(entries), dict[str, int]()
-    changed = dict[Place, Held]()
+    changed = dict[Place, HeldTokens]()
     for transaction, begins in changes:
         move = transaction.moves
         assert move is not None, "only moves are counted"
-        old = known.get(move.place) or Held(
+        old = known.get(move.place) or HeldTokens(
             transaction.network, transaction.sender, move.token.lower(), move.owner, now
         )
         change = move.amount if begins else -move.amount
