@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 from chalicelib.catalogue.tokens import Token
 from chalicelib.currencies.rules import Way
 from chalicelib.http.fields import form
-from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.http.schemas import Input, Output, rule, unsent
 
 
 class CurrenciesQuery(Input):
@@ -61,7 +61,7 @@ class TokenAnswer(Output):
 
 
 class RouteAnswer(TokenAnswer):
-    """A currency in which an invoice can be paid. `hash` is in lower case."""
+    """A currency in which an invoice can be paid."""
 
     way: Way = Field(
         description=(
@@ -72,16 +72,13 @@ class RouteAnswer(TokenAnswer):
 
     @classmethod
     def of_way(cls, token: Token, way: Way) -> Self:
-        facts = TokenAnswer.of(token).model_dump(exclude_unset=True)
-        if "hash" in facts:
-            facts["hash"] = token.hash.lower()
-        return cls(**facts, way=way)
+        return cls(**TokenAnswer.of(token).model_dump(exclude_unset=True), way=way)
 
 
 class RoutesAnswer(Output):
     """`networks` is set if the query has it, else `network`."""
 
     currencyId: str
-    network: str | None = Field(default=None, description="As in the query")
+    network: str | None = Field(default_factory=unsent, description="As in the query; null without one")
     networks: list[str] | None = Field(default=None, description="As in the query")
     conversionRoutes: list[RouteAnswer]

@@ -76,7 +76,7 @@ def refunded_event(request: Request, refund: Refund, amount: BaseUnits, context:
         "txHash": refund.tx_hash,
         "network": refund.network,
         "paymentProcessor": context.payment_processor,
-        "createdWith": request.created_with,
+        **request.origin_facts,
     }
     return event_of(request, [payload], context)
 
@@ -114,7 +114,7 @@ def _payment_payload(kind: str, request: Request, payment: Payment, context: Eve
         "paymentCurrency": currency_of(request).symbol,
         "isCryptoToFiat": False,
         "paymentProcessor": context.payment_processor,
-        "createdWith": request.created_with,
+        **request.origin_facts,
         **_conversion(request, payment),
         **_recurring(request),
     }

@@ -39,7 +39,7 @@ class HeldTokens(Record):
     of them is proven to have had no effect.
     """
 
-    KEY = KeyPattern(PAYMENTS, "HELD#{network}#{account}", "FOR#{token}#{owner}")
+    KEY = KeyPattern(PAYMENTS, "HOLDINGS#{network}#{account}", "FOR#{token}#{owner}")
 
     network: str
     account: str
@@ -65,7 +65,7 @@ class HeldTokens(Record):
 class HeldTotal(Record):
     """The sum of what is left of the entries of a token: what the service's account must have of it."""
 
-    KEY = KeyPattern(PAYMENTS, "HELD#{network}#{account}", "SUM#{token}")
+    KEY = KeyPattern(PAYMENTS, "HOLDINGS#{network}#{account}", "SUM#{token}")
 
     network: str
     account: str

@@ -16,7 +16,7 @@ Events = Annotated[
     list[Annotated[str, Field(json_schema_extra={"enum": list(CHOICES)})]], Field(min_length=1, max_length=50)
 ]
 
-_URL = r"^[hH][tT][tT][pP][sS]://(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z._-]+)(:[0-9]{1,5})?([/?][!-\"$-\[\]-~]*)?$"
+_URL = r"^[hH][tT][tT][pP][sS]://(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z._-]+)(:[0-9]{1,5})?([/?][!\x22$-\[\]-~]*)?$"
 
 
 class ClientIdChoice(Input):
@@ -67,6 +67,9 @@ class WebhookAnswer(Output):
     isActive: bool
     events: list[str]
     clientId: str | None = Field(description="Whose events it receives; null for all of the account's")
+    createdWith: Annotated[str, form(enum=["apiKey", "clientId", "session"])] | None = Field(
+        description="What it was registered with; one of clientId, which anybody can send, gets no personal data"
+    )
     createdAt: str
 
     @classmethod
@@ -77,6 +80,7 @@ class WebhookAnswer(Output):
             isActive=endpoint.is_active,
             events=list(endpoint.events),
             clientId=endpoint.client_id,
+            createdWith=endpoint.created_with,
             createdAt=iso(endpoint.created_at),
         )
 
