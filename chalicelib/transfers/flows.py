@@ -175,7 +175,9 @@ def _kept(services: Services, payers: Mapping[ClassifiedTransfer, str]) -> dict[
                 )
             )
             if topic not in known:
-                references[topic] = Reference(topic, request.bill_id, request.position, is_refund=True)
+                references[topic] = Reference(
+                    topic, request.bill_id, request.position, is_refund=True, account_id=request.account_id
+                )
         with suppress(WriteConflict):  # another list offers them, too
             services.store.write(*offered, *references.values())
     raise WriteConflict
