@@ -80,7 +80,7 @@ WORKERS = {
     "scan_chain": ("scanning", 61),
     "record_transfers": ("recording", 74),
     "expire_links": ("links", 47),
-    "track_intents": ("checkout.intents", 106),
+    "track_intents": ("checkout.intents", 107),
     "run_permits": ("checkout.permits", 164),
     "check_offramps": ("offramp", 80),
     "run_commerce": ("escrow", 131),
