@@ -17,7 +17,7 @@ from chalicelib.chain.escrow.logs import ENDS
 from chalicelib.links.records import Bill, Link, LinkStatus
 from chalicelib.recording.events import failed_event, payment_event
 from chalicelib.recording.valuing import Worth
-from chalicelib.requests.payments.records import Origin, Payment, PaymentKind, PaymentStatus, UnmatchedTransfer
+from chalicelib.requests.payments.records import NOTICED, Origin, Payment, PaymentKind, PaymentStatus, UnmatchedTransfer
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.records import Event
@@ -145,7 +145,10 @@ def record(
     settled = _with_confirmed(settled, 1)
     if known is None:
         settled = replace(settled, payment_count=(request.payment_count or 0) + 1)
-    payment = replace(new, version=known.version if known else 0, is_announced=not was_paid)
+    excess = BaseUnits(max(settled.paid - request.amount, 0) - max(request.paid - request.amount, 0))
+    payment = replace(new, version=known.version if known else 0, is_announced=not was_paid, excess=excess)
+    if excess and excess * NOTICED >= request.amount:
+        settled = replace(settled, surplus_hash=payment.tx_hash)
     if was_paid:
         return Decision(payment, settled)
     settled = replace(settled, tx_hash=payment.tx_hash)

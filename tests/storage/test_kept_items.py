@@ -38,7 +38,7 @@ ADDED = {
         "is_moved",
         "is_crypto_to_fiat",
     },
-    "Intent": {"others", "locks", "failures_told"},
+    "Intent": {"others", "locks", "failures_told", "announcers", "sent_claims"},
     "Payment": {
         "event_key",
         "is_announced",
@@ -49,6 +49,7 @@ ADDED = {
         "invoice_currency",
         "payment_reference",
         "is_counted",
+        "excess",
     },
     "UnmatchedTransfer": {"event_key"},
     "Event": {"variants"},
