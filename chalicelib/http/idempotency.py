@@ -34,7 +34,7 @@ def run_once(
     text = request.headers.get("idempotency-key")
     if text is None or request.method not in CHANGING:
         return run(services)
-    scope = "\n".join((caller.key_scope, request.method, request.path, check_key(text)))
+    scope = "\n".join((caller.key_scope, request.method, request.canonical_path, check_key(text)))
     content = _content(request)
     begun = begin(scope, content, services.clock(), services.entropy(16).hex())
     if shows_secret:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 from uuid import uuid4
 
 from chalicelib.base.errors import BadRequest
@@ -26,11 +26,13 @@ _SINGLE_HEADERS = (
 
 @frozen
 class HttpRequest:
-    """`path` is as sent; `parameters` are decoded. `request_id` is that of API Gateway, as in its logs."""
+    """`path` is as sent; `route` is that of the operation, such as `/v2/request/{request_id}`, and `parameters` are the
+    decoded values in it. `request_id` is that of API Gateway, as in its logs."""
 
     request_id: str
     method: str
     path: str
+    route: str
     parameters: Mapping[str, str]
     query: Mapping[str, list[str]]
     headers: Mapping[str, str]
@@ -41,6 +43,11 @@ class HttpRequest:
     @property
     def origin(self) -> str | None:
         return self.headers.get("origin")
+
+    @property
+    def canonical_path(self) -> str:
+        """The same for every way to write the path: with a slash at its end, or with %41 in place of A."""
+        return self.route.format_map({name: quote(text, safe="") for name, text in self.parameters.items()})
 
 
 def request_of(settings: Settings, request: Any, path_parameters: Mapping[str, str]) -> HttpRequest:
@@ -57,7 +64,8 @@ def request_of(settings: Settings, request: Any, path_parameters: Mapping[str, s
     return HttpRequest(
         request_id=request.context.get("requestId") or str(uuid4()),
         method=request.method,
-        path=event.get("path") or request.path,  # Chalice's path is that of the route
+        path=event.get("path") or request.path,
+        route=request.path,
         parameters={name: unquote(text) for name, text in path_parameters.items()},
         query={name: request.query_params.getlist(name) for name in request.query_params or ()},
         headers=headers,

@@ -35,16 +35,16 @@ def create_secure_payment(call: Call[CreateSecurePayment, None]) -> SecurePaymen
 
 
 def look_up_secure_payment(call: Call[None, LookupQuery]) -> SecurePaymentFound | LinksPage:
+    if call.caller.mode is Mode.CLIENT_ID:
+        raise Forbidden(
+            "A client ID is public, and the response has the tokens of links: send an API key, or sign in for a session"
+        )
     if call.query.requestId is None:
         return _page(call)
     return _look_up(call, call.query.requestId)
 
 
 def _page(call: Call[None, LookupQuery]) -> LinksPage:
-    if call.caller.mode is Mode.CLIENT_ID:
-        raise Forbidden(
-            "A client ID is public, and the list has the tokens of links: send an API key, or the requestId of one link"
-        )
     query, services = call.query, call.services
     client_id = call.caller.finds_of(query.clientId)
     listing = reading.listing(call.caller.account_id, query.reference, query.status, client_id, query.first, query.last)

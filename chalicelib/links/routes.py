@@ -24,7 +24,7 @@ OPERATIONS = (
         description=(
             "With `requestId` it finds the link of one of the account's requests, for a dashboard that has only the id "
             "of a request. Without, it lists the account's links by status, reference, client ID and dates; go on with "
-            "`cursor` until `nextCursor` is null. A client ID alone, which is public, lists no links."
+            "`cursor` until `nextCursor` is null. A client ID alone, which is public, finds no links: 403."
         ),
         modes=CREDENTIALS,
         scope="secure_payments:read",

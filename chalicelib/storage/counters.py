@@ -31,13 +31,13 @@ def add(update: Update, vanishes_at: datetime | None, limit: int, amount: int) -
     return None if response is None else int(response["Attributes"]["calls"]["N"])
 
 
-def subtract_one(update: Update) -> None:
-    """Subtracts one from the attribute `calls`, which never goes below 0; does nothing if the record has expired."""
+def subtract(update: Update, amount: int) -> None:
+    """Subtracts from the attribute `calls`, which never goes below 0; does nothing if the record has expired."""
     _updated(
         update,
         UpdateExpression="ADD calls :less",
-        ConditionExpression="calls > :none",
-        ExpressionAttributeValues={":less": {"N": "-1"}, ":none": {"N": "0"}},
+        ConditionExpression="calls >= :amount",
+        ExpressionAttributeValues={":less": {"N": str(-amount)}, ":amount": {"N": str(amount)}},
     )
 
 

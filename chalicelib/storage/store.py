@@ -195,9 +195,9 @@ class Store:
         """
         return counters.add(self._update_of(counter), counter.vanishes_at, limit, amount)
 
-    def uncount(self, counter: Record) -> None:
-        """Subtracts one from a count, or two if a response was lost, but never below 0. Raises Throttled."""
-        counters.subtract_one(self._update_of(counter))
+    def uncount(self, counter: Record, amount: int = 1) -> None:
+        """Subtracts an amount from a count, or twice if a response was lost, but never below 0. Raises Throttled."""
+        counters.subtract(self._update_of(counter), amount)
 
     def _update_of(self, counter: Record) -> counters.Update:
         return partial(self.client.update_item, **self._table_and_key(counter.key))

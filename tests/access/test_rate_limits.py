@@ -18,6 +18,7 @@ from chalicelib.access.rate_limits.rules import (
     failure_windows,
     provider_event_window,
     seconds_until,
+    share_of,
     sign_in_window,
     tier_window,
     units_window,
@@ -78,6 +79,16 @@ def test_an_account_has_the_units_of_the_highest_tier_in_a_minute() -> None:
     assert len({units_window(quota, 1, START).key for quota in quotas}) == 3
     tests = webhook_test_window(account_quota("01A"), 2, START)
     assert (tests.limit, tests.seconds) == (2 * 10, 60)
+
+
+def test_an_address_has_a_quarter_of_a_window_and_no_other_has_that_part() -> None:
+    whole, tests = units_window(client_quota("01A"), 1, START), webhook_test_window(client_quota("01A"), 1, START)
+    share = share_of(whole, CALLER)
+    assert (share.limit, share.seconds, share.ends_at) == (300, whole.seconds, whole.ends_at)
+    assert share_of(tests, CALLER).limit == 3, "rounded up: nobody's share is nothing"
+    other = share_of(whole, caller_digest("hash", "203.0.113.8"))
+    next_minute = share_of(units_window(client_quota("01A"), 1, START + timedelta(minutes=1)), CALLER)
+    assert len({each.key for each in (whole, share, other, next_minute, tests, share_of(tests, CALLER))}) == 6
 
 
 def test_the_largest_call_fits_into_an_empty_window() -> None:

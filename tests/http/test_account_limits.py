@@ -1,5 +1,6 @@
 """What all credentials of an account may do together: calls and items a minute, whoever else uses its client ids."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,13 +22,14 @@ from chalicelib.webhooks.deliveries.reading import MOST_REPEATED
 from chalicelib.webhooks.deliveries.schemas import RedeliverFailed
 from tests.http.test_handling import sent
 from tests.http.test_rate_limits import key_of, limits
-from tests.support.api import Clock
+from tests.support.api import Clock, Configured, stop_time
 from tests.support.client import Api, Reply, Shop, item, stored
 from tests.support.items import payout
 from tests.support.operations import models
 from tests.support.running import running
 from tests.support.tenants import Tenant
 
+From = Callable[..., Reply]
 CREATE, LISTING, TEST = "/v2/secure-payments", "/v2/currencies", "/v1/webhook/test"
 
 
@@ -36,6 +38,21 @@ def leave(quota: str, units: int) -> None:
     services = running()
     window = units_window(quota, 1, services.clock())
     assert counters.count(services.store, window, UNITS_PER_MINUTE - units) is not None
+
+
+def counted(quota: str) -> int:
+    """The units of this minute that are counted."""
+    services = running()
+    window = units_window(quota, 1, services.clock())
+    return counters.count(services.store, replace(window, limit=10**6), 1) - 1  # type: ignore[operator]
+
+
+@pytest.fixture
+def shifted(configured: Configured, clock: Clock) -> Iterator[From]:
+    """Calls a function as if from another address, which a trusted proxy names."""
+    with configured(RATE_LIMIT_SCALE="1", TRUSTED_PROXY_HEADER="x-caller"):
+        stop_time()
+        yield lambda address, ask, shop, headers, items: ask(shop, {**headers, "x-caller": address}, items)
 
 
 def create(shop: Shop, headers: dict[str, str], items: int, **more: str) -> Reply:
@@ -194,6 +211,39 @@ def test_a_stranger_can_stop_creation_by_a_client_id_and_nothing_else(clock: Clo
     assert create(new_shop, {**new_shop.by_key, **new_shop.by_client}, 5).status == 201
 
 
+def test_an_address_has_a_quarter_of_what_a_client_id_may_write(clock: Clock, new_shop: Shop, shifted: From) -> None:
+    """Six calls of 200 items would use up all of it. Of an IPv6 line, which has many addresses, it is one share."""
+    made, second, _ = (shifted("203.0.113.7", create, new_shop, new_shop.by_client, 200) for _ in range(3))
+    assert (made.status, second.status, limits(second)) == (201, 429, (300, 0, 60))
+    assert limits(shifted("203.0.113.7", create, new_shop, new_shop.by_client, 100)) == (300, 0, 60), "none was counted"
+    lines = [f"2001:db8:{line}::{number}" for line in (1, 2, 3) for number in (1, 2)]
+    statuses = [shifted(address, create, new_shop, new_shop.by_client, 200).status for address in lines]
+    assert statuses == [201, 429] * 3
+    assert counted(client_quota(record_id(new_shop))) == 300 + 3 * 200
+    assert shifted("203.0.113.8", create, new_shop, new_shop.by_client, 200).status == 201, "others are not stopped"
+
+
+def test_what_the_whole_refuses_is_given_back_to_the_share(clock: Clock, new_shop: Shop) -> None:
+    leave(client_quota(record_id(new_shop)), 5)
+    assert [create(new_shop, new_shop.by_client, 6).status for _ in range(3)] == [429] * 3
+    whole = units_window(client_quota(record_id(new_shop)), 1, running().clock())
+    counters.uncount(running().store, whole, 400)
+    assert [create(new_shop, new_shop.by_client, items).status for items in (200, 100)] == [201] * 2
+
+
+def test_more_than_an_address_may_ever_write_is_told_so_and_not_to_come_back(clock: Clock, new_shop: Shop) -> None:
+    tokens = {"childTokens": [f"{number:026}" for number in range(301)]}
+    reply = new_shop.send("POST", "/v2/secure-payments/multicall-payouts", tokens)
+    assert (reply.status, reply.message) == (
+        400,
+        "A client ID alone writes at most 300 items a minute from one address, and these are 301: "
+        "send fewer at a time, or an API key",
+    )
+    key = {**new_shop.by_key, **new_shop.by_client}
+    by_key = new_shop.api.request("POST", "/v2/secure-payments/multicall-payouts", tokens, key)
+    assert "API key" not in by_key.message, "a key writes as much as its account may"
+
+
 def test_calls_of_a_client_id_that_write_no_items_are_counted_for_the_address_alone(clock: Clock, new_shop: Shop) -> None:
     leave(client_quota(record_id(new_shop)), 0)
     assert new_shop.get(LISTING).status == 200
@@ -214,11 +264,13 @@ def test_webhooks_are_tested_ten_times_a_minute_by_all_keys_together(clock: Cloc
 
 
 def test_a_stranger_with_a_client_id_uses_up_no_test_of_the_account(clock: Clock, new_shop: Shop) -> None:
+    """Nor, from one address, those of the client id: 3 of its 10."""
     body, hook = {"eventType": "payment.confirmed"}, {"url": "https://93.184.215.14/hook"}
     new_shop.send("POST", "/v1/webhook", hook)
     new_shop.api.request("POST", "/v1/webhook", hook, new_shop.by_key)
-    replies = [new_shop.send("POST", TEST, body) for _ in range(11)]
-    assert [reply.status for reply in replies] == [201] * 10 + [429]
+    replies = [new_shop.send("POST", TEST, body) for _ in range(4)]
+    assert [reply.status for reply in replies] == [201] * 3 + [429]
+    assert [limits(reply) for reply in replies] == [(3, left, 60) for left in (2, 1, 0, 0)]
     assert new_shop.api.request("POST", TEST, body, new_shop.by_key).status == 201
     assert new_shop.get(LISTING).status == 200
 

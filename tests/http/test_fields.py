@@ -61,7 +61,7 @@ def test_a_number_in_a_query_has_bounds() -> None:
 
 
 def sent(name: str, text: str) -> HttpRequest:
-    return HttpRequest("", "GET", "/", {}, {name: [text]}, {}, frozenset(), b"", "")
+    return HttpRequest("", "GET", "/", "/", {}, {name: [text]}, {}, frozenset(), b"", "")
 
 
 @pytest.mark.parametrize(

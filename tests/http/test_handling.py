@@ -44,7 +44,7 @@ JSON = {"content-type": "application/json"}
 def sent(headers: dict[str, str] | None = None, **changes: Any) -> HttpRequest:
     """A request from an address of its own."""
     address = f"198.51.100.{next(_addresses) % 256}"
-    made = HttpRequest("request-1", "POST", "/v1/things", {}, {}, headers or {}, frozenset(), b"", address)
+    made = HttpRequest("request-1", "POST", "/v1/things", "/v1/things", {}, {}, headers or {}, frozenset(), b"", address)
     return replace(made, **changes)
 
 

@@ -63,6 +63,21 @@ def test_a_repeated_request_has_one_effect_and_the_same_answer(new_shop: Shop) -
     assert stored()["payments"] == links
 
 
+def test_the_same_path_written_otherwise_is_the_same_request(new_shop: Shop) -> None:
+    """Gateways serve a path with a slash at its end, and with characters encoded that need not be, as the path itself."""
+    first, links = create(new_shop), stored()["payments"]
+    for path in (f"{CREATE}/", "/v2/secure-payments/"):
+        again = create(new_shop, path=path)
+        assert (again.status, again.body, again.headers.get("idempotent-replayed")) == (201, first.body, "true")
+    assert stored()["payments"] == links
+    hook = create(new_shop, body={"url": "https://93.184.215.14/"}, path="/v1/webhook/").json["id"]
+    one = f"/v1/webhook/{hook}"
+    written = (one, f"{one}/", f"/v1/webhook/%{ord(hook[0]):02x}{hook[1:]}", f"/v1/webhook/{hook[:-1]}%{ord(hook[-1]):02X}/")
+    toggled = [new_shop.api.request("PUT", path, None, {**new_shop.by_key, **KEY}) for path in written]
+    assert [reply.json["isActive"] for reply in toggled] == [False] * 4
+    assert ["idempotent-replayed" in reply.headers for reply in toggled] == [False, True, True, True]
+
+
 def test_a_key_is_for_one_address_alone(new_shop: Shop) -> None:
     path = "/v2/secure-payments/{}/intent"
     for token in (new_shop.link(), new_shop.link()):
@@ -264,7 +279,7 @@ def test_a_request_that_is_running_has_its_key_and_loses_it_after_the_lease(
         assert create(new_shop).headers["idempotent-replayed"] == "true"
 
 
-SLOW = HttpRequest("id", "POST", CREATE, {}, {}, {"idempotency-key": "k"}, frozenset(), b"{}", "203.0.113.7")
+SLOW = HttpRequest("id", "POST", CREATE, CREATE, {}, {}, {"idempotency-key": "k"}, frozenset(), b"{}", "203.0.113.7")
 
 
 def somebody(credential: str) -> Caller:

@@ -13,7 +13,7 @@ from botocore.config import Config
 
 from chalicelib.access.audit.records import AuditEntry
 from chalicelib.access.credentials import store as users
-from chalicelib.access.credentials.records import ApiKey
+from chalicelib.access.credentials.records import ApiKey, ClientId
 from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.modes import Tier
 from chalicelib.access.rate_limits import store as counters
@@ -23,6 +23,7 @@ from chalicelib.access.rate_limits.rules import (
     UNITS_PER_MINUTE,
     Window,
     account_quota,
+    client_quota,
     units_window,
 )
 from chalicelib.access.sessions.records import SessionPointer
@@ -61,7 +62,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def server(cloud: Cloud) -> Iterator[Server]:
-    wanted = {**cloud.environment(), "RATE_LIMIT_SCALE": "1"}
+    wanted = {**cloud.environment(), "RATE_LIMIT_SCALE": "1", "TRUSTED_PROXY_HEADER": "x-caller"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in wanted.items():
             patch.setenv(name, value)
@@ -134,20 +135,44 @@ def test_units_of_many_items_are_counted_whole_and_exactly(site: Site) -> None:
     assert sum(made) <= 200 - left <= sum(made) + refused, "of a refused request at most the call itself was counted"
 
 
-def leave_units(account_id: str, units: int) -> None:
-    """Counts all units of the account's minute but so many."""
-    counters.count(running().store, units_of(account_id), UNITS_PER_MINUTE - units)
+def test_items_by_a_client_id_alone_fit_its_limit_and_the_share_of_each_address(site: Site) -> None:
+    """A stranger at one address, and customers at 24 others, send 100 requests at once."""
+    client_id = admin.create_client_id(running(), site.account_id, "web", [])
+    record = running().store.get(ClientId, ClientId.KEY.of(credential_hash=credential_hash(client_id)))
+    assert record is not None
+    quota = client_quota(record.record_id)
+    leave_units(site.account_id, 600, quota)
+
+    def ask(number: int) -> Reply:
+        address = "203.0.113.7" if number < 5 else f"198.51.100.{number % 24}"
+        items = 150 if number < 5 else 2 + number % 5
+        headers = {"x-client-id": client_id, "x-caller": address}
+        return site.api.request("POST", CREATE, {"requests": [item()] * items}, headers)
+
+    replies = at_once(ask)
+    assert {reply.status for reply in replies} == {201, 429}
+    of_stranger = 150 * sum(reply.status == 201 for reply in replies[:5])
+    of_others = sum(2 + number % 5 for number in range(5, PARALLEL) if replies[number].status == 201)
+    left = UNITS_PER_MINUTE - counted_units(site.account_id, quota)
+    assert of_stranger <= 300, "of 750"
+    assert of_stranger + of_others == 600 - left and left >= 0, "what was counted is what was made"
+    assert of_others > 294 and (left < 6 or of_stranger < 300)
 
 
-def counted_units(account_id: str) -> int:
-    counter = CallCounter(units_of(account_id).key, running().clock())
+def leave_units(account_id: str, units: int, quota: str | None = None) -> None:
+    """Counts all units of the account's minute but so many, or those of another quota."""
+    counters.count(running().store, units_of(account_id, quota), UNITS_PER_MINUTE - units)
+
+
+def counted_units(account_id: str, quota: str | None = None) -> int:
+    counter = CallCounter(units_of(account_id, quota).key, running().clock())
     key = {"pk": {"S": counter.key.pk}, "sk": {"S": counter.key.sk}}
     found = running().store.client.get_item(TableName=f"{PREFIX}-ops", Key=key, ConsistentRead=True)
     return int(found["Item"]["calls"]["N"])
 
 
-def units_of(account_id: str) -> Window:
-    return units_window(account_quota(account_id), 1, running().clock())
+def units_of(account_id: str, quota: str | None = None) -> Window:
+    return units_window(quota or account_quota(account_id), 1, running().clock())
 
 
 def test_100_guesses_of_credentials_are_5_answers_and_95_refusals(site: Site) -> None:

@@ -68,7 +68,7 @@ def test_a_view_that_sets_a_cookie_without_being_declared_is_a_failure_and_sets_
         return Reply({}, {"Set-Cookie": "session_token=x"})
 
     undeclared = Operation("POST", "/v1/things", "make_thing", "", (Mode.PUBLIC,))
-    request = HttpRequest("-", "POST", "/v1/things", {}, {}, {}, frozenset(), b"", "198.51.100.77")
+    request = HttpRequest("-", "POST", "/v1/things", "/v1/things", {}, {}, {}, frozenset(), b"", "198.51.100.77")
     response = handle(undeclared, view, running(), request)
     assert (response.status_code, "Set-Cookie" in response.headers) == (500, False)
     response = handle(replace(undeclared, rate=Rate.SIGN_IN), view, running(), request)

@@ -53,12 +53,17 @@ def test_a_listed_link_says_what_it_is_and_what_became_of_it(new_shop: Shop) -> 
     }  # fmt: skip
 
 
-def test_a_client_id_alone_lists_no_links_as_their_tokens_are_for_their_payers(new_shop: Shop) -> None:
-    new_shop.link()
-    reply = new_shop.api.get("/v2/secure-payments", new_shop.by_client)
-    assert (reply.status, "API key" in reply.message) == (403, True)
-    assert new_shop.get("/v2/request").json["requests"] == [], "by the id of a request its link is found"
+def test_a_client_id_alone_finds_no_links_as_their_tokens_are_for_their_payers(new_shop: Shop) -> None:
+    request_id = new_shop.create().json["requestIds"][0]
+    wanted = ["/v2/secure-payments", *(f"/v2/secure-payments?requestId={each}" for each in (request_id, "x", ""))]
+    replies = [new_shop.api.get(path, new_shop.by_client) for path in wanted]
+    assert {(reply.status, reply.message) for reply in replies} == {
+        (403, "A client ID is public, and the response has the tokens of links: send an API key, or sign in for a session")
+    }
+    assert new_shop.get("/v2/request").json["requests"] == [], "links and their requests are for their payers"
     assert len(get(new_shop, "/v2/request").json["requests"]) == 1
+    both = {**new_shop.by_key, **new_shop.by_client}
+    assert new_shop.api.get(wanted[1], both).json["securePaymentUrl"]
 
 
 def test_lists_have_what_is_the_callers_own_alone(shop: Shop, new_shop: Shop) -> None:

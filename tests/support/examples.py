@@ -72,6 +72,8 @@ class Example:
     """Makes the headers that sign a body at a time, in seconds."""
     wallet_only: bool = False
     """True if a session by e-mail may not call it."""
+    secret_only: bool = False
+    """True if a client id alone, which is public, may not call it."""
 
 
 def example(
@@ -277,7 +279,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("PATCH", "/v2/request/{request_id}"): example(REQUEST),
     ("POST", "/v2/secure-payments"): example(body=a_link),
     ("GET", "/v2/secure-payments"): example(
-        query=lambda owner, way: {"requestId": owner.request_id()}, others=(404,)
+        query=lambda owner, way: {"requestId": owner.request_id()}, others=(404,), secret_only=True
     ),
     ("POST", "/v2/secure-payments/payouts"): example(
         body=lambda owner, way: {"creatorWalletAddress": owner.wallet.address}
@@ -505,8 +507,16 @@ def accepts(known: Operation, way: Way) -> bool:
 
 
 def is_barred(known: Operation, way: Way) -> bool:
-    """Whether the operation is for sessions of wallets, and this is one by e-mail."""
-    return EXAMPLES[known.method, known.path].wallet_only and way.name == "e-mail session"
+    """Whether the operation refuses this way with 403, although it accepts its mode."""
+    return bar_of(known, way) is not None
+
+
+def bar_of(known: Operation, way: Way) -> str | None:
+    """How the refusal begins: the operation is for sessions of wallets, or for secret credentials; None if it is not."""
+    facts = EXAMPLES[known.method, known.path]
+    if facts.wallet_only and way.name == "e-mail session":
+        return "wallet session required"
+    return "A client ID is public" if facts.secret_only and way.name == "client id" else None
 
 
 def accepted_ways(known: Operation) -> list[Way]:

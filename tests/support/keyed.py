@@ -60,7 +60,7 @@ class Sent:
         headers = {"content-type": "application/json", **keyed, **self.headers}
         request_id = f"request-{next(_ciphertexts)}"  # another one each time, as in API Gateway
         request = HttpRequest(
-            request_id, operation.method, path, self.path, {}, headers, frozenset(), body, self.address
+            request_id, operation.method, path, operation.path, self.path, {}, headers, frozenset(), body, self.address
         )
         response = handle(operation, view, services, request)
         return Reply(response.status_code, {k.lower(): v for k, v in response.headers.items()}, response.body)

@@ -1,7 +1,8 @@
 """Idempotency keys: a request that is repeated with its key has one effect and gets the same response again.
 
-A key belongs to one `Caller.key_scope`, method and path. While the first request runs, others get 409; afterwards they
-get its response, byte for byte, for a day. The same key with another body is an error of the client (422).
+A key belongs to one `Caller.key_scope` and one operation with its parameters, however the path is written. While the
+first request runs, others get 409; afterwards they get its response, byte for byte, for a day. The same key with
+another body is an error of the client (422).
 """
 
 import hashlib

@@ -1,5 +1,6 @@
 """Counts calls against rate limits, refuses those above a limit, and bans callers who keep exceeding it."""
 
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 
@@ -13,13 +14,14 @@ from chalicelib.access.rate_limits.rules import (
     breach_window,
     provider_event_window,
     seconds_until,
+    share_of,
     sign_in_window,
     tier_window,
     units_window,
     unknown_token_window,
     webhook_test_window,
 )
-from chalicelib.base.errors import TooManyRequests
+from chalicelib.base.errors import BadRequest, TooManyRequests
 from chalicelib.base.frozen import frozen
 from chalicelib.services import Services
 from chalicelib.storage.store import Throttled, WriteConflict
@@ -45,14 +47,15 @@ def count_call(services: Services, caller: Caller, rate: Rate) -> Allowance:
     """
     now, scale = services.clock(), services.settings.rate_limit_scale
     if rate is Rate.SIGN_IN:
-        return _count_apart(services, sign_in_window(caller.digest, scale, now), now)
+        return _count_apart(services, [sign_in_window(caller.digest, scale, now)], now)[0]
     if rate is Rate.PROVIDER_EVENT:
-        return _count_apart(services, provider_event_window(caller.digest, scale, now), now)
+        return _count_apart(services, [provider_event_window(caller.digest, scale, now)], now)[0]
     window = tier_window(caller.tier, caller.digest, scale, now)
     if caller.banned_until is not None and now < caller.banned_until:
         raise TooManyRequests(seconds_until(caller.banned_until, now), window.limit)
     if rate is Rate.WEBHOOK_TEST and caller.quota is not None:
-        return _count_apart(services, webhook_test_window(caller.quota, scale, now), now)
+        tests = webhook_test_window(caller.quota, scale, now)
+        return _least(_count_apart(services, _shared(caller, tests), now))
     return _count_call(services, caller, window, now)
 
 
@@ -60,13 +63,25 @@ def count_items(services: Services, caller: Caller, items: int) -> tuple[Allowan
     """Counts the items that a call is about to write, as far as counting the call has not done it.
 
     Returns what is left, if anything was counted. Raises TooManyRequests if they do not all fit; then none is counted.
+    Raises BadRequest for more than one address may ever write with a client id alone.
     """
     units = items if caller.mode is Mode.CLIENT_ID else items - 1
     if caller.quota is None or units < 1:
         return ()
     now = services.clock()
-    window = units_window(caller.quota, services.settings.rate_limit_scale, now)
-    return (_count_apart(services, window, now, units),)
+    windows = _shared(caller, units_window(caller.quota, services.settings.rate_limit_scale, now))
+    if units > windows[0].limit:
+        raise BadRequest(
+            f"A client ID alone writes at most {windows[0].limit} items a minute from one address, and these are "
+            f"{units}: send fewer at a time, or an API key"
+        )
+    return _count_apart(services, windows, now, units)
+
+
+def _shared(caller: Caller, whole: Window) -> list[Window]:
+    """What a call is counted in: with a client id alone first the share of its address, so that an address that has
+    used it up takes nothing of the whole."""
+    return [share_of(whole, caller.digest), whole] if caller.mode is Mode.CLIENT_ID else [whole]
 
 
 def _count_call(services: Services, caller: Caller, window: Window, now: datetime) -> Allowance:
@@ -86,12 +101,23 @@ def _count_call(services: Services, caller: Caller, window: Window, now: datetim
         uncount(services, *(each for each, used in zip(windows, counts, strict=True) if used is not None))
         if count(services, breach_window(window, caller.digest, now)) is None:
             raise _ban(services, caller, window, now)
-    allowances = [_allowance(each, used, now) for each, used in zip(windows, counts, strict=True)]
+    return _least(_allowance(each, used, now) for each, used in zip(windows, counts, strict=True))
+
+
+def _least(allowances: Iterable[Allowance]) -> Allowance:
     return min(allowances, key=lambda allowance: allowance.remaining)
 
 
-def _count_apart(services: Services, window: Window, now: datetime, units: int = 1) -> Allowance:
-    return _allowance(window, count(services, window, units), now)
+def _count_apart(services: Services, windows: Sequence[Window], now: datetime, units: int = 1) -> tuple[Allowance, ...]:
+    """Counts in each window in order. Raises TooManyRequests at the first full one; then none of them is counted."""
+    allowances = list[Allowance]()
+    for number, window in enumerate(windows):
+        try:
+            allowances.append(_allowance(window, count(services, window, units), now))
+        except TooManyRequests:
+            uncount(services, *windows[:number], units=units)
+            raise
+    return tuple(allowances)
 
 
 def count_unknown_token(services: Services, caller: Caller) -> None:
@@ -119,11 +145,11 @@ def count_in_all(services: Services, *windows: Window) -> int:
     return used
 
 
-def uncount(services: Services, *windows: Window) -> None:
-    """Takes back what `count_in_all` counted. If DynamoDB throttles a counter, the call stays counted there."""
+def uncount(services: Services, *windows: Window, units: int = 1) -> None:
+    """Takes back what was counted in each window. If DynamoDB throttles a counter, it stays counted there."""
     for window in windows:
         with suppress(Throttled):
-            store.uncount(services.store, window)
+            store.uncount(services.store, window, units)
 
 
 def count(services: Services, window: Window, units: int = 1) -> int | None:

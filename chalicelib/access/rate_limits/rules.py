@@ -2,7 +2,8 @@
 
 A unit is a call, or an item beyond the first that a call writes (`Input.items_written`). All secret credentials of an
 account share its units. A client id that is sent alone is public: it has units of its own, for the items it writes, so
-that a stranger who uses it cannot use up the account's. Tests of webhooks are counted apart.
+that a stranger who uses it cannot use up the account's, and one address has a share of them only, so that a stranger
+cannot use up the others'. Tests of webhooks are counted apart, in the same way.
 
 Windows are fixed and counted by conditional writes, so a limit is exact however many requests race. Refusals are
 counted per minute: a caller with more refusals than allowed calls in a minute is banned for five minutes, and so is a
@@ -13,6 +14,7 @@ and one window, so callers share no partition, and no partition is hot for longe
 
 import hashlib
 import ipaddress
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.access.modes import Tier
@@ -25,6 +27,8 @@ ANONYMOUS, REFUSED = "anonymous", "refused"
 REQUESTS_PER_SECOND = {Tier.BASIC: 2, Tier.DEFAULT: 5, Tier.PREMIUM: 10, Tier.HIGH_VOLUME: 20}
 UNITS_PER_MINUTE = 60 * REQUESTS_PER_SECOND[Tier.HIGH_VOLUME]
 WEBHOOK_TESTS_PER_MINUTE = 10
+ADDRESS_SHARE = 4
+"""One address has this part, a quarter, of what a client id that is sent alone has: 300 units and 3 tests a minute."""
 SIGN_INS_PER_MINUTE = 10
 PROVIDER_EVENTS_PER_MINUTE = 6000
 UNKNOWN_TOKENS_PER_MINUTE = 30
@@ -78,6 +82,11 @@ def units_window(quota: str, scale: int, now: datetime) -> Window:
 
 def webhook_test_window(quota: str, scale: int, now: datetime) -> Window:
     return window("webhook_test", quota, WEBHOOK_TESTS_PER_MINUTE * scale, 60, now)
+
+
+def share_of(whole: Window, caller: str) -> Window:
+    """The share of one caller, a `caller_digest`, in a window that all callers of a client id have together."""
+    return replace(whole, key=f"{whole.key}#{caller}", limit=-(-whole.limit // ADDRESS_SHARE))
 
 
 def sign_in_window(caller: str, scale: int, now: datetime) -> Window:

@@ -28,6 +28,6 @@ def count(store: Store, window: Window, units: int = 1) -> int | None:
     return store.count(CallCounter(window.key, window.ends_at), window.limit, units)
 
 
-def uncount(store: Store, window: Window) -> None:
-    """Takes one count back. One write. Raises Throttled as `count` does."""
-    store.uncount(CallCounter(window.key, window.ends_at))
+def uncount(store: Store, window: Window, units: int = 1) -> None:
+    """Takes calls or units back. One write. Raises Throttled as `count` does."""
+    store.uncount(CallCounter(window.key, window.ends_at), units)

@@ -84,7 +84,7 @@ class RequestsPage(Output):
 
     @classmethod
     def of(cls, found: Listed, limit: int, shows_links: bool) -> Self:
-        """Without those of links unless `shows_links`: the id of a request leads to its link and the link's token."""
+        """Without those of links unless `shows_links`: a link is for whoever has its token."""
         page = found.page
         read = page.offset + len(page.records) + (page.cursor is not None)
         paging = RequestsPagination(
