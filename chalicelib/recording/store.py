@@ -33,13 +33,13 @@ def returned(
 ) -> dict[TransferId, SentRefund]:
     """The lines of transfers that send refunds of these requests, as far as they exist, in batches of 100."""
     keys = {
-        SentRefund.KEY.of(
+        entry.transfer_id: SentRefund.KEY.of(
             request_id=request.request_id, network=entry.network, tx_hash=entry.tx_hash, event_key=entry.event_key
-        ): entry.transfer_id
+        )
         for entry, request in transfers
     }
-    found = store.get_many(dict.fromkeys(keys, SentRefund)) if keys else {}
-    return {keys[key]: each for key, each in found.items()}
+    found = store.get_many(dict.fromkeys(keys.values(), SentRefund)) if keys else {}
+    return {transfer_id: found[key] for transfer_id, key in keys.items() if key in found}
 
 
 def ledger(store: Store, request_id: str, events: Iterable[LoggedTransfer]) -> dict[TransferId, EscrowEntry]:

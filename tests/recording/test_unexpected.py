@@ -14,7 +14,7 @@ from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.records import Event
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.memory_store import MemoryStore
-from tests.fakes.world import WALLET, World
+from tests.fakes.world import World
 
 FUSDT = "0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78"
 STRANGER = "0x" + "51" * 20

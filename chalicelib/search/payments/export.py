@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 
 from chalicelib.base.money import format_amount
@@ -9,23 +10,26 @@ from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
 from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests.payments.records import Payment
-from chalicelib.search.payments.schemas import currency, invoice_amount
+from chalicelib.search.payments.schemas import currency, invoice_amount, signed
 from chalicelib.search.rules import dollar_rate, dollars
 
 COLUMNS = (
     "timestamp", "id", "type", "network", "txHash", "payer", "payee", "amount", "paymentCurrency", "paymentCurrencyId",
     "invoiceAmount", "invoiceCurrency", "invoiceCurrencyId", "rate", "rateSource", "rateTime", "feeAmount",
     "feeCurrency", "feeAddress", "requestId", "paymentReference", "reference", "clientId", "amountInUsd", "usdRate",
+    "direction",
 )  # fmt: skip
 _STARTS_FORMULA = tuple("=+-@＝＋－＠")
 """Spreadsheets in East Asia take the wide signs too."""
 _STARTS_CELL = ("\t", "\r", "\n")
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 def table(payments: Iterable[Payment], with_head: bool) -> str:
-    """One line a payment. Amounts are in whole units; `rate` is what of the payment currency one invoice unit was.
+    """One line a payment or refund, whose amounts are negative. They are in whole units.
 
-    `usdRate` is what one unit of the payment currency was in US dollars. What is not known is empty.
+    `rate` is what of the payment currency one invoice unit was, `usdRate` what one unit of the payment currency was in
+    US dollars. What is not known is empty.
     """
     text = io.StringIO()
     writer = csv.writer(text)
@@ -37,10 +41,12 @@ def table(payments: Iterable[Payment], with_head: bool) -> str:
 
 
 def inert(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula: one that could be begins with an apostrophe.
+    """A cell that no spreadsheet takes for a formula: one that could be begins with an apostrophe. A number is none.
 
     What is not seen before the first sign is passed over, as some spreadsheets drop it.
     """
+    if _NUMBER.fullmatch(cell):
+        return cell
     first = next((sign for sign in cell if sign.isprintable() and not sign.isspace()), "")
     return f"'{cell}" if first in _STARTS_FORMULA or cell.startswith(_STARTS_CELL) else cell
 
@@ -56,7 +62,7 @@ def _row(payment: Payment) -> tuple[str, ...]:
         payment.tx_hash,
         payment.payer or "",
         payment.payee,
-        format_amount(payment.amount, token.decimals),
+        signed(payment, format_amount(payment.amount, token.decimals)),
         token.symbol,
         token.id,
         invoice_amount(payment),
@@ -72,6 +78,7 @@ def _row(payment: Payment) -> tuple[str, ...]:
         payment.payment_reference,
         payment.reference or "",
         payment.client_id or "",
-        format_amount(worth, FIAT_DECIMALS_ON_CHAIN) if worth is not None else "",
+        signed(payment, format_amount(worth, FIAT_DECIMALS_ON_CHAIN)) if worth is not None else "",
         rate_text(inverted(dollar)) if dollar else "",
+        payment.direction,
     )
