@@ -138,6 +138,13 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
         for message in event:
             jobs.follow_relayed(services(), message.body)
 
+    @app.on_sqs_message(queue=settings.payment_intents_queue, batch_size=1, maximum_concurrency=10)
+    def follow_payment_intent(event: Any) -> None:
+        from chalicelib.checkout.permits import jobs
+
+        for message in event:
+            jobs.follow_payment_intent(services(), message.body)
+
     @app.on_sqs_message(queue=settings.recurring_queue, batch_size=1, maximum_concurrency=10)
     def execute_recurring(event: Any) -> None:
         from chalicelib.recurring import jobs
@@ -237,6 +244,7 @@ scan_chain = app.handler_map["scan_chain"]
 record_transfers = app.handler_map["record_transfers"]
 execute_recurring = app.handler_map["execute_recurring"]
 follow_relayed = app.handler_map["follow_relayed"]
+follow_payment_intent = app.handler_map["follow_payment_intent"]
 start_scans = app.handler_map["start_scans"]
 sweep_transfers = app.handler_map["sweep_transfers"]
 sweep_outbox = app.handler_map["sweep_outbox"]

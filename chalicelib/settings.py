@@ -248,6 +248,10 @@ class Settings:
         return f"{self.resource_prefix}-recurring"
 
     @property
+    def payment_intents_queue(self) -> str:
+        return f"{self.resource_prefix}-payment-intents"
+
+    @property
     def relayed_queue(self) -> str:
         return f"{self.resource_prefix}-relayed"
 

@@ -81,7 +81,7 @@ ACCESS = {
             "keys": ("GetItem", "PutItem", "DeleteItem"),
         },
         lists=("payments", "webhooks"),
-        sends=("webhooks", "webhook-retries", "announcements", "relayed"),
+        sends=("webhooks", "webhook-retries", "announcements", "relayed", "payment-intents"),
         encrypts_for=("*",),
         decrypts_for=("answer#*", "person#*"),  # idempotency keys and personal data, but no webhook secrets
         rpc_urls=True,
@@ -165,6 +165,17 @@ ACCESS = {
         },
         due=("payments",),
         sends=("announcements", "relayed"),
+        rpc_urls=True,
+        signs=True,
+    ),
+    "follow_payment_intent": Access(
+        tables={
+            "payments": ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem"),
+            "ops": ("BatchGetItem", "GetItem", "PutItem", "UpdateItem", "BatchWriteItem"),
+            "webhooks": ("PutItem",),
+        },
+        consumes=("payment-intents",),
+        sends=("announcements", "relayed", "payment-intents"),
         rpc_urls=True,
         signs=True,
     ),

@@ -12,7 +12,9 @@ from chalicelib.services import Services
 from chalicelib.storage.clients import aws_client
 from chalicelib.storage.store import Delete
 
-DEAD = ("announcements", "recordings", "recurring", "relayed", "scans", "webhook-retries", "webhooks")
+DEAD = (
+    "announcements", "payment-intents", "recordings", "recurring", "relayed", "scans", "webhook-retries", "webhooks",
+)
 """The queues with dead letters, without the prefix of the stage."""
 _ENTRIES = 100
 _SHOWN = 10

@@ -17,17 +17,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from chalicelib.base.addresses import address_bytes, evm_address, hex_address, same_address
-from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.abi import WORD, address_word, bytes_tail, read_uint, uint_word
 from chalicelib.calldata.transaction import Call, LoggedDeposit
 from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
+from chalicelib.chain.full_blocks import LogFilter
 from chalicelib.chain.logs import BlockRange
-from chalicelib.chain.ranges import checked_logs, logs_of, with_headers
+from chalicelib.chain.ranges import logs_of
 from chalicelib.chain.rpc.hex_values import hash_of, quantity
-from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, block_at, contract_read, unavailable_if_malformed
+from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, contract_read, unavailable_if_malformed
 
 DEPOSITED_TOPIC = "0x32ed1a409ef04c7b0227189c3a103dc5ac10e775a15b785dcc510201f7c25ad3"
 FILLED_TOPIC = "0x44b559f101f8fbcc8a0ea43fa91a05a729a5ea6e14a7c75aa750374690137208"
@@ -129,8 +129,8 @@ def fills(node: JsonRpcClient, origin_chain_id: int, deposit_id: int, blocks: Bl
     Raises RangeTooLarge if the node refuses the range.
     """
     pool = address_of(ACROSS_SPOKE_POOL, node.network)
-    topics = (["0x" + uint_word(each).hex()] for each in (origin_chain_id, deposit_id))
-    return fills_in(node.network, _logs(node, blocks, logs_of(blocks, [pool], [FILLED_TOPIC], *topics)))
+    topics = (("0x" + uint_word(each).hex(),) for each in (origin_chain_id, deposit_id))
+    return fills_in(node.network, logs_of(node, blocks, LogFilter((pool,), ((FILLED_TOPIC,), *topics))))
 
 
 @unavailable_if_malformed
@@ -142,8 +142,9 @@ def returns(
     One request. Raises RangeTooLarge if the node refuses the range.
     """
     pool = address_of(ACROSS_SPOKE_POOL, node.network)
-    topics = (["0x" + address_word(each).hex()] for each in (pool, depositor))
-    found = (_return(log) for log in _logs(node, blocks, logs_of(blocks, [token], [TRANSFER_TOPIC], *topics)))
+    topics = (("0x" + address_word(each).hex(),) for each in (pool, depositor))
+    wanted = LogFilter((token,), ((TRANSFER_TOPIC,), *topics))
+    found = (_return(log) for log in logs_of(node, blocks, wanted))
     return tuple(each for each in found if each.amount >= least)
 
 
@@ -176,13 +177,6 @@ def sent_tokens(logs: Iterable[Mapping[str, Any]], token: str, sender: str, rece
         and log["topics"][0].lower() == TRANSFER_TOPIC
         and [bytes.fromhex(topic[2:]) for topic in log["topics"][1:]] == ends
     )
-
-
-def _logs(node: JsonRpcClient, blocks: BlockRange, query: Any) -> tuple[Mapping[str, Any], ...]:
-    (last,), (outcome,), _ = with_headers(node, [block_at(blocks.last)], [query])
-    if not last:
-        raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} yet")
-    return checked_logs(node.network, blocks, outcome)
 
 
 def _of_pool(network: str, logs: Iterable[Mapping[str, Any]], topic: str) -> Sequence[Mapping[str, Any]]:

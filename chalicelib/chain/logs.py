@@ -97,6 +97,15 @@ class BlockRange:
     first: int
     last: int
 
+    @property
+    def count(self) -> int:
+        return self.last - self.first + 1
+
+    @property
+    def first_half(self) -> "BlockRange":
+        """What is read of a range that the node refused; the range itself if it is one block."""
+        return BlockRange(self.first, self.first + max(self.count // 2, 1) - 1)
+
 
 def with_block_times(transfers: Iterable[ProxyTransfer], facts: Mapping[int, BlockFacts]) -> tuple[ProxyTransfer, ...]:
     """The transfers with the times of their blocks. `facts` has the canonical block of each height among them.

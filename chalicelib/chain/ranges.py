@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.catalogue.contracts import payment_proxies
 from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.chain.blocks import facts_of, header_hash
 from chalicelib.chain.escrow.transfers import ESCROW_TOPICS, escrow_emitters
+from chalicelib.chain.full_blocks import LogFilter, logs_of_block
 from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint, InconsistentNode
 from chalicelib.chain.rpc.hex_values import quantity
 from chalicelib.chain.rpc.jsonrpc import (
@@ -25,10 +25,14 @@ from chalicelib.chain.transfers import PAYMENT_TOPICS
 
 @frozen
 class RangeReading:
-    """The logs of payments of a range as the node's JSON, and the hash and time of the range's last block."""
+    """The logs of payments of a range as the node's JSON, and the hash and time of the range's last block.
+
+    `is_full` if it is one block with so many logs that a query for them was refused (full_blocks.py).
+    """
 
     logs: tuple[Mapping[str, Any], ...]
     last: BlockFacts
+    is_full: bool = False
 
 
 class RangeTooLarge(Exception):
@@ -36,7 +40,8 @@ class RangeTooLarge(Exception):
 
 
 class BlockRefused(RangeTooLarge):
-    """The same for a range of one block: there is no smaller range, so the network cannot be read further."""
+    """The same for a range of one block, of which the node does not return the receipts either: there is no smaller
+    range, so the network cannot be read further."""
 
 
 class Disconnected(Exception):
@@ -61,13 +66,18 @@ def read_range(
     topics: tuple[str, ...] = PAYMENT_TOPICS
     if escrow is not None:
         emitters, topics = (*emitters, *escrow_emitters(escrow)), (*topics, *ESCROW_TOPICS)
-    logs_call = logs_of(blocks, emitters, topics)
-    (known, last_before), (logs,), (last_after,) = with_headers(node, [block_at(checkpoint), last], [logs_call], [last])
+    wanted = LogFilter(emitters, (topics,))
+    before, (outcome,), (last_after,) = with_headers(
+        node, [block_at(checkpoint), last], [wanted.query(place_of(blocks))], [last]
+    )
+    known, last_before = before
     if not (known and last_before and last_after) or last_before["hash"] != last_after["hash"]:
         raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} settled")
     if after is not None and header_hash(node, known, checkpoint) != after.hash:
         raise Disconnected
-    return RangeReading(checked_logs(node.network, blocks, logs), facts_of(node, last_before, blocks.last))
+    facts = facts_of(node, last_before, blocks.last)
+    found, is_full = _complete(node, blocks, outcome, wanted, last_before)
+    return RangeReading(found, facts, is_full)
 
 
 def with_headers(
@@ -91,15 +101,30 @@ def with_headers(
     return outcomes[:first], outcomes[first:second], outcomes[second:]
 
 
-def logs_of(blocks: BlockRange, addresses: Sequence[str], *topics: Sequence[str]) -> RpcCall:
-    """The logs of contracts in a range. `topics` are the accepted values of the first topic, the second, and so on."""
-    criteria = {
-        "fromBlock": hex(blocks.first),
-        "toBlock": hex(blocks.last),
-        "address": [hex_address(address) for address in addresses],
-        "topics": [list(alternatives) for alternatives in topics],
-    }
-    return "eth_getLogs", [criteria]
+def logs_of(node: JsonRpcClient, blocks: BlockRange, wanted: LogFilter) -> tuple[Mapping[str, Any], ...]:
+    """The wanted logs of a range of blocks, by one request, or by a few more if it is one block with too many logs.
+
+    Raises ChainUnavailable if the node does not have the last block, and as `checked_logs`.
+    """
+    (last,), (outcome,), _ = with_headers(node, [block_at(blocks.last)], [wanted.query(place_of(blocks))])
+    if not last:
+        raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} yet")
+    return _complete(node, blocks, outcome, wanted, last)[0]
+
+
+def _complete(
+    node: JsonRpcClient, blocks: BlockRange, outcome: Any, wanted: LogFilter, last: Mapping[str, Any]
+) -> tuple[tuple[Mapping[str, Any], ...], bool]:
+    """As `checked_logs`, but a single block that is refused is read in other ways, by its header `last`; and whether
+    that was so."""
+    try:
+        return checked_logs(node.network, blocks, outcome), False
+    except BlockRefused:
+        header_hash(node, last, blocks.last)
+        found = logs_of_block(node, last, wanted, outcome)
+        if found is None:
+            raise
+        return found, True
 
 
 def checked_logs(network: str, blocks: BlockRange, outcome: Any) -> tuple[Mapping[str, Any], ...]:
@@ -114,6 +139,11 @@ def checked_logs(network: str, blocks: BlockRange, outcome: Any) -> tuple[Mappin
     if any(not blocks.first <= quantity(log["blockNumber"]) <= blocks.last for log in outcome):
         raise InconsistentNode(network, "it gave logs of other blocks than those of the range")
     return tuple(outcome)
+
+
+def place_of(blocks: BlockRange) -> dict[str, str]:
+    """A range of blocks as a filter for logs has it."""
+    return {"fromBlock": hex(blocks.first), "toBlock": hex(blocks.last)}
 
 
 def _outcome(node: JsonRpcClient, call: RpcCall) -> Any:

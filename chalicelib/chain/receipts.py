@@ -19,9 +19,8 @@ from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.catalogue.networks import network, network_of_chain
 from chalicelib.chain.bridges import token_transfer
 from chalicelib.chain.fills import brought
-from chalicelib.chain.logs import InconsistentNode
-from chalicelib.chain.rpc.hex_values import hash_of
 from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, code_at, delegates, unavailable_if_malformed
+from chalicelib.chain.rpc.receipts import receipts_by_hash
 
 
 @frozen
@@ -43,12 +42,14 @@ class PaymentSender:
     """The address that a payment came from. `is_wallet` if a key owns it, so that a refund to it reaches the payer.
 
     Other addresses are contracts: contract wallets, or contracts that forward payments and would keep a refund. With
-    `bridged_from`, the address is a wallet on that other network, and nothing is known of it on this one.
+    `bridged_from`, the address is a wallet on that other network, and nothing is known of it on this one; `fill_key` is
+    then that of the deposit that was filled (bridges.py).
     """
 
     address: str
     is_wallet: bool
     bridged_from: str | None = None
+    fill_key: str | None = None
 
 
 @unavailable_if_malformed
@@ -87,19 +88,7 @@ def _bridged(name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer) -
     origin = network_of_chain(fill.origin_chain_id) if fill is not None else None
     if fill is None or fill.depositor is None or origin is None:
         return None
-    return PaymentSender(fill.depositor, is_wallet=False, bridged_from=origin.name)
-
-
-def receipts_by_hash(node: JsonRpcClient, tx_hashes: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
-    """The receipts by their hashes with 0x; None for a transaction that is in no block. One request.
-
-    Raises InconsistentNode if one is of another transaction.
-    """
-    hashes = list(dict.fromkeys(tx_hashes))
-    receipts = dict(zip(hashes, node.results([("eth_getTransactionReceipt", [each]) for each in hashes]), strict=True))
-    if any(receipt and hash_of(receipt["transactionHash"]) != tx_hash.lower() for tx_hash, receipt in receipts.items()):
-        raise InconsistentNode(node.network, "it gave the receipt of another transaction")
-    return receipts
+    return PaymentSender(fill.depositor, is_wallet=False, bridged_from=origin.name, fill_key=fill.key)
 
 
 def _payer(name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer) -> bytes | None:

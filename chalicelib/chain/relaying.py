@@ -8,9 +8,9 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain.blocks import check_chain_id
 from chalicelib.chain.readings import AccountReading, Receipt, StepResult
-from chalicelib.chain.receipts import receipts_by_hash
 from chalicelib.chain.rpc.hex_values import hash_of, quantity
 from chalicelib.chain.rpc.jsonrpc import JsonRpcClient, RpcCall, RpcError, raise_first_error, unavailable_if_malformed
+from chalicelib.chain.rpc.receipts import receipts_by_hash
 from chalicelib.chain.simulation import called, called_step, estimated
 
 _UINT256 = 2**256

@@ -61,7 +61,7 @@ class TokenAnswer(Output):
 
 
 class RouteAnswer(TokenAnswer):
-    """A currency in which an invoice can be paid. `hash` is in lower case."""
+    """A currency in which an invoice can be paid."""
 
     way: Way = Field(
         description=(
@@ -72,10 +72,7 @@ class RouteAnswer(TokenAnswer):
 
     @classmethod
     def of_way(cls, token: Token, way: Way) -> Self:
-        facts = TokenAnswer.of(token).model_dump(exclude_unset=True)
-        if "hash" in facts:
-            facts["hash"] = token.hash.lower()
-        return cls(**facts, way=way)
+        return cls(**TokenAnswer.of(token).model_dump(exclude_unset=True), way=way)
 
 
 class RoutesAnswer(Output):

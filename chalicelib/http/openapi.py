@@ -23,7 +23,7 @@ from chalicelib.http.request import CHANGING
 from chalicelib.http.schemas import ErrorAnswer
 from chalicelib.http.view import Models, models_of
 
-VERSION = "0.18.0"
+VERSION = "0.19.0"
 Json = dict[str, Any]
 _REFERENCE = "#/components/schemas/{model}"
 _EVENTS = "chalicelib.webhooks.schemas"

@@ -30,9 +30,11 @@ def check_body(request: HttpRequest) -> None:
 def parse_body(request: HttpRequest, model: type[M]) -> M:
     """The JSON body as the model.
 
-    Raises BadRequest or ValidationFailed. Unlike Python's parser, pydantic's refuses lone surrogates, NaN, and nesting
-    so deep that it could end the process.
+    Raises BadRequest, for an empty body with the fields that are missing, or ValidationFailed. Unlike Python's parser,
+    pydantic's refuses lone surrogates, NaN, and nesting so deep that it could end the process.
     """
+    if not request.raw_body:
+        raise BadRequest(f"The body is missing: send a JSON object with {_fields(model)}")
     try:
         body = from_json(request.raw_body, allow_inf_nan=False)
     except ValueError:
@@ -40,6 +42,13 @@ def parse_body(request: HttpRequest, model: type[M]) -> M:
     if not isinstance(body, dict):
         raise BadRequest("The body must be a JSON object")
     return _validate(model, body)
+
+
+def _fields(model: type[BaseModel]) -> str:
+    """The fields that a body must have, or those it may have if none is required."""
+    names = {each.alias or name: each.is_required() for name, each in model.model_fields.items()}
+    required = [name for name, is_required in names.items() if is_required]
+    return ", ".join(required) if required else f"one or more of {', '.join(names)}"
 
 
 def parse_query(request: HttpRequest, model: type[M]) -> M:

@@ -192,7 +192,7 @@ class DestinationDeactivated(Output):
 
 
 class PayoutDestinationAnswer(Output):
-    """Where a recipient is paid. Hexadecimal addresses are in lower case here."""
+    """Where a recipient is paid."""
 
     destinationId: str
     walletAddress: str
@@ -204,8 +204,8 @@ class PayoutDestinationAnswer(Output):
     def of(cls, destination: PayeeDestination) -> Self:
         return cls(
             destinationId=destination.destination_id,
-            walletAddress=_lower(destination.wallet_address),
-            tokenAddress=_lower(destination.token_address),
+            walletAddress=destination.wallet_address,
+            tokenAddress=destination.token_address,
             chainId=destination.chain_id,
             claimed=True,
         )
@@ -229,7 +229,3 @@ def _fields(destination: PayeeDestination) -> dict[str, Any]:
         "active": destination.is_active,
         "createdAt": iso(destination.created_at),
     }
-
-
-def _lower(address: str) -> str:
-    return address.lower() if address.startswith("0x") else address

@@ -1,19 +1,20 @@
 """Bases: by which quotes and rates the transfers of a run of the recorder are valued."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from chalicelib.rates.records import Rate
-from chalicelib.recording.valuing import Basis
+from chalicelib.recording.valuing import Basis, is_held_for
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, invoice_of
 from chalicelib.scanning.records import LoggedTransfer, TransferId
 from chalicelib.services import Services
 
 if TYPE_CHECKING:
-    from chalicelib.requests.quotes.records import Quote
+    from chalicelib.requests.quotes.flows import Given
+    from chalicelib.requests.quotes.records import HeldRate
 
 AGREE_WITHIN = timedelta(hours=24)
 """How long after it was read a transfer waits for sources of rates that agree. They may never agree on a past time. So
@@ -21,23 +22,33 @@ it is then valued by the lowest that any of them says."""
 
 
 class Bases:
-    """What one run has found, rates that cannot be had among it: nothing is asked for twice.
+    """What one run has found, rates that cannot be had among it: nothing is asked for twice, but rates that are held.
 
-    One query per request and block; sources of rates are asked once per pair of currencies and minute.
+    One query per request and block, and one per payment that a bridge brought; sources of rates are asked once per pair
+    of currencies and minute.
     """
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._quotes: dict[tuple[str, datetime], Quote | None] = {}
+        self._given: dict[tuple[str, datetime], Given] = {}
         self._rates = dict[tuple[str, str, datetime, bool], Rate | None]()
+        self.awaiting = set[TransferId]()
+        """What waits for a deposit to be read, and not for a rate."""
 
     def of(self, transfers: Iterable[tuple[LoggedTransfer, Request]]) -> dict[TransferId, Basis]:
-        """What these transfers are valued by: the quote that was valid in the block, else the rate of its time.
+        """What these transfers are valued by: a rate that is held for one of them alone, else the quote that was valid
+        in the block, else the rate of its time.
 
-        Those are left out for which no rate can be had now.
+        Those are left out for which no rate can be had now, and those of which it is not known yet whether a rate is
+        held for them: `awaiting` has these.
         """
-        found = ((entry.transfer_id, self._basis(entry, request)) for entry, request in transfers)
-        return {transfer_id: basis for transfer_id, basis in found if basis is not None}
+        found, spent = dict[TransferId, Basis](), set[str]()
+        for entry, request in transfers:
+            basis = self._basis(entry, request, spent)
+            if basis is not None:
+                found[entry.transfer_id] = basis
+                spent |= {basis.held.intent_id} if basis.held is not None else set()
+        return found
 
     def dollars(self, transfers: Iterable[tuple[LoggedTransfer, Request]]) -> dict[TransferId, Rate]:
         """What one US dollar was in the tokens of these transfers; without those of which that cannot be had."""
@@ -49,20 +60,37 @@ class Bases:
         )
         return {transfer_id: rate for transfer_id, rate in found if rate is not None}
 
-    def _basis(self, entry: LoggedTransfer, request: Request) -> Basis | None:
-        quote = self._quote(request.request_id, entry.paid_at)
-        if quote is not None:
-            return Basis(quote.rate, is_quoted=True)
+    def _basis(self, entry: LoggedTransfer, request: Request, spent: Collection[str]) -> Basis | None:
+        """`spent` are the payment intents whose rates other transfers of the same transaction have."""
+        self.awaiting.discard(entry.transfer_id)
+        for held in self._held(entry, request):
+            if held.fill_key is None:
+                if self._services.clock() - entry.detected_at < AGREE_WITHIN:
+                    self.awaiting.add(entry.transfer_id)
+                    return None
+            elif held.intent_id not in spent:
+                return Basis(held.rate, is_quoted=True, held=held)
+        given = self._quotes(request.request_id, entry.paid_at)
+        if given.valid is not None:
+            return Basis(given.valid.rate, is_quoted=True)
         rate = self._rate(entry, request)
-        return None if rate is None else Basis(rate, is_quoted=False)
+        return None if rate is None else Basis(rate, is_quoted=False, asked=given.last.rate if given.last else None)
 
-    def _quote(self, request_id: str, instant: datetime) -> "Quote | None":
+    def _held(self, entry: LoggedTransfer, request: Request) -> "list[HeldRate]":
+        """The rates that are, or may be, held for a payment that a bridge brought."""
+        if entry.fill_key is None:
+            return []
+        from chalicelib.requests.quotes import store as quotes
+
+        return [each for each in quotes.all_held(self._services.store, request.request_id) if is_held_for(each, entry)]
+
+    def _quotes(self, request_id: str, instant: datetime) -> "Given":
         from chalicelib.requests.quotes import flows as quotes
 
         asked = request_id, instant
-        if asked not in self._quotes:
-            self._quotes[asked] = quotes.valid_at(self._services.store, request_id, instant)
-        return self._quotes[asked]
+        if asked not in self._given:
+            self._given[asked] = quotes.given_at(self._services.store, request_id, instant)
+        return self._given[asked]
 
     def _rate(self, entry: LoggedTransfer, request: Request) -> Rate | None:
         from chalicelib.rates import flows as rates

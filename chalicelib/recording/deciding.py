@@ -111,6 +111,9 @@ class _Deciding:
             return
         decision = payments.record(self.changes.bill, request, known, entry, worth, self._context)
         self._apply(decision)
+        basis = self._stored.bases.get(entry.transfer_id)
+        if decision is not None and basis is not None and basis.held is not None:
+            self.changes.put(replace(basis.held, tx_hash=entry.tx_hash, event_key=entry.event_key))
         if decision is not None and decision.payment is None:
             self._mark(replace(entry, value=worth.value), TransferState.SUMMED)
         else:

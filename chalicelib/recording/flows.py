@@ -141,7 +141,10 @@ def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before:
     work: list[UnrecordedTransfers | Delete] = [Delete(part)]
     if changes.unvalued:
         facts = {"bill": part.bill_id, "network": part.network, "transfers": len(changes.unvalued)}
-        services.log.error("payment waits for an exchange rate", extra=facts)
+        if bases.awaiting.issuperset(changes.unvalued):
+            services.log.info("payment waits for its deposit", extra=facts)
+        else:
+            services.log.error("payment waits for an exchange rate", extra=facts)
         if part.waits_for_rate and not changes.records:
             return before, 0
         waiting = rules.waiting(part, changes.unvalued)

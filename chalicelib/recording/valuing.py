@@ -2,12 +2,15 @@
 
     invoice and payment in one currency           its amount
     converted by the contracts as was asked for   the amount that the event names in the invoice currency
+    what a payment intent brings                  by the rate that is held for it
     everything else                               by the quote that was valid in its block, else by the rate of its time
 
 A conversion is as was asked for if it names the invoice currency, limits the age of its rates (0 is any age) by no more
 than checkout does, and moved what the path of the catalogue would have moved, with the tolerance for rates that change
 within a block: the payer chooses the path, and the event does not name it.
 """
+
+from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.frozen import frozen
@@ -20,6 +23,9 @@ from chalicelib.requests.payments.records import Payment, PaymentKind
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, invoice_of, remaining
 from chalicelib.scanning.records import LoggedTransfer
+
+if TYPE_CHECKING:
+    from chalicelib.requests.quotes.records import HeldRate
 
 _BASIS = 10_000
 
@@ -35,10 +41,16 @@ class Accepted:
 
 @frozen
 class Basis:
-    """By which rate a transfer is valued: that of a quote which was valid in its block, or the rate of that time."""
+    """By which rate a transfer is valued: one that was quoted for it, or the rate of the time of its block.
+
+    `asked` is then the rate of the last quote that payers had been given before that, if any. `held` is set if the rate
+    is held for this payment alone.
+    """
 
     rate: Rate
     is_quoted: bool
+    asked: Rate | None = None
+    held: "HeldRate | None" = None
 
 
 @frozen
@@ -74,7 +86,8 @@ def worth(request: Request, transfer: LoggedTransfer, basis: Basis | None, accep
 
     What is asked for the rest of the request is worth that rest exactly, and by a quote, what it asks for a part is
     worth that part. By a rate, what is worth less than the rest by no more than the tolerance is worth the rest:
-    whoever paid could not know the rate of the block.
+    whoever paid could not know the rate of the block. Once a quote was given, that is so only for what it asks for the
+    rest, or more.
     """
     invoice, payment = invoice_of(request), currency_of(request)
     if invoice == payment:
@@ -86,10 +99,26 @@ def worth(request: Request, transfer: LoggedTransfer, basis: Basis | None, accep
     rest, rate = remaining(request), basis.rate
     part = part_asked(transfer.amount, rate, invoice, payment) if basis.is_quoted else None
     value = part or value_of(transfer.amount, rate, invoice, payment)
-    is_short = value < rest and not basis.is_quoted and _is_within(value, rest, accepted.tolerance_bps)
-    if is_short or transfer.amount == to_pay(rest, rate, invoice, payment):
+    is_tolerated = not basis.is_quoted and _is_within(value, rest, accepted.tolerance_bps)
+    if basis.asked is not None:
+        is_tolerated = is_tolerated and transfer.amount >= to_pay(rest, basis.asked, invoice, payment)
+    if (value < rest and is_tolerated) or transfer.amount == to_pay(rest, rate, invoice, payment):
         value = rest
     return Worth(value, rate, PaymentKind.CONVERSION)
+
+
+def is_held_for(held: "HeldRate", transfer: LoggedTransfer) -> bool:
+    """Whether a rate is held for a transfer that a bridge brought. While its deposit was not read, whether it may be.
+
+    The same deposit is filled once. If its payment is recorded in another transaction, a fork has moved it; another one
+    in the transaction of the recorded payment is not the intent's.
+    """
+    if transfer.amount != held.amount or transfer.paid_at > held.ends_at:
+        return False
+    if held.fill_key is None:
+        return transfer.bridged_from == held.source and same_address(transfer.payer or "", held.payer)
+    is_other = held.tx_hash == transfer.tx_hash and held.event_key != transfer.event_key
+    return transfer.fill_key == held.fill_key and not is_other
 
 
 def _as_asked(request: Request, transfer: LoggedTransfer, accepted: Accepted) -> LoggedConversion | None:

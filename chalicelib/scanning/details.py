@@ -31,7 +31,7 @@ class Details:
     """
 
     def __init__(self, services: Services, network: "Network", deadline: datetime) -> None:
-        self._services, self._network, self._deadline = services, network, deadline
+        self._services, self._network, self.deadline = services, network, deadline
         self._receipts, self._blocks = RECEIPTS_PER_TICK[network.family], BLOCKS_PER_TICK
 
     def of(self, entries: Sequence[LoggedTransfer]) -> tuple[LoggedTransfer, ...]:
@@ -44,6 +44,7 @@ class Details:
                 each,
                 payer=payer.address if (payer := payers.get(each.transfer_id)) is not None else None,
                 bridged_from=payer.bridged_from if payer is not None else None,
+                fill_key=payer.fill_key if payer is not None else None,
                 path_amount=amounts.get(each.transfer_id),
             )
             for each in entries
@@ -122,7 +123,7 @@ class Details:
         }
 
     def _has_time(self) -> bool:
-        return self._services.clock() < self._deadline
+        return self._services.clock() < self.deadline
 
     def _is_slow(self, message: str, error: ChainUnavailable) -> bool:
         """Logs a failure of the node. Whether the node took too long, so that this tick asks it for no more of this."""

@@ -8,12 +8,12 @@ blocks and events only.
 """
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from chalicelib.catalogue.networks import ALL_NETWORKS, Network, network
 from chalicelib.chain.nodes import one_node, read_by_another
-from chalicelib.chain.ranges import Disconnected, RangeTooLarge
+from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.scanning import nodes, ranges, rules, store
 from chalicelib.scanning.details import Details
 from chalicelib.scanning.hints import hint
@@ -23,15 +23,19 @@ from chalicelib.services import Services
 from chalicelib.storage.store import Throttled, WriteConflict
 
 if TYPE_CHECKING:
+    from chalicelib.chain.logs import BlockRange
     from chalicelib.chain.protocol import Chain
+    from chalicelib.chain.ranges import RangeReading
 
 _RANGES_PER_TICK = 20
-"""The most ranges that one tick reads; the next tick continues from there."""
+"""The most ranges that one tick reads; the next tick continues from there. Full blocks, which are read one by one,
+are limited by time alone."""
 _TIME_PER_TICK = timedelta(seconds=20)
 """A tick starts no new range after this time. The process timeout is much longer, because a node's response may take
 seconds."""
-_REFUSALS_PER_TICK = 3
-"""A tick ends after this many ranges that the node refused or timed out on; the next ticks halve the range further."""
+_REFUSALS_PER_TICK = 16
+"""A tick ends after this many ranges that the node refused or timed out on; the next ticks halve the range further. So
+many that the longest range is halved down to one block, and what is left of it read, in two ticks."""
 
 
 def scan(services: Services, name: str, compares_nodes: bool = False) -> int:
@@ -72,8 +76,8 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
         if confirmed < rules.last_logged(cursor):
             return 0
         cursor = _follow_fork(services, chain, details, cursor, confirmed)
-    count = refusals = 0
-    for _ in range(_RANGES_PER_TICK):
+    count = reads = refusals = 0
+    while reads < _RANGES_PER_TICK:
         blocks = rules.next_range(cursor, head, confirmations)
         if blocks is None:
             return count + _verify(services, chain, details, cursor)
@@ -84,12 +88,12 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
         except Disconnected:
             place = {"network": name, "read_to": cursor.scanned_to}
             services.log.error("fork deeper than the confirmations", extra=place)
-            cursor = _follow_fork(services, chain, details, cursor, confirmed)
+            cursor, reads = _follow_fork(services, chain, details, cursor, confirmed), reads + 1
             continue
         except RangeTooLarge as error:
             ranges.log_refusal(services, name, blocks, error)
-            cursor, refusals = ranges.store_cursor(services, rules.narrow(cursor)), refusals + 1
-            if refusals == _REFUSALS_PER_TICK:
+            cursor, refusals = ranges.store_cursor(services, rules.narrow(cursor, blocks)), refusals + 1
+            if refusals == _REFUSALS_PER_TICK or isinstance(error, BlockRefused):
                 break
             continue
         found = ranges.not_recorded(services, details, cursor, ranges.matched(services, chain, reading))
@@ -99,9 +103,9 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             ranges.write(services, found)
         except Throttled:
             services.log.warning("transfer log throttled", extra={"network": name})
-            ranges.store_cursor(services, rules.narrow(cursor))
+            ranges.store_cursor(services, rules.narrow(cursor, blocks))
             break
-        count += len(found.new)
+        count, reads = count + len(found.new), reads + (not reading.is_full)
         cursor = ranges.advanced(services, cursor, blocks, reading, facts.log_range)
         cursor = ranges.store_cursor(services, rules.with_verifications(cursor, services.clock()))
         hint(services, found.bill_ids)
@@ -118,17 +122,10 @@ def _verify(services: Services, chain: "Chain", details: Details, cursor: Cursor
     """
     missing = 0
     for index in range(len(cursor.verifications)):
-        blocks = rules.blocks_to_verify(cursor, index, services.clock())
-        if blocks is None:
+        verified = _read_to_verify(services, chain, cursor, index, details.deadline)
+        if verified is None:
             continue
-        try:
-            reading = read_by_another(chain, blocks, cursor.newest)
-        except Disconnected:
-            return missing  # a fork, which is followed when the next block is read
-        except RangeTooLarge as error:
-            ranges.log_refusal(services, cursor.network, blocks, error)
-            ranges.store_cursor(services, rules.narrow(cursor))
-            return missing
+        blocks, reading = verified
         matched = ranges.matched(services, chain, reading)
         found = ranges.not_recorded(services, details, cursor, matched)
         ranges.write(services, found)
@@ -140,6 +137,29 @@ def _verify(services: Services, chain: "Chain", details: Details, cursor: Cursor
         if index == len(cursor.verifications) - 1:
             hint(services, {entry.bill_id for entry in matched}, reconcile=True)
     return missing
+
+
+def _read_to_verify(
+    services: Services, chain: "Chain", cursor: Cursor, index: int, deadline: datetime
+) -> "tuple[BlockRange, RangeReading] | None":
+    """The next range of a verification as it is read now; None if there is none, or it cannot be read now.
+
+    A range that is refused is halved for this reading only, until `deadline`: it must not hold up new blocks.
+    """
+    blocks = rules.blocks_to_verify(cursor, index, services.clock())
+    for refusals in range(_REFUSALS_PER_TICK):
+        if blocks is None or (refusals and services.clock() >= deadline):
+            return None
+        try:
+            return blocks, read_by_another(chain, blocks, cursor.newest)
+        except Disconnected:
+            return None  # a fork, which is followed when the next block is read
+        except BlockRefused as error:
+            ranges.log_refusal(services, cursor.network, blocks, error)
+            return None
+        except RangeTooLarge:
+            blocks = blocks.first_half
+    return None
 
 
 def status(services: Services) -> tuple[NetworkStatus, ...]:

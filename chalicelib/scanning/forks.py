@@ -55,7 +55,7 @@ def _read_again(
     services: Services, chain: "Chain", common: Cursor, last: int
 ) -> tuple[Cursor, list[LoggedTransfer]]:
     """The cursor after the blocks up to `last`, read from the common ancestor on, and their matched transfers."""
-    cursor, found = common, list[LoggedTransfer]()
+    cursor, found, most = common, list[LoggedTransfer](), common.range_limit
     while cursor.scanned_to < last:
         blocks = BlockRange(cursor.scanned_to + 1, min(cursor.scanned_to + cursor.range_limit, last))
         try:
@@ -65,8 +65,8 @@ def _read_again(
         except RangeTooLarge as error:
             if isinstance(error, BlockRefused):
                 raise ChainUnavailable(f"The {cursor.network} node refuses block {blocks.first}") from error
-            cursor = rules.narrow(cursor)
+            cursor = rules.narrow(cursor, blocks)
             continue
         found += ranges.matched(services, chain, reading)
-        cursor = ranges.advanced(services, cursor, blocks, reading, cursor.range_limit)
+        cursor = ranges.advanced(services, cursor, blocks, reading, most)
     return cursor, found

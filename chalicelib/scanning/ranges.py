@@ -79,7 +79,8 @@ def write(services: Services, found: Found) -> None:
 
 
 def log_refusal(services: Services, name: str, blocks: BlockRange, error: RangeTooLarge) -> None:
-    """A refused range is halved, but a single block that is refused stops the network until the node returns it."""
+    """A refused range is halved, but a single block of which the node does not return the receipts either stops the
+    network until it does."""
     facts = {"network": name, "first": blocks.first, "last": blocks.last, "reason": str(error)}
     if isinstance(error, BlockRefused):
         services.log.error("block refused by the node", extra=facts)
@@ -89,7 +90,7 @@ def log_refusal(services: Services, name: str, blocks: BlockRange, error: RangeT
 
 def advanced(services: Services, cursor: Cursor, blocks: BlockRange, reading: RangeReading, limit: int) -> Cursor:
     last = Checkpoint(blocks.last, reading.last.hash)
-    return rules.advance(cursor, last, reading.last.time, limit, services.clock())
+    return rules.advance(cursor, last, reading.last.time, limit, services.clock(), reading.is_full)
 
 
 def store_cursor(services: Services, cursor: Cursor) -> Cursor:

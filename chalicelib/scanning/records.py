@@ -155,6 +155,8 @@ class LoggedTransfer(Record):
     value: BaseUnits | None = None
     bridged_from: str | None = None
     """The network from which a bridge brought it; `payer` is then a wallet there."""
+    fill_key: str | None = None
+    """Of the deposit that brought it (chain/bridges.py)."""
     escrow: LoggedEscrow | None = None
     """Set if it is an event of the commerce escrow, which says neither token nor payee."""
     version: int = 0

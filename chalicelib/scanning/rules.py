@@ -135,11 +135,15 @@ def next_range(cursor: Cursor, head: int, confirmations: int) -> BlockRange | No
     return BlockRange(before if last - before < cursor.range_limit else next_block, last)
 
 
-def advance(cursor: Cursor, last: Checkpoint, time: datetime, max_range: int, now: datetime) -> Cursor:
+def advance(
+    cursor: Cursor, last: Checkpoint, time: datetime, max_range: int, now: datetime, is_full: bool = False
+) -> Cursor:
     """The cursor after all blocks up to `last` were read; its limit grows slowly back to `max_range`.
 
-    `time` is the timestamp of the block.
+    `time` is the timestamp of the block. After a block that `is_full` (chain/full_blocks.py) the next one is read
+    alone, too: whoever fills blocks fills many, and a range with one of them is refused.
     """
+    grown = min(cursor.range_limit + cursor.range_limit // 16 + 1, max_range)
     return replace(
         cursor,
         scanned_to=last.number,
@@ -147,7 +151,7 @@ def advance(cursor: Cursor, last: Checkpoint, time: datetime, max_range: int, no
         read_at=now,
         unfinished=None,
         checkpoints=_thinned((*cursor.checkpoints, last)),
-        range_limit=min(cursor.range_limit + cursor.range_limit // 16 + 1, max_range),
+        range_limit=1 if is_full else grown,
     )
 
 
@@ -156,9 +160,9 @@ def last_logged(cursor: Cursor) -> int:
     return max(cursor.scanned_to, cursor.unfinished.last) if cursor.unfinished else cursor.scanned_to
 
 
-def narrow(cursor: Cursor) -> Cursor:
-    """The cursor with half the limit, after the node refused a range."""
-    return replace(cursor, range_limit=max(cursor.range_limit // 2, 1))
+def narrow(cursor: Cursor, refused: BlockRange) -> Cursor:
+    """The cursor with a limit of half as many blocks as the range had that the node refused, or that was too much."""
+    return replace(cursor, range_limit=refused.first_half.count)
 
 
 def blocks_to_verify(cursor: Cursor, index: int, now: datetime) -> BlockRange | None:

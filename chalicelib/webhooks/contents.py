@@ -1,10 +1,16 @@
-"""The bodies of events about persons: sealed where they are stored, opened where they are sent or shown."""
+"""The bodies of events: about persons sealed where they are stored and opened where they are sent or shown; without
+personal data for public webhooks."""
+
+import json
 
 from chalicelib.privacy import flows as privacy
 from chalicelib.privacy.rules import opened, sealed
 from chalicelib.services import Services
 from chalicelib.webhooks.deliveries.records import Delivery
+from chalicelib.webhooks.endpoints.records import Endpoint
+from chalicelib.webhooks.fields import is_personal
 from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.rules import compact_json
 
 _PLACE = "event"
 
@@ -12,6 +18,13 @@ _PLACE = "event"
 def sealed_body(services: Services, key: bytes, body: str) -> str:
     """The body of an event about the person with this data key, as it is stored."""
     return sealed(key, _PLACE, body, services.entropy)
+
+
+def body_for(endpoint: Endpoint, body: str) -> str:
+    """What a webhook is sent of a body: one that a client id alone registered, none of the personal data."""
+    if not endpoint.is_public:
+        return body
+    return compact_json({name: value for name, value in json.loads(body).items() if not is_personal(name)})
 
 
 def body_of(services: Services, stored: Event | Delivery) -> str | None:

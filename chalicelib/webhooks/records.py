@@ -12,6 +12,12 @@ EVENTS = "EVENT"
 EVENT_RETENTION = timedelta(days=30)
 
 
+def message_group(account_id: str, is_public: bool) -> str:
+    """The group of messages about a webhook of an account. Those of public webhooks, which anybody can register, have
+    one of their own: strangers whose receivers are slow do not hold up the account's deliveries."""
+    return f"{account_id}/public" if is_public else account_id
+
+
 @frozen
 class EventVariant:
     """A further form of an event that is delivered, too. `body` is JSON text."""

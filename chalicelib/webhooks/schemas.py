@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from chalicelib.base.frozen import frozen
+from chalicelib.http.schemas import unsent
 from chalicelib.webhooks.rules import KINDS, EventContext
 from chalicelib.webhooks.samples import sample_event
 
@@ -19,6 +20,8 @@ DELIVERY = (
     "webhook's secret. Respond with a 2xx status within five seconds; a delivery has four attempts. Every header is "
     "also sent as `x-request-network-...`, or as the deployment's HEADER_BRANDS say."
 )
+
+_PERSONAL = "not sent to a webhook that a client id alone registered"
 
 
 def _header(name: str, description: str, example: str, schema: dict[str, Any], required: bool = True) -> dict[str, Any]:
@@ -132,10 +135,13 @@ class _ConfirmedPayload(_MovedPayload):
     fees: list[EventFee] = Field(description="The fees that reached the fee address of the link or request")
     payee: str = Field(description="The payee's address")
     reference: str | None = Field(description="Your own reference of the link or request")
-    payerIdentifier: str | None = Field(description="As the link was created with; null without a link")
+    payerIdentifier: str | None = Field(
+        default_factory=unsent, description=f"As the link was created with; null without a link; {_PERSONAL}"
+    )
     payerAddress: str | None = Field(description="Who paid; null if the chain does not tell")
     customerInfo: EventCustomer = Field(
-        default_factory=EventCustomer, description="As the request was created with; absent without it"
+        default_factory=EventCustomer,
+        description=f"As the request was created with; absent without it; {_PERSONAL}",
     )
     excessAmount: str = Field("", description="By how much it is overpaid, in the invoice currency; otherwise absent")
     labels: list[Literal["over", "under", "late"]] = Field(
@@ -244,7 +250,9 @@ class ProcessingPayload(PaymentEventPayload):
         "beside them retry_required and bounced"
     )
     isCryptoToFiat: Literal[True] = Field(description="Always true")
-    rawPayload: dict[str, Any] = Field(description="`status`: what the provider said; `providerId`: its own id")
+    rawPayload: dict[str, Any] = Field(
+        default_factory=dict, description=f"`status`: what the provider said; `providerId`: its own id; {_PERSONAL}"
+    )
 
 
 class RecurringPayload(PaymentEventPayload):
@@ -262,26 +270,30 @@ class CompliancePayload(Payload):
     """The provider has changed the state of a person who is paid out in fiat."""
 
     event: Literal["compliance.updated"] = Field(description="The kind of the event")
-    clientUserId: str = Field(description="Your own id of the person")
+    clientUserId: str = Field("", description=f"Your own id of the person; {_PERSONAL}, as all that follows")
     kycStatus: str = Field(
-        description="Of the identity check: not_started, initiated, pending, approved, rejected, retry_required, failed"
+        "",
+        description="Of the identity check: not_started, initiated, pending, approved, rejected, retry_required or "
+        "failed",
     )
     agreementStatus: str = Field(
-        description="Of the agreement: not_started, pending, signed, completed, rejected, failed"
+        "", description="Of the agreement: not_started, pending, signed, completed, rejected, failed"
     )
-    isCompliant: bool = Field(description="Whether the person may be paid out: approved and completed")
-    rawPayload: dict[str, Any] = Field(description="What the provider said")
+    isCompliant: bool = Field(
+        default_factory=unsent, description="Whether the person may be paid out: approved and completed"
+    )
+    rawPayload: dict[str, Any] = Field(default_factory=dict, description="What the provider said")
 
 
 class PaymentDetailPayload(Payload):
     """The provider has checked a bank account."""
 
     event: Literal["payment_detail.updated"] = Field(description="The kind of the event")
-    paymentDetailsId: str = Field(description="The bank account")
-    clientUserId: str = Field(description="Your own id of its owner")
-    status: str = Field(description="Of its check: pending, approved or failed")
+    paymentDetailsId: str = Field("", description=f"The bank account; {_PERSONAL}, as all that follows")
+    clientUserId: str = Field("", description="Your own id of its owner")
+    status: str = Field("", description="Of its check: pending, approved or failed")
     rejectionMessage: str = Field("", description="Why it failed, if the provider says so; otherwise absent")
-    rawPayload: dict[str, Any] = Field(description="What the provider said")
+    rawPayload: dict[str, Any] = Field(default_factory=dict, description="What the provider said")
 
 
 @frozen

@@ -30,7 +30,7 @@ _WORKERS = {
     "record_transfers and sweep_transfers": "chalicelib.recording.jobs",
     "expire_links": "chalicelib.links.jobs",
     "track_intents": "chalicelib.checkout.intents.jobs",
-    "run_permits": "chalicelib.checkout.permits.jobs",
+    "run_permits and follow_payment_intent": "chalicelib.checkout.permits.jobs",
     "check_payers": "chalicelib.payers.jobs",
     "check_offramps": "chalicelib.offramp.jobs",
     "run_commerce": "chalicelib.escrow.jobs",

@@ -49,6 +49,7 @@ _BODY = {
     "record_transfers": {"link": "none"},
     "follow_relayed": {"network": "sepolia"},
     "execute_recurring": {"requests": []},
+    "follow_payment_intent": {"paymentIntent": "none", "looks": 0},
 }
 """A message of each queue, about what does not exist."""
 _TICK = dict.fromkeys(("version", "account", "region", "detail", "detail-type", "source", "time", "id"), "")

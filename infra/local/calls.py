@@ -29,6 +29,7 @@ FLOWS = {
     ("recording/flows.py", "sweep"): "sweep_transfers",
     ("checkout/intents/tracking.py", "track_due"): "track_intents",
     ("checkout/permits/running.py", "run_due"): "run_permits",
+    ("checkout/permits/jobs.py", "follow_payment_intent"): "follow_payment_intent",
     ("escrow/running.py", "run_due"): "run_commerce",
     ("offramp/checking.py", "check_due"): "check_offramps",
     ("payers/checking.py", "check_due"): "check_payers",

@@ -3,6 +3,7 @@
     a merchant        signs in by e-mail and password; owns the API key and both client ids
     an orchestrator   its key is used with the second client id, which is bound to a destination of the payee
     a second account  an API key of another account
+    a payee           with the private key of its address and coins for gas, as for refunds
     wallets           private keys that have not signed in yet
     payers            private keys on EVM chains and on Tron, and the owners of a Safe, all with funds
 
@@ -42,7 +43,7 @@ _SAFE_OWNERS = 3
 
 def are_known(services: Services, last: Mapping[str, Any]) -> bool:
     """Returns whether all credentials of the last run exist in the service."""
-    if not {*_KINDS, *_WALLETS, *_KEYS, "email", "password", "payee"} <= set(last):
+    if not {*_KINDS, *_WALLETS, *_KEYS, "email", "password", "payee", "payee_private_key"} <= set(last):
         return False
     records = {name: credential_store.credential(services.store, last[name]) for name in _KINDS}
     are_all = all(isinstance(records[name], kind) for name, kind in _KINDS.items())
@@ -74,6 +75,7 @@ def make(services: Services, origin: str) -> dict[str, Any]:
         "second_account": admin.create_api_key(services, admin.create_account(services, "second"), "local"),
         **{name: _new_key() for name in _WALLETS},
         "payee": Account.from_key(payee).address,
+        "payee_private_key": payee,
         "payer": _account(),
         "tron_payer": _tron_account(),
         "safe_owners": [_account() for _ in range(_SAFE_OWNERS)],

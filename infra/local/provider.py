@@ -157,7 +157,7 @@ class Provider:
             case "PUT", ["users", id]:
                 return self._put_user(id, body, key)
             case "PUT", ["users", user_id, "bank-accounts", id] if user_id in self.resources["users"]:
-                return self._put("bank-accounts", id, body, lambda: _new_account(id, user_id))
+                return self._put("bank-accounts", id, body, lambda: _new_account(id, user_id), user_id)
             case "PUT", ["orders", id]:
                 return self._put("orders", id, body, lambda: _new_order(id, body))
             case "GET", [("users" | "orders") as kind, id]:
@@ -179,7 +179,7 @@ class Provider:
             self.numbers[id] = number
         return answer
 
-    def _put(self, kind: str, id: str, body: Any, new: Callable[[], dict[str, Any]]) -> JsonResponse:
+    def _put(self, kind: str, id: str, body: Any, new: Callable[[], dict[str, Any]], user_id: str = "") -> JsonResponse:
         missing = [name for name in _NEEDED[kind] if not (isinstance(body, dict) and body.get(name))]
         refused = [name for name, text in (body or {}).items() if "refused" in str(text).lower()]
         if missing or refused:
@@ -187,19 +187,21 @@ class Provider:
         found = self.resources[kind].get(id)
         if found is None:
             self.resources[kind][id] = new()
-            self.steps[kind, id] = list(self._case(kind, body))
+            self.steps[kind, id] = list(self._case(kind, body, user_id))
         elif kind == "orders" and found["status"] in _AMENDABLE and found["amount"] != body["amount"]:
             self.move(kind, id, {"amount": body["amount"], "status": _AMENDABLE[found["status"]]})
         self.details[id] = dict(body)
         return JsonResponse(self.resources[kind][id])
 
-    def _case(self, kind: str, body: Mapping[str, Any]) -> tuple[Mapping[str, str], ...]:
+    def _case(self, kind: str, body: Mapping[str, Any], user_id: str) -> tuple[Mapping[str, str], ...]:
         if kind == "users":
-            name = str(body["email"]).partition("@")[0].partition("+")[2]
-            return USER_CASES.get(name, ())
+            return USER_CASES.get(_case_of_address(body), ())
         if kind == "bank-accounts":
             name = _last_word(body["accountName"])
-            return ACCOUNT_CASES.get("approved" if name in ORDER_CASES else name, ())
+            if name not in ACCOUNT_CASES:
+                is_approved = name in ORDER_CASES or _case_of_address(self.details[user_id]) == "approved"
+                name = "approved" if is_approved else name
+            return ACCOUNT_CASES.get(name, ())
         account = self.details.get(body["bankAccountId"], {})
         return ORDER_CASES.get(_last_word(account.get("accountName", "")), ())
 
@@ -307,6 +309,10 @@ def _new_order(id: str, body: Mapping[str, Any]) -> dict[str, Any]:
         "fee": "0",
         "reason": None,
     }
+
+
+def _case_of_address(person: Mapping[str, Any]) -> str:
+    return str(person.get("email", "")).partition("@")[0].partition("+")[2]
 
 
 def _last_word(text: object) -> str:

@@ -253,11 +253,12 @@ def _credentials() -> dict[str, Any]:
 
 
 def _prepare(chains: Mapping[str, Chain], tron: TronNode, credentials: Mapping[str, Any]) -> Safe:
-    """Deploys the Safe, and funds it and the payers."""
+    """Deploys the Safe, and funds it and the payers. The payee has coins alone, so that its tokens are payments."""
     owners = [owner["private_key"] for owner in credentials["safe_owners"]]
     safe = Safe.deploy(chains[SAFE_NETWORK], owners)
     for chain in chains.values():
         _fund(chain, credentials["payer"]["address"])
+        chain.fund_native(credentials["payee"], _FUNDS * chain.coin)
     _fund(tron.chain, credentials["tron_payer"]["address"])
     _fund(safe.chain, safe.address)
     return safe

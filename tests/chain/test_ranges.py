@@ -103,11 +103,15 @@ class LimitedNode:
         if call["method"] != "eth_getLogs":
             return False
         criteria = call["params"][0]
+        if "blockHash" in criteria:
+            return True
         return int(criteria["toBlock"], 16) - int(criteria["fromBlock"], 16) >= self.most
 
     def _outcome(self, call: dict[str, Any]) -> dict[str, Any]:
         if call["method"] == "eth_getLogs":
             return {"error": self.refusal} if self._is_refused(call) else {"result": self.logs}
+        if call["method"] == "eth_getBlockReceipts":
+            return {"error": error(-32601, "the method does not exist")}
         number = int(call["params"][0], 16)
         return {"result": self.heads.get(number, {"number": hex(number), "hash": HASH, "timestamp": "0x5"})}
 

@@ -8,6 +8,7 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
 from chalicelib.catalogue.contracts import payment_contracts
+from chalicelib.chain.bridges import fills_in
 from chalicelib.chain.logs import InconsistentNode
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender, logs_of_transactions, payers_of
 from chalicelib.chain.transfers import transfers_of
@@ -162,8 +163,12 @@ def test_the_payer_of_what_the_bridge_brought_deposited_it_on_the_other_network(
     paid = [PaidTransfer(HASH, each.token_address, PAYEE, each.amount, each.event_key) for each in found]
     receipt_of_both = {"transactionHash": HASH, "from": OTHER, "to": PROXY, "logs": logs[::-1]}
     senders = payers_of(node_of("arbitrum-one", node(receipt_of_both, "0x6001")), paid)
-    expected = [THEIRS.depositor, MINE.depositor] if before else [MINE.depositor]
-    assert senders == tuple(PaymentSender(each, is_wallet=False, bridged_from="base") for each in expected)
+    expected = [THEIRS, MINE] if before else [MINE]
+    keys = [each.key for each in fills_in("arbitrum-one", logs)]
+    assert senders == tuple(
+        PaymentSender(each.depositor, is_wallet=False, bridged_from="base", fill_key=key)
+        for each, key in zip(expected, keys, strict=True)
+    )
 
 
 def test_what_no_fill_brought_was_sent_by_whom_it_came_from() -> None:

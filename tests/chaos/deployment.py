@@ -14,6 +14,7 @@ from typing import Any
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Owner
+from chalicelib.access.modes import Mode
 from chalicelib.links import flows as links
 from chalicelib.links.records import SecurePayment
 from chalicelib.services import Services, assemble
@@ -90,7 +91,7 @@ class Deployment:
         self._process.kill()
 
     def register(self, url: str) -> None:
-        webhooks.register(self.services, Actor(ACCOUNT, "chaos", "203.0.113.7", "chaos"), CLIENT, url)
+        webhooks.register(self.services, Actor(ACCOUNT, "chaos", "203.0.113.7", "chaos"), CLIENT, Mode.API_KEY, url)
 
     def create_link(self, **changes: Any) -> SecurePayment:
         return links.create(self.services, OWNER, draft(**changes))

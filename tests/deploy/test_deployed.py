@@ -63,8 +63,8 @@ SCHEDULE_SECONDS = 300
 FAILURES = ("AccessDenied", "Traceback", "Error: ", "Exception: ", '"ERROR"')
 EXPECTED = ("relayer balance is low",)
 """Errors that say what is so: the service's own account has nothing until a test gives it something."""
-IDLE = {"execute_recurring"}
-"""What has nothing to do here: no schedule is due."""
+IDLE = {"execute_recurring", "follow_payment_intent"}
+"""What has nothing to do here: no schedule is due, and nothing is signed."""
 PATIENCE_SECONDS = 300
 """For what is done at once where there is a free core."""
 

@@ -182,6 +182,7 @@ def test_the_functions_have_the_room_and_the_time_they_need(packages: dict[str, 
         "run_commerce": (512, 60),
         "track_relayed": (512, 60),
         "execute_recurring": (512, 60),
+        "follow_payment_intent": (512, 60),
         "run_recurring": (512, 60),
         "follow_relayed": (512, 60),
     }

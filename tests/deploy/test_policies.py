@@ -92,6 +92,7 @@ def test_each_key_is_used_by_those_alone_whose_work_it_is(stage: str) -> None:
         ("execute_recurring", "kms:Sign", "kms:GetPublicKey"),
         ("follow_relayed", "kms:Sign", "kms:GetPublicKey"),
         ("run_permits", "kms:Sign", "kms:GetPublicKey"),
+        ("follow_payment_intent", "kms:Sign", "kms:GetPublicKey"),
         ("run_commerce", "kms:Sign", "kms:GetPublicKey"),
     }
 

@@ -41,6 +41,7 @@ CONSUMERS = {
     "recordings": "record_transfers",
     "relayed": "follow_relayed",
     "recurring": "execute_recurring",
+    "payment-intents": "follow_payment_intent",
 }
 
 SECONDS_BETWEEN_BLOCKS = {
@@ -147,7 +148,7 @@ def test_every_dead_letter_and_every_late_queue_rings() -> None:
         for alarm in resources("AWS::CloudWatch::Alarm")
         if alarm["Properties"]["Namespace"] == "AWS/SQS"
     }
-    names = ("Announcements", "Webhooks", "WebhookRetries", "Scans", "Recordings", "Relayed", "Recurring")
+    names = ("Announcements", "Webhooks", "WebhookRetries", "Scans", "Recordings", "Relayed", "Recurring", "PaymentIntents")
     dead = {("ApproximateNumberOfMessagesVisible", f"{name}DeadQueue") for name in names}
     assert watched == dead | {("ApproximateAgeOfOldestMessage", f"{name}Queue") for name in names}
 

@@ -206,7 +206,7 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
     overpayment, a refund, and a reorganization that removes the payments."""
     world.register_webhook()
     every = ("*", "payment.unexpected")
-    endpoints.register(world.services, world.actor, None, "https://platform.example/hook", every)
+    endpoints.register(world.services, world.actor, None, Mode.API_KEY, "https://platform.example/hook", every)
     context = event_context(world.services)
     sent: dict[str, list[dict[str, Any]]] = {}
     for owner in (world.owner, Owner(world.account_id, None, None, mode=Mode.API_KEY)):

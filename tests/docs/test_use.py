@@ -8,16 +8,21 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+from eth_account import Account
 
+from chalicelib.catalogue.tokens import token_with_id
 from infra.local.process import free_port
 from tests.docs.documents import ALL, DOCS, README, Document
 from tests.local.copies import environment
 from tests.local.running import SHARED, SharedStack
+
+FUSDC = "fUSDC-sepolia"
 
 pytestmark = pytest.mark.xdist_group(SHARED)
 
@@ -97,6 +102,13 @@ def await_listener(port: int) -> None:
             time.sleep(0.05)
 
 
+def await_json(url: str, headers: dict[str, str], is_wanted: Callable[[Any], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_wanted(shown := requests.get(url, headers=headers, timeout=60).json()):
+        assert time.monotonic() < deadline, shown
+        time.sleep(0.5)
+
+
 def found_again(project: Path) -> tuple[Any, list[dict[str, str]]]:
     """What the README's last block prints, and the rows of the table that it saves."""
     first, last = [block for block in README.blocks("sh") if "curl" in block]
@@ -153,6 +165,25 @@ def test_the_readme_pays_a_request_receives_its_webhook_finds_and_exports_it(pro
     assert (rows[0]["requestId"], rows[0]["amount"], rows[0]["reference"]) == (request_id, "12.5", "INV-1")
 
 
+def test_the_readme_pays_a_link(project: Path, stack: dict[str, Any]) -> None:
+    assert "`secure-payments/<token>`" in README.text
+    item = {"payee": stack["payee"], "amount": "3", "invoiceCurrency": FUSDC, "paymentCurrency": FUSDC}
+    url, key = f"{stack['base_url']}/v2/secure-payments", {"x-api-key": stack["api_key"]}
+    made = requests.post(url, json={"requests": [item]}, headers=key, timeout=60).json()
+    pay = saved(project, "pay.py", README.blocks("python")[1])
+    (project / ".local" / "request.json").write_text("{}")
+    sent = subprocess.run(
+        [sys.executable, pay, f"secure-payments/{made['token']}"],
+        cwd=project,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert len(sent.stdout.splitlines()) == 2, "the hashes of an approval and a payment"
+    await_json(f"{url}?requestId={made['requestIds'][0]}", key, lambda shown: shown.get("status") == "completed")
+
+
 def test_the_session_of_the_readme_can_be_repeated(project: Path, stack: dict[str, Any]) -> None:
     session, webhook = session_of(README, _9999=str(free_port())), project / ".local" / "webhook.json"
     assert shell(project, session).stderr == ""
@@ -192,11 +223,18 @@ def test_the_session_about_requests(project: Path, stack: dict[str, Any]) -> Non
 
 
 def test_the_session_about_payers(project: Path, stack: dict[str, Any]) -> None:
-    person, agreed, added, listed = run(project, DOCS["payers"])
+    person, agreed, _, added, listed = run(project, DOCS["payers"])
     assert person["kycUrl"].endswith(person["userId"])
     assert agreed == {"success": True}
     (account,) = listed["paymentDetails"]
     assert (account["id"], account["bankName"]) == (added["payment_detail"]["id"], "Chase")
+    payer, key = f"{stack['base_url']}/v2/payer/ada%40example.com", {"x-api-key": stack["api_key"]}
+    await_json(payer, key, lambda shown: shown["isCompliant"] is True)
+    await_json(f"{payer}/payment-details", key, lambda shown: shown["paymentDetails"][0]["status"] == "approved")
+    (calldata,) = run(project, DOCS["off-ramp"])
+    assert len(calldata["transactions"]) == 2
+    shown = requests.get(f"{payer}?export=true", headers=key, timeout=60).json()
+    assert shown["isCompliant"] is True
 
 
 def test_the_session_about_webhooks(project: Path, stack: dict[str, Any]) -> None:
@@ -219,3 +257,26 @@ def test_the_error_that_is_shown_is_the_one_that_is_sent(stack: dict[str, Any]) 
     )
     (shown,) = DOCS["api"].blocks("json")
     assert unknown.json() == json.loads(shown)
+
+
+# --- the steps of docs/credentials.md ---
+
+
+def test_a_destination_is_bound_by_the_three_steps(stack: dict[str, Any]) -> None:
+    url, key, wallet = stack["base_url"], {"x-api-key": stack["api_key"]}, Account.create()
+    body = {"label": "bound", "allowedDomains": [stack["origin"]]}
+    made = requests.post(f"{url}/v2/client-ids", json=body, headers=key, timeout=60).json()
+    page = {"x-client-id": made["clientId"], "origin": stack["origin"], **key}
+    token = token_with_id(FUSDC)
+    assert token is not None
+    route = {"tokenAddress": token.address, "chainId": str(token.chain_id)}
+    query = {"walletAddress": wallet.address, "action": "add", **route}
+    typed = requests.get(f"{url}/v2/payee-destination/signing-data", params=query, headers=page, timeout=60).json()
+    signature = wallet.sign_typed_data(typed["domain"], typed["types"], typed["message"]).signature
+    sent = {"signature": "0x" + bytes(signature).hex(), "nonce": typed["message"]["nonce"]}
+    bound = requests.post(f"{url}/v2/payee-destination", json=sent, headers=page, timeout=60)
+    assert bound.status_code == 201, bound.text
+    link = requests.post(
+        f"{url}/v2/secure-payments", json={"requests": [{"amount": "12.50"}]}, headers=page, timeout=60
+    )
+    assert link.status_code == 201, "from amounts alone, as the document says"

@@ -58,7 +58,8 @@ class FakeChain:
     """Blocks are mined by calls of `mine`. `fork` replaces the newest blocks by those of another branch.
 
     Their times are a second apart from `genesis` on; while `clock` is set, new blocks have its time instead. A test can
-    make the node worse: it returns no headers of the blocks `without_headers`, and no logs if `hides_logs`.
+    make the node worse: it returns no headers of the blocks `without_headers`, no logs if `hides_logs`, and the logs of
+    `full_blocks` only if one of them is asked for alone.
     """
 
     def __init__(self, network: str = "sepolia", seed: int = 0) -> None:
@@ -88,6 +89,7 @@ class FakeChain:
         self.lag = 0
         self.before_reading = lambda: None
         self.largest_range = 10**9
+        self.full_blocks: set[int] = set()
         self.without_headers: set[int] = set()
         self.hides_logs = False
         self.prices: FakePrices | None = None
@@ -197,8 +199,11 @@ class FakeChain:
         if blocks.last - blocks.first >= self.largest_range:
             refused = BlockRefused if blocks.first == blocks.last else RangeTooLarge
             raise refused("too many blocks")
+        is_full = any(blocks.first <= each <= blocks.last for each in self.full_blocks)
+        if is_full and blocks.first != blocks.last:
+            raise RangeTooLarge("too many logs")
         logs = [log for block in self.blocks[blocks.first : blocks.last + 1] for log in block.logs]
-        return RangeReading(() if self.hides_logs else tuple(logs), self._facts(blocks.last))
+        return RangeReading(() if self.hides_logs else tuple(logs), self._facts(blocks.last), is_full)
 
     def read_escrow(self, payment_hashes: Sequence[str], block: int | None = None) -> tuple[EscrowState, ...]:
         """As a test has set them; payments that nobody has paid otherwise."""
@@ -263,7 +268,9 @@ class FakeChain:
             if each.payment.event_key == paid.event_key:
                 origin = network_of_chain(each.fill.origin_chain_id)
                 assert each.fill.depositor is not None and origin is not None
-                return PaymentSender(each.fill.depositor, is_wallet=False, bridged_from=origin.name)
+                return PaymentSender(
+                    each.fill.depositor, is_wallet=False, bridged_from=origin.name, fill_key=each.fill.key
+                )
         address = self.payers.get(paid.tx_hash)
         return None if address is None else PaymentSender(address, address not in self.contracts)
 

@@ -23,6 +23,7 @@ from chalicelib.checkout.permits.flows import Offer, SentSignature
 from chalicelib.checkout.permits.records import PaymentIntent
 from chalicelib.checkout.rules import Owed, direct
 from chalicelib.relayer.tracking import track
+from chalicelib.requests import store as request_store
 from chalicelib.requests.records import Request
 from chalicelib.webhooks.records import Event
 from tests.fakes.bridge import SOURCE, SOURCE_USDC, Bridge, Sent
@@ -74,6 +75,10 @@ class Permits:
 
     def new_request(self, **changes: Any) -> Request:
         return store_request(self.services, **{"currency": "USDC-arbitrum-one", **changes})
+
+    def stored(self, request_id: str) -> Request:
+        """A request by its id, which stands by itself."""
+        return request_store.standing_alone(self.services.store, [request_id])[request_id]
 
     def loaded(self) -> Request:
         return load_request(self.services, self.request)

@@ -22,7 +22,9 @@ from moto.dynamodb.models.table import Table
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Owner
+from chalicelib.access.modes import Mode
 from chalicelib.catalogue.networks import ALL_NETWORKS
+from chalicelib.checkout.permits.jobs import follow_payment_intent
 from chalicelib.currencies.rules import ConversionFacts
 from chalicelib.links import expiry, reading
 from chalicelib.links import flows as links
@@ -70,6 +72,7 @@ JOBS: dict[str, Callable[[Services, str], None]] = {
     "recordings": record_transfers,
     "relayed": follow_relayed,
     "recurring": execute_recurring,
+    "payment-intents": follow_payment_intent,
 }
 """The consumer of each queue, as in app.py."""
 START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
@@ -263,7 +266,7 @@ class World:
         return Actor(self.account_id, "test", "203.0.113.7", "request-1")
 
     def register_webhook(self) -> tuple[Endpoint, str]:
-        return webhooks.register(self.services, self.actor, self.client_id, "https://shop.example/hook")
+        return webhooks.register(self.services, self.actor, self.client_id, Mode.API_KEY, "https://shop.example/hook")
 
     def create_link(self, **changes: Any) -> SecurePayment:
         return links.create(self.services, self.owner, draft(**changes))

@@ -11,6 +11,7 @@ import pytest
 from chalicelib.http.parsing import MAX_BODY_BYTES
 from chalicelib.http.request import request_of
 from infra.local.gateway import LambdaContext
+from tests.docs.documents import DOCS
 from tests.fakes.world import PREFIX
 from tests.support.api import Configured
 from tests.support.client import Api, Reply, Shop, item, stored
@@ -35,7 +36,6 @@ def post(shop: Shop, body: bytes, path: str = CREATE, content_type: str | None =
 @pytest.mark.parametrize(
     "body",
     [
-        b"",
         b" ",
         b"{",
         b"{'requests': []}",
@@ -78,7 +78,21 @@ def test_json_that_is_no_object_is_refused(shop: Shop, path: str, body: bytes) -
 
 def test_a_missing_body_is_refused(shop: Shop) -> None:
     reply = shop.send("POST", CREATE)
-    assert (reply.status, reply.message) == (400, NOT_JSON)
+    assert (reply.status, reply.message) == (400, "The body is missing: send a JSON object with requests")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "fields"),
+    [
+        ("PATCH", "/v2/request/0x" + "ab" * 32, "isRecurrenceStopped"),
+        ("PATCH", "/v2/payer/ann", "agreementCompleted"),
+        ("PUT", "/v2/client-ids/cli_1", "one or more of feePercentage, feeAddress, "),
+    ],
+)
+def test_a_change_without_a_body_says_what_is_missing(shop: Shop, method: str, path: str, fields: str) -> None:
+    reply = shop.api.request(method, path, None, shop.by_key)
+    assert reply.status == 400
+    assert reply.message.startswith(f"The body is missing: send a JSON object with {fields}")
 
 
 @pytest.mark.parametrize("escape", [r"\ud800", r"x\uDFFF", r"\udc00\ud800", r"\uD83D \uDCB8"])
@@ -398,3 +412,10 @@ def test_a_body_in_base64_is_the_same_body(shop: Shop) -> None:
 def test_a_request_without_any_header_is_understood(shop: Shop) -> None:
     assert handled("GET", "/v2/health", headers=None)["statusCode"] == 200
     assert handled("POST", CREATE, headers=None, body="{}")["statusCode"] == 401
+
+
+@pytest.mark.parametrize("path", ["request", "currencies", "payer", "pay"])
+def test_version_1_of_the_api_is_not_served(shop: Shop, path: str) -> None:
+    assert f"`/v1/{path}`" in DOCS["limits"].text
+    for method in ("GET", "POST"):
+        assert shop.api.request(method, f"/v1/{path}", {} if method == "POST" else None, shop.by_key).status == 404

@@ -163,7 +163,7 @@ class TestARunningStack:
         keys = {"base_url", "auth_url", "pay_url", "explorer_url", "aws_url", "rpc", "api_key", "client_id", "origin"}
         keys |= {"email", "password", "wallet", "tron_wallet", "orchestrator_key", "orchestrator_client_id"}
         keys |= {"tron_url", "tron_payer", "safe", "safe_service_urls", "price_url", "provider_url", "lifi_url", "relayer"}
-        assert set(found) == keys | {"second_account", "payee", "payer", "webhook_allow_loopback"}
+        assert set(found) == keys | {"second_account", "payee", "payee_private_key", "payer", "webhook_allow_loopback"}
         assert requests.get(f"{found['base_url']}/v2/health", timeout=60).status_code == 200
         chain_ids = {network: rpc(url, "eth_chainId") for network, url in found["rpc"].items() if network != "tron"}
         assert chain_ids == {
@@ -179,6 +179,8 @@ class TestARunningStack:
         for network in ("sepolia", "base", "arbitrum-one", "mainnet"):
             coins = int(rpc(found["rpc"][network], "eth_getBalance", found["payer"]["address"], "latest"), 16)
             assert coins >= 10**20
+            assert int(rpc(found["rpc"][network], "eth_getBalance", found["payee"], "latest"), 16) >= 10**20
+        assert Account.from_key(found["payee_private_key"]).address == found["payee"]
         asked = {"address": found["tron_payer"]["address"], "visible": True}
         account = requests.post(f"{found['tron_url']}/wallet/getaccount", json=asked, timeout=60).json()
         assert account["balance"] >= 10**8

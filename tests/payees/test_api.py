@@ -362,8 +362,8 @@ def test_a_recipient_is_looked_up_by_their_wallet(api: Api) -> None:
     made = by_wallet(api, wallet).send("POST", OWN, {"tokenAddress": FUSDC_SEPOLIA, "chainId": SEPOLIA}).json
     assert dashboard.get(f"{OWN}/payout-lookup?walletAddress={wallet.address.lower()}").json == {
         "destinationId": made["destinationId"],
-        "walletAddress": wallet.address.lower(),
-        "tokenAddress": FUSDC_SEPOLIA.lower(),
+        "walletAddress": wallet.address,
+        "tokenAddress": FUSDC_SEPOLIA,
         "chainId": SEPOLIA,
         "claimed": True,
     }

@@ -176,6 +176,18 @@ def test_without_a_quote_the_rate_of_the_block_counts_with_the_stated_tolerance(
     assert payments(world, late)[0].counted == USD_AMOUNT
 
 
+@pytest.mark.parametrize("waits", [0, 301, 3600, 20 * 86_400])
+def test_once_a_quote_was_given_a_percent_less_than_it_asks_for_is_a_part(world: World, waits: float) -> None:
+    world.prices.set("USD", "USDC", "1")
+    request = store_request(world.services, **CONTRACTS)
+    quotes.hold(world.services, [request])
+    world.advance(waits)
+    world.chain.pay(request, 12_375_000)
+    scan(world)
+    paid = load_request(world.services, request)
+    assert (paid.status, paid.paid) == (RequestStatus.PARTIALLY_PAID, 1_237_500_000)
+
+
 def test_a_payment_waits_for_a_rate_and_holds_no_other_bill_up(world: World) -> None:
     waiting, plain = store_request(world.services, **CONTRACTS), store_request(world.services, currency="USDC-mainnet")
     quoted = store_request(world.services, **CONTRACTS)

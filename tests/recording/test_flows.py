@@ -253,17 +253,6 @@ def test_a_fork_reverses_the_payment_of_the_first_block_after_the_common_ancesto
     assert world.load(payment).requests[0].paid == 0
 
 
-def test_a_node_that_refuses_is_asked_three_times_a_tick_and_no_more(world: World) -> None:
-    world.scan()
-    asked: list[int] = []
-    world.chain.largest_range = 0
-    world.chain.before_reading = lambda: asked.append(1)
-    world.scan()
-    assert len(asked) == 3
-    world.scan()
-    assert len(asked) == 6
-
-
 def test_a_node_that_lags_behind_is_not_taken_for_a_fork(world: World) -> None:
     world.register_webhook()
     world.scan()

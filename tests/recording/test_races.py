@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from chalicelib.access.credentials.records import Account
+from chalicelib.access.modes import Mode
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.announcements import MAX_CLAIMS, IntentDraft
@@ -193,7 +194,7 @@ def test_20_parallel_scans_of_a_link_of_several_requests_complete_it_once(cloud:
 
 def test_an_attempt_is_made_by_one_of_20_workers(cloud: Cloud, world: World) -> None:
     world.register_webhook()
-    deliveries.send_test(world.services, world.account_id, world.client_id, "payment.confirmed")
+    deliveries.send_test(world.services, world.account_id, world.client_id, "payment.confirmed", only_public=False)
     message = json.loads(world.queue.messages[0].body)
     in_parallel(lambda services: deliveries.deliver(services, message["deliveryId"], 0, True), cloud, world)
     assert len(world.receiver.posted) == 1
@@ -201,12 +202,12 @@ def test_an_attempt_is_made_by_one_of_20_workers(cloud: Cloud, world: World) -> 
 
 def test_one_url_gets_one_webhook_from_20_registrations(cloud: Cloud, world: World) -> None:
     results = in_parallel(
-        lambda services: webhooks.register(services, world.actor, world.client_id, "https://shop.example/hook"),
+        lambda services: webhooks.register(services, world.actor, world.client_id, Mode.API_KEY, "https://shop.example/hook"),
         cloud,
         world,
     )
     assert sum(isinstance(result, BadRequest) for result in results) == PARALLEL - 1
-    assert len(webhooks.list_endpoints(world.services, world.account_id, world.client_id)) == 1
+    assert len(webhooks.list_endpoints(world.services, world.account_id, world.client_id, only_public=False)) == 1
 
 
 def test_of_20_batches_of_the_same_payouts_one_is_made_and_has_their_requests(cloud: Cloud, world: World) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.access.modes import Mode
 from chalicelib.links.records import SecurePayment
 from chalicelib.recording.unexpected import MAX_A_DAY
 from chalicelib.recording.unmatched import MAX_PER_KIND, UnmatchedKind
@@ -171,7 +172,7 @@ def test_only_webhooks_that_name_it_receive_it() -> None:
         ("all", ("*",)), ("prefix", ("payment.*",)), ("named", ("payment.unexpected",)),
         ("both", ("*", "payment.unexpected")),
     ):  # fmt: skip
-        endpoints.register(world.services, world.actor, None, f"https://{name}.example/hook", events)
+        endpoints.register(world.services, world.actor, None, Mode.API_KEY, f"https://{name}.example/hook", events)
     shop.pay()
     shop.pay(1)
     world.drain()

@@ -200,6 +200,25 @@ def test_one_percent_less_than_the_rest_counts_as_the_rest_only_without_a_quote(
     assert worth(request, transfer(request, amount), Basis(of_par, is_quoted=True), ACCEPTED).value == amount * 100
 
 
+@pytest.mark.parametrize(
+    ("asked", "amount", "value"),
+    [
+        (Fraction(1), 12_375_000, 1_237_500_000),
+        (Fraction(1), 12_499_999, 1_249_999_900),
+        (Fraction(99, 100), 12_375_000, 1_250_000_000),
+        (Fraction(99, 100), 12_374_999, 1_237_499_900),
+        (Fraction(98, 100), 12_374_999, 1_237_499_900),
+    ],
+)
+def test_once_a_quote_was_given_only_what_it_asked_for_counts_as_the_rest(
+    asked: Fraction, amount: int, value: int
+) -> None:
+    """The rate of the block is 1: what an ended quote asked for is tolerated, within the tolerance, and no less."""
+    request = request_of()
+    basis = Basis(rate(request, Fraction(1)), is_quoted=False, asked=rate(request, asked))
+    assert worth(request, transfer(request, amount), basis, ACCEPTED).value == value
+
+
 def test_a_conversion_as_it_was_asked_for_is_worth_what_it_says_at_the_rate_of_the_contracts() -> None:
     request = request_of(EUR)
     paid = converted(request, 13_500_000, 13_500_000)

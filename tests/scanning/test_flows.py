@@ -203,16 +203,93 @@ def test_a_hint_that_fails_breaks_nothing_and_the_sweep_finds_the_work(world: Wo
     assert recording.sweep(world.services) == 0
 
 
-def test_a_node_that_refuses_is_asked_three_times_a_tick_and_no_more(world: World) -> None:
+def test_a_node_that_refuses_every_range_is_asked_for_smaller_ones_down_to_one_block_and_once_for_that(
+    world: World,
+) -> None:
     scan(world)
     asked: list[int] = []
     world.chain.largest_range = 0
     world.chain.before_reading = lambda: asked.append(1)
-    limit = cursor(world).range_limit
+    before = cursor(world)
+    world.chain.mine(62)
     scan(world)
-    assert (len(asked), cursor(world).range_limit) == (3, limit // 8)
+    assert (len(asked), cursor(world).range_limit) == (7, 1), "64 blocks, 32, 16, 8, 4, 2, 1"
     scan(world)
-    assert (len(asked), cursor(world).range_limit) == (6, limit // 64)
+    assert (len(asked), cursor(world).scanned_to) == (8, before.scanned_to)
+
+
+def test_a_range_that_is_refused_is_halved_whatever_the_limit_was(world: World) -> None:
+    """The limit is thousands of blocks, and a tick reads a few."""
+    scan(world)
+    world.chain.mine(6)
+    world.chain.largest_range = 4
+    asked: list[int] = []
+    world.chain.before_reading = lambda: asked.append(1)
+    scan(world)
+    assert cursor(world).scanned_to == len(world.chain.blocks) - 2
+    assert len(asked) <= 4
+
+
+def test_one_full_block_among_many_is_read_alone_and_the_others_together(world: World) -> None:
+    scan(world)
+    payment, later = world.create_link(), world.create_link()
+    world.chain.mine(10)
+    world.chain.pay(payment.requests[0])
+    world.chain.full_blocks = {len(world.chain.blocks) - 1}
+    world.chain.mine(10)
+    world.chain.pay(later.requests[0])
+    asked: list[int] = []
+    world.chain.before_reading = lambda: asked.append(1)
+    assert scan(world) == 2
+    assert cursor(world).scanned_to == len(world.chain.blocks) - 2
+    assert len(asked) <= 16
+    world.chain.before_reading = lambda: None
+    world.record()
+    assert world.load(payment).link.status is world.load(later).link.status is LinkStatus.COMPLETED
+
+
+def test_any_number_of_full_blocks_is_read_as_fast_as_the_node_answers(world: World) -> None:
+    scan(world)
+    payment = world.create_link()
+    first = len(world.chain.blocks)
+    world.chain.mine(60)
+    world.chain.pay(payment.requests[0])
+    world.chain.full_blocks = set(range(first, len(world.chain.blocks) + 10))
+    asked: list[int] = []
+    world.chain.before_reading = lambda: asked.append(1)
+    assert scan(world) == 1
+    assert cursor(world).scanned_to == len(world.chain.blocks) - 2
+    assert len(asked) <= 62 + 8
+    world.chain.before_reading = lambda: world.advance(3)
+    world.chain.mine(60)
+    before = cursor(world).scanned_to
+    scan(world)
+    assert before < cursor(world).scanned_to <= before + 10, "a tick begins nothing after 20 seconds"
+
+
+@pytest.mark.parametrize("position", [0, 13, 39])
+def test_a_full_block_delays_the_later_readings_of_others_by_few_ticks(world: World, position: int) -> None:
+    scan(world)
+    payment = world.create_link()
+    world.chain.mine(40)
+    log = world.chain.pay_too(payment.requests[0])
+    world.chain.blocks[-1].logs.remove(log)  # the node has not indexed it
+    world.chain.mine(40)
+    for _ in range(3):  # each tick reads the range before once more
+        scan(world)
+    paid = int(log["blockNumber"], 16)
+    world.chain.blocks[paid].logs.append(log)
+    world.chain.full_blocks = {paid - 40 + position, paid}
+    world.advance(601)
+    for _ in range(2):  # reads the blocks before these again
+        scan(world)
+    world.advance(601)
+    ticks, limit = 1, cursor(world).range_limit
+    while not (found := scan(world)):
+        ticks += 1
+        assert ticks < 12
+    assert found == 1
+    assert cursor(world).range_limit >= limit, "new blocks are read as before"
 
 
 def test_a_tick_that_caught_up_for_long_enough_leaves_the_rest_to_the_next(world: World) -> None:
@@ -248,7 +325,7 @@ def test_a_log_that_is_throttled_is_written_by_the_next_tick_in_a_smaller_range(
     world.services.store.put_many = throttled  # type: ignore[method-assign]
     assert scan(world) == 0
     after = cursor(world)
-    assert (after.scanned_to, after.range_limit) == (before.scanned_to, before.range_limit // 2)
+    assert (after.scanned_to, after.range_limit) == (before.scanned_to, 1), "half of three blocks"
     world.services.store.put_many = put_many  # type: ignore[method-assign]
     world.scan()
     assert world.load(payment).link.status is LinkStatus.COMPLETED

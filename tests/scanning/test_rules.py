@@ -66,12 +66,13 @@ def test_the_range_before_is_read_once_more_where_there_is_room() -> None:
 
 
 def test_a_refused_range_is_halved_and_the_limit_grows_back() -> None:
-    cursor = narrow(narrow(Cursor("sepolia", 0, (), 100)))
+    cursor = narrow(Cursor("sepolia", 0, (), 100), BlockRange(1, 50))
     assert cursor.range_limit == 25
     for number in range(1, 60):
         cursor = advance(cursor, Checkpoint(number, "h"), TIME, 100, NOW)
     assert cursor.range_limit == 100
-    assert narrow(Cursor("sepolia", 0, (), 1)).range_limit == 1
+    assert narrow(Cursor("sepolia", 0, (), 1), BlockRange(7, 7)).range_limit == 1
+    assert advance(cursor, Checkpoint(60, "h"), TIME, 100, NOW, is_full=True).range_limit == 1
 
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=400))

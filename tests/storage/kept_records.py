@@ -73,7 +73,7 @@ from chalicelib.requests.payments.records import (
     SentRefund,
     UnmatchedTransfer,
 )
-from chalicelib.requests.quotes.records import Quote
+from chalicelib.requests.quotes.records import HeldRate, Quote
 from chalicelib.requests.records import (
     CustomerAddress,
     CustomerInfo,
@@ -199,6 +199,15 @@ INTENT = Intent(
 )
 QUOTE = Quote(
     REQUEST_ID, 3, Rate("USD", "USDC-base", BaseUnits(10**30 + 1), BaseUnits(10**30), "chainlink", NOW), NOW, NOW + HOUR
+)
+HELD_RATE = HeldRate(
+    request_id=REQUEST_ID,
+    intent_id="01KJM9CZ2YINTENT0000000000",
+    rate=QUOTE.rate,
+    amount=BaseUnits(12_500_000),
+    source="base",
+    payer=WALLET,
+    ends_at=NOW + HOUR,
 )
 PAYMENT = Payment(
     request_id=REQUEST_ID,
@@ -553,6 +562,10 @@ RECORDS: dict[str, Record] = {
         listening_since=NOW,
     ),
     "quote": QUOTE,
+    "held rate": HELD_RATE,
+    "held rate of a recorded payment": replace(
+        HELD_RATE, fill_key="0x" + HASH, tx_hash="0x" + OTHER_HASH, event_key=f"{HASH[:16]}-1"
+    ),
     "reference": Reference("0x" + HASH, TOKEN, 3),
     "refund, offered": REFUND,
     "refund, sent": replace(
@@ -625,7 +638,7 @@ RECORDS: dict[str, Record] = {
     ),
     "logged transfer": LOGGED,
     "logged transfer, recorded": replace(LOGGED, token_address=WALLET.lower(), state=TransferState.PAYMENT, version=1),
-    "logged transfer, from another chain": replace(LOGGED, payer=WALLET, bridged_from="base"),
+    "logged transfer, from another chain": replace(LOGGED, payer=WALLET, bridged_from="base", fill_key="0x" + HASH),
     "logged transfer, converted": replace(
         LOGGED,
         payer=WALLET,

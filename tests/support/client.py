@@ -3,14 +3,18 @@
 import http.client
 import io
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.sqs.models import sqs_backends
 
+from chalicelib.base.addresses import evm_address
+from chalicelib.catalogue.tokens import find_tokens
 from infra import admin
 from tests.fakes.world import PAYEE, PREFIX, in_process_tables
 from tests.support.running import running
@@ -91,6 +95,30 @@ class Api:
             assert body["message"]
             text = reply.body.decode()
             assert not any(hint in text for hint in ("Traceback", "botocore", "arn:", PREFIX, ".py")), text
+        elif not is_table and method != "HEAD" and path != "/openapi.json":  # its examples were checked when recorded
+            assert not (found := list(unchecksummed(reply.json))), f"{method} {path}: not in EIP-55: {found}"
+
+
+def unchecksummed(value: Any) -> Iterator[str]:
+    """The EVM addresses in a response that are not in EIP-55. Hashes of coins and currencies are no addresses, nor are
+    references."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            if not name.lower().endswith("reference"):
+                yield from unchecksummed(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from unchecksummed(each)
+    elif isinstance(value, str) and re.fullmatch("0x[0-9a-fA-F]{40}", value):
+        yield from {value} - {evm_address(value)} - calculated_hashes()
+
+
+@cache
+def calculated_hashes() -> frozenset[str]:
+    """What takes the place of a contract's address in coins and fiat currencies."""
+    return frozenset(
+        text for each in find_tokens() if each.type in ("ETH", "ISO4217") for text in (each.hash, each.address)
+    )
 
 
 def stored() -> dict[str, int]:

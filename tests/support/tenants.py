@@ -148,14 +148,14 @@ class Tenant:
         return self.tron_link
 
     def webhook_of_client(self) -> str:
-        return webhooks.register(running(), self.actor, self.client_id, "https://93.184.215.14/")[0].webhook_id
+        return webhooks.register(running(), self.actor, self.client_id, Mode.CLIENT_ID, "https://93.184.215.14/")[0].webhook_id
 
     def webhook_of_account(self) -> str:
-        return webhooks.register(running(), self.actor, None, "https://93.184.215.14/")[0].webhook_id
+        return webhooks.register(running(), self.actor, None, Mode.API_KEY, "https://93.184.215.14/")[0].webhook_id
 
     def failed_delivery(self, webhook_id: str, client_id: str | None) -> Delivery:
         """Returns a delivery of one of the tenant's webhooks that has failed."""
-        endpoint = webhooks.own_endpoint(running(), self.account_id, client_id, webhook_id)
+        endpoint = webhooks.own_endpoint(running(), self.account_id, client_id, webhook_id, only_public=False)
         event = sample_event("payment.confirmed", self.account_id, client_id, event_context(running()))
         (delivery,) = deliveries_of(event, [endpoint], running().clock())
         return deliveries.change(running().store, None, abandon(delivery))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from aws_lambda_powertools import Logger
 
+from chalicelib.access.modes import Mode
 from chalicelib.services import Services
 from chalicelib.storage.sweeping import SweepIncomplete
 from chalicelib.webhooks import announcing, outbox, store
@@ -94,8 +95,8 @@ def test_no_event_is_no_message(world: World) -> None:
 
 def test_an_inactive_webhook_hides_no_active_one_with_the_same_url(world: World) -> None:
     url = "https://shop.example/hook"
-    of_client, _ = endpoints.register(world.services, world.actor, world.client_id, url)
-    endpoints.register(world.services, world.actor, None, url)
+    of_client, _ = endpoints.register(world.services, world.actor, world.client_id, Mode.API_KEY, url)
+    endpoints.register(world.services, world.actor, None, Mode.API_KEY, url)
     endpoints.change(world.services, world.actor, of_client, False, of_client.events)
     world.services.store.write(event())
     announce(world, event())
@@ -105,7 +106,7 @@ def test_an_inactive_webhook_hides_no_active_one_with_the_same_url(world: World)
 
 def test_an_event_that_nobody_chose_is_announced_without_a_delivery(world: World) -> None:
     register = endpoints.register
-    register(world.services, world.actor, world.client_id, "https://shop.example/refunds", ["payment.refunded"])
+    register(world.services, world.actor, world.client_id, Mode.API_KEY, "https://shop.example/refunds", ["payment.refunded"])
     world.services.store.write(event())
     announce(world, event())
     assert is_announced(world, event()) and world.queue.messages == []
@@ -114,7 +115,7 @@ def test_an_event_that_nobody_chose_is_announced_without_a_delivery(world: World
 def test_each_webhook_hears_the_variants_that_it_chose(world: World) -> None:
     wanted = {"core": ["payment.confirmed"], "variants": ["payment.confirmed.*"], "all": ["*"], "none": ["payment.failed"]}
     for name, events in wanted.items():
-        endpoints.register(world.services, world.actor, world.client_id, f"https://shop.example/{name}", events)
+        endpoints.register(world.services, world.actor, world.client_id, Mode.API_KEY, f"https://shop.example/{name}", events)
     core, client, checkout = (f"payment.confirmed{suffix}" for suffix in ("", ".client_id", ".checkout"))
     variants = tuple(EventVariant(kind, json.dumps(sample(kind))) for kind in (client, checkout))
     told = event(body=json.dumps(sample(core)), variants=variants)
@@ -136,7 +137,7 @@ def test_a_choice_that_changes_while_an_event_is_announced_doubles_nothing(world
     with pytest.raises(Crash):
         announce(world, event(), services=services)
     for name in ("wcli_shop000", "wcli_shop059"):
-        endpoint = endpoints.own_endpoint(world.services, "acct", "cli_shop", name)
+        endpoint = endpoints.own_endpoint(world.services, "acct", "cli_shop", name, only_public=False)
         endpoints.change(world.services, world.actor, endpoint, True, ["payment.failed"])
     announce(world, event())
     assert is_announced(world, event())
@@ -149,7 +150,7 @@ def test_a_choice_that_changes_while_an_event_is_announced_doubles_nothing(world
 
 def test_two_active_webhooks_with_one_url_get_a_delivery_each(world: World) -> None:
     for client_id in (world.client_id, None):
-        endpoints.register(world.services, world.actor, client_id, "https://shop.example/hook")
+        endpoints.register(world.services, world.actor, client_id, Mode.API_KEY, "https://shop.example/hook")
     world.services.store.write(event())
     announce(world, event())
     world.drain()
@@ -234,7 +235,9 @@ def test_a_delivery_that_a_dead_process_wrote_is_recognised(world: World) -> Non
     with pytest.raises(Crash):
         announce(world, event(), services=services)
     endpoints.delete(
-        world.services, world.actor, endpoints.own_endpoint(world.services, "acct", "cli_shop", "wcli_shop000")
+        world.services,
+        world.actor,
+        endpoints.own_endpoint(world.services, "acct", "cli_shop", "wcli_shop000", only_public=False),
     )
     announce(world, event())
     assert is_announced(world, event())

@@ -80,9 +80,9 @@ def test_registering_shows_the_secret_once_and_never_again(new_shop: Shop) -> No
     assert re.fullmatch(r"[0-9a-f]{64}", body["secret"])
     assert re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{26}", body["id"])
     (webhook,) = listed(new_shop)
-    assert set(webhook) == {"id", "url", "isActive", "events", "clientId", "createdAt"}
+    assert set(webhook) == {"id", "url", "isActive", "events", "clientId", "createdWith", "createdAt"}
     assert (webhook["id"], webhook["url"], webhook["isActive"]) == (body["id"], URL, True)
-    assert (webhook["events"], webhook["clientId"]) == (["*"], new_shop.client_id)
+    assert (webhook["events"], webhook["clientId"], webhook["createdWith"]) == (["*"], new_shop.client_id, "clientId")
     toggled = new_shop.send("PUT", f"/v1/webhook/{body['id']}")
     assert toggled.json == {**webhook, "isActive": False}
 
@@ -108,10 +108,12 @@ def test_a_url_has_one_webhook(new_shop: Shop) -> None:
 
 
 def test_a_url_of_the_platform_level_is_taken_for_its_client_ids(new_shop: Shop) -> None:
+    """But not where a client id is sent alone: a stranger who tries URLs is told nothing of the account's webhooks."""
     assert register(new_shop, x_api_key=new_shop.key).status == 201
-    reply = register(new_shop)
+    reply = register(new_shop, x_api_key=new_shop.key, x_client_id=new_shop.client_id)
     assert (reply.status, reply.message) == (400, TAKEN)
     assert listed(new_shop) == []
+    assert register(new_shop).status == 201
 
 
 def test_a_deleted_url_is_free_again(new_shop: Shop) -> None:
@@ -344,7 +346,8 @@ def test_a_session_means_the_account_as_a_whole_or_the_client_id_it_names(new_sh
     session, named = by_session(new_shop.account_id), f"?clientId={new_shop.client_id}"
     platform = as_session(new_shop, session, "POST", body={"url": OTHER_URL}).json["id"]
     own = as_session(new_shop, session, "POST", body={"url": URL, "clientId": new_shop.client_id}).json["id"]
-    assert [webhook["id"] for webhook in listed(new_shop)] == [own]
+    both = {**new_shop.by_key, "x-client-id": new_shop.client_id}
+    assert [(webhook["id"], webhook["createdWith"]) for webhook in listed(new_shop, both)] == [(own, "session")]
     assert [webhook["id"] for webhook in listed(new_shop, new_shop.by_key)] == [platform]
     assert [webhook["id"] for webhook in as_session(new_shop, session, "GET", named).json] == [own]
     assert as_session(new_shop, session, "PUT", f"/{own}{named}").json["isActive"] is False

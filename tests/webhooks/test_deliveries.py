@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.access.modes import Mode
 from chalicelib.base.timestamps import iso
 from chalicelib.outbound.sender import PostResult
 from chalicelib.webhooks import jobs
@@ -85,7 +86,7 @@ def test_those_that_failed_and_those_that_wait_have_lists_of_their_own(world: Wo
 
 def test_one_webhook_lists_nothing_of_another(world: World) -> None:
     endpoint, _ = world.register_webhook()
-    other, _ = endpoints.register(world.services, world.actor, None, "https://other.example/")
+    other, _ = endpoints.register(world.services, world.actor, None, Mode.API_KEY, "https://other.example/")
     made(world, endpoint, 1)
     assert pages(world, other, Listing.ALL, 5) == [[]]
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from chalicelib.access.modes import Mode
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.webhooks import outbox
 from chalicelib.webhooks.deliveries import flows as deliveries
@@ -17,7 +18,7 @@ from tests.fakes.world import START, World
 
 
 def send_test(world: World, kind: str = "payment.confirmed") -> None:
-    deliveries.send_test(world.services, world.account_id, world.client_id, kind)
+    deliveries.send_test(world.services, world.account_id, world.client_id, kind, only_public=False)
 
 
 def test_a_receiver_that_always_fails_is_tried_at_0_1_6_and_21_seconds(world: World) -> None:
@@ -107,9 +108,9 @@ def test_a_deleted_or_inactive_webhook_gets_no_further_attempt(world: World) -> 
 
 
 def test_a_platform_webhook_hears_the_events_of_all_client_ids_and_a_foreign_one_none(world: World) -> None:
-    webhooks.register(world.services, world.actor, None, "https://platform.example/hook")
-    webhooks.register(world.services, world.actor, "cli_other", "https://other.example/hook")
-    webhooks.register(world.services, replace(world.actor, account_id="another"), None, "https://stranger.example/hook")
+    webhooks.register(world.services, world.actor, None, Mode.API_KEY, "https://platform.example/hook")
+    webhooks.register(world.services, world.actor, "cli_other", Mode.API_KEY, "https://other.example/hook")
+    webhooks.register(world.services, replace(world.actor, account_id="another"), None, Mode.API_KEY, "https://stranger.example/hook")
     world.register_webhook()
     payment = world.create_link()
     world.chain.pay(payment.requests[0])
@@ -133,7 +134,7 @@ def test_an_account_lists_the_webhooks_of_all_its_client_ids_in_three_calls(worl
     made = []
     for number, client_id in enumerate(["cli_a", None, "cli_b", "cli_a", "cli_c"]):
         world.advance(1)
-        made += webhooks.register(world.services, world.actor, client_id, f"https://shop.example/{number}")[:1]
+        made += webhooks.register(world.services, world.actor, client_id, Mode.API_KEY, f"https://shop.example/{number}")[:1]
     with counted(world.client) as calls:
         assert webhooks.list_all(world.services, world.account_id) == tuple(made)
     assert calls.by_operation == {"Query": 2, "BatchGetItem": 1}
@@ -145,7 +146,7 @@ def test_an_account_lists_the_webhooks_of_all_its_client_ids_in_three_calls(worl
 
 def test_the_number_of_webhooks_is_bounded(world: World) -> None:
     for number in range(MAX_ENDPOINTS):
-        webhooks.register(world.services, world.actor, world.client_id, f"https://shop.example/{number}")
+        webhooks.register(world.services, world.actor, world.client_id, Mode.API_KEY, f"https://shop.example/{number}")
     with pytest.raises(BadRequest, match="delete one first"):
         world.register_webhook()
 

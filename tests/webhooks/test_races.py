@@ -5,10 +5,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from chalicelib.access.modes import Mode
 from chalicelib.base.errors import BadRequest
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
@@ -60,28 +62,41 @@ def test_50_registrations_at_once_leave_exactly_as_many_webhooks_as_there_may_be
     """Also where an earlier version wrote some, or more than that."""
     for number in range(existing):
         old = Endpoint(f"old{number:03}", world.account_id, world.client_id, f"https://old/{number}", "", True, START)
-        world.services.store.write(old)
+        world.services.store.write(replace(old, created_with=Mode.API_KEY))
 
     def register(services: Services, number: int) -> Endpoint:
-        return endpoints.register(services, world.actor, world.client_id, f"https://shop.example/{number}")[0]
+        return endpoints.register(services, world.actor, world.client_id, Mode.API_KEY, f"https://shop.example/{number}")[0]
 
     results = in_parallel(REGISTRATIONS, register, cloud, world)
     left = max(0, MAX_ENDPOINTS - existing)
     assert sum(isinstance(result, Endpoint) for result in results) == left
     messages = {str(result) for result in results if not isinstance(result, Endpoint)}
     assert messages == {f"No more than {MAX_ENDPOINTS} webhooks: delete one first"}
-    assert len(endpoints.list_endpoints(world.services, world.account_id, world.client_id)) == left + existing
+    assert len(endpoints.list_endpoints(world.services, world.account_id, world.client_id, only_public=False)) == left + existing
+
+
+def test_registrations_by_a_client_id_alone_and_by_a_key_at_once_leave_as_many_of_each(cloud: Cloud, world: World) -> None:
+    """Strangers and the merchant write at the same time: neither takes a place of the other."""
+
+    def register(services: Services, number: int) -> Endpoint:
+        created_with = Mode.CLIENT_ID if number % 2 else Mode.API_KEY
+        url = f"https://shop.example/{number // 2}"
+        return endpoints.register(services, world.actor, world.client_id, created_with, url)[0]
+
+    results = in_parallel(2 * REGISTRATIONS, register, cloud, world)
+    made = Counter(result.created_with for result in results if isinstance(result, Endpoint))
+    assert made == {Mode.CLIENT_ID: MAX_ENDPOINTS, Mode.API_KEY: MAX_ENDPOINTS}
 
 
 def test_a_deleted_webhook_makes_room_for_one(cloud: Cloud, world: World) -> None:
     made = [
-        endpoints.register(world.services, world.actor, None, f"https://shop.example/{number}")[0]
+        endpoints.register(world.services, world.actor, None, Mode.API_KEY, f"https://shop.example/{number}")[0]
         for number in range(MAX_ENDPOINTS)
     ]
     endpoints.delete(world.services, world.actor, made[3])
 
     def register(services: Services, number: int) -> Endpoint:
-        return endpoints.register(services, world.actor, None, f"https://shop.example/new/{number}")[0]
+        return endpoints.register(services, world.actor, None, Mode.API_KEY, f"https://shop.example/new/{number}")[0]
 
     results = in_parallel(10, register, cloud, world)
     assert sum(isinstance(result, Endpoint) for result in results) == 1

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.access.modes import Mode
 from chalicelib.outbound.sender import PostResult
 from chalicelib.services import Services
 from chalicelib.webhooks import announcing, outbox
@@ -40,7 +41,7 @@ class Merchant:
     sweep_at: datetime = START + timedelta(seconds=60)
 
     def __post_init__(self) -> None:
-        self.endpoint, _ = endpoints.register(self.world.services, self.world.actor, None, DEAD)
+        self.endpoint, _ = endpoints.register(self.world.services, self.world.actor, None, Mode.API_KEY, DEAD)
         answer = self.world.receiver.post
 
         def post(url: str, headers: Any, body: bytes) -> PostResult:
@@ -313,7 +314,7 @@ def test_a_slow_account_shares_its_workers_and_others_have_their_own_group(merch
     sent = []
     merchant.world.services.queue.send = lambda queue, messages: sent.extend((queue, each) for each in messages)  # type: ignore[method-assign]
     merchant.tell()
-    deliveries.send_test(merchant.world.services, "acct", None, "payment.confirmed")
+    deliveries.send_test(merchant.world.services, "acct", None, "payment.confirmed", only_public=False)
     assert {each.group for _, each in sent} == {"acct"}
     assert [queue for queue, _ in sent] == [f"{PREFIX}-webhooks", f"{PREFIX}-webhook-retries"]
 

@@ -15,7 +15,8 @@ MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 _LARGEST_RESULTS = {
     "eth_getLogs": MAX_RESPONSE_BYTES,
     "eth_getTransactionByHash": 512 * 1024,  # calldata of 128 kB as hexadecimal text, and its other fields
-    "eth_getTransactionReceipt": 8 * 1024 * 1024,  # twice what a transaction of 2**24 gas can log, as hexadecimal text
+    "eth_getBlockReceipts": MAX_RESPONSE_BYTES,
+    "eth_getTransactionReceipt": MAX_RESPONSE_BYTES,  # twice what a transaction of 2**24 gas can log (full_blocks.py)
     "eth_getBlockByNumber": 2 * 1024 * 1024,  # a header, and the hashes of 30,000 transactions
     "eth_simulateV1": 4 * 1024 * 1024,  # the logs of 1,000 payments
     "eth_getCode": 1024 * 1024,  # several times the longest code of a network

@@ -15,8 +15,9 @@ from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD
 from chalicelib.calldata.transaction import Call
 from chalicelib.chain.blocks import header_hash
+from chalicelib.chain.full_blocks import LogFilter
 from chalicelib.chain.logs import BlockRange, InconsistentNode
-from chalicelib.chain.ranges import checked_logs, logs_of, with_headers
+from chalicelib.chain.ranges import checked_logs, place_of, with_headers
 from chalicelib.chain.rpc.hex_values import hash_of, quantity
 from chalicelib.chain.rpc.jsonrpc import (
     JsonRpcClient,
@@ -76,7 +77,8 @@ def safe_event(node: JsonRpcClient, safe: str, safe_tx_hash: str, blocks: BlockR
     Safe may emit any number of such events. If a single block has more of them than the node returns or the client
     accepts, only those with the hash as a topic count.
     """
-    queries = [logs_of(blocks, [safe], SAFE_TOPICS, [safe_tx_hash]), logs_of(blocks, [safe], SAFE_TOPICS)]
+    filters = (LogFilter((safe,), (SAFE_TOPICS, (safe_tx_hash,))), LogFilter((safe,), (SAFE_TOPICS,)))
+    queries = [each.query(place_of(blocks)) for each in filters]
     (last,), (indexed, others), _ = with_headers(node, [block_at(blocks.last)], queries)
     if not last:
         raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} yet")

@@ -18,6 +18,7 @@ from chalicelib.catalogue.tokens import Token
 from chalicelib.checkout import conversions
 from chalicelib.checkout.crosschain.rules import Payer, check_bridged, purpose_of, wanted_for
 from chalicelib.checkout.permits import rules, store
+from chalicelib.checkout.permits.hints import queue_look
 from chalicelib.checkout.permits.records import PaymentIntent, Stage
 from chalicelib.checkout.permits.rules import RequestExecuted, Signed, Wish
 from chalicelib.checkout.rules import Owed, Position
@@ -126,6 +127,7 @@ def accept(
         except WriteConflict:  # the same was sent twice, or a payment was recorded meanwhile
             continue
         services.log.info("payment intent accepted", extra={"intent_id": intent_id, "network": intent.network})
+        queue_look(services, made)
         return made
     raise WriteConflict
 

@@ -18,7 +18,7 @@ from chalicelib.calldata import erc20, erc2612
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.checkout.intents.crossings import following as crossings
 from chalicelib.checkout.intents.crossings.events import Failure, failure_event
-from chalicelib.checkout.permits import rules, stages, store
+from chalicelib.checkout.permits import held_rates, rules, stages, store
 from chalicelib.checkout.permits.flows import PERMIT_GAS, TAKE_GAS, is_wanted, trouble
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
 from chalicelib.links.records import Bill, IntentStatus
@@ -28,8 +28,7 @@ from chalicelib.relayer.rules import Call, Submission, SubmissionStatus
 from chalicelib.requests import store as request_store
 from chalicelib.requests.executions import Execution, ExecutionStatus
 from chalicelib.requests.payments.records import Payment
-from chalicelib.requests.quotes import flows as quotes
-from chalicelib.requests.quotes.records import Quote
+from chalicelib.requests.quotes.records import HeldRate
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning import store as scan_store
 from chalicelib.services import Services
@@ -99,7 +98,7 @@ def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
     """Has the tokens taken, until that is done or can be done no more."""
     now, known = services.clock(), relayer.outcome(services, stages.call_key(intent, "take"))
     if known is not None and known.status is CallStatus.SUCCEEDED:
-        services.store.write(stages.taken(intent, now), *_held_rate(services, intent))
+        services.store.write(stages.taken(intent, now), *held_rates.begun(intent, now))
     elif known is not None and known.status is CallStatus.UNKNOWN:
         services.store.write(stages.postponed(intent, now))
     elif known is not None or stages.cannot_be_taken(intent, now):
@@ -110,13 +109,6 @@ def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
         if stages.may_take(intent, now) and is_wanted(services, request):
             refused = trouble(services, intent) or _submit_take(services, intent)
         services.store.write(stages.postponed(replace(intent, reason=refused or intent.reason), now))
-
-
-def _held_rate(services: Services, intent: PaymentIntent) -> tuple[Quote, ...]:
-    """The quote by which the rate of a converted amount holds until the payment is there. One query for it."""
-    if intent.rate is None:
-        return ()
-    return (quotes.prolonged(services, intent.request_id, intent.rate, stages.RATE_HELD),)
 
 
 def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
@@ -216,6 +208,7 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
         services.store.write(stages.undone(intent, services.clock()))  # by a deep fork: it is seen what became of it
         return
     after = crossings.checked(services, bill, before, set())
+    rate = held_rates.known(services, intent, after)
     if after.status is not IntentStatus.PENDING:
         if scan_store.has_work(services.store, (request.bill_id,)):
             (after,) = crossings.put_off([before], [after], services.clock())
@@ -225,9 +218,9 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
     if stages.is_contradicted(changed, done.intents[0]):
         services.log.error("payment intent overdue", extra={**_facts(changed), "reason": changed.reason})
     if changed.end is None:
-        services.store.write(changed)
+        services.store.write(changed, *rate)
     else:
-        _write_end(services, changed, request, (*done.payments, *done.counts), done.events)
+        _write_end(services, changed, request, (*done.payments, *done.counts, *rate), done.events)
 
 
 def _end(services: Services, intent: PaymentIntent, request: Request, end: End) -> None:
@@ -237,20 +230,20 @@ def _end(services: Services, intent: PaymentIntent, request: Request, end: End) 
         status = "bounced" if end is End.REFUNDED else "failed"
         failure = Failure(intent.due, intent.returned_by, intent.network, status, intent.reason)
         events = (failure_event(request, failure, webhooks.event_context(services)),)
-    _write_end(services, ended, request, (), events)
+    _write_end(services, ended, request, held_rates.ended(services, intent), events)
 
 
 def _write_end(
     services: Services,
     intent: PaymentIntent,
     request: Request,
-    recorded: tuple[Payment | Add, ...],
+    also: tuple[Payment | Add | HeldRate, ...],
     events: tuple[Event, ...],
 ) -> None:
     """Writes the end with its events and the request, which can be paid again from then on, in one transaction."""
     assert intent.end is not None
     execution = Execution(intent.intent_id, ExecutionStatus(intent.end.value))
-    services.store.write(intent, replace(request, execution=execution), *recorded, *events)
+    services.store.write(intent, replace(request, execution=execution), *also, *events)
     webhooks.queue_announcements(services, events)
     services.log.info("payment intent ended", extra={**_facts(intent), "end": intent.end.value})
 

@@ -26,8 +26,6 @@ from chalicelib.requests.records import Request
 
 TAKEN_LATEST = timedelta(minutes=10)
 """How long after the deadline, by our clock, no block can accept the call any more that takes the tokens."""
-RATE_HELD = timedelta(minutes=30)
-"""How long the rate of a converted amount is held from when the tokens were taken."""
 BRIDGED_WITHIN = timedelta(minutes=15)
 """How long a route is looked for after the tokens were taken; then they are returned."""
 MOST_SPENDS = 5

@@ -1,10 +1,11 @@
 """Quotes: rates that are held for the payers of a request."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import chain, takewhile
 
+from chalicelib.base.frozen import frozen
 from chalicelib.rates import flows as rates
-from chalicelib.rates.records import Rate
 from chalicelib.requests.quotes import store as quote_store
 from chalicelib.requests.quotes.records import Quote
 from chalicelib.requests.records import Request
@@ -17,6 +18,20 @@ _LONGEST = timedelta(hours=1)
 _BLOCK_CLOCK_ERROR = timedelta(seconds=15)
 """A block may name a time that is this much earlier than ours: nodes accept blocks whose clocks differ by seconds."""
 _PAGE, _MOST_PAGES = 100, 20
+Pair = tuple[str, str]
+"""The ids of an invoice currency and of the token that is paid."""
+
+
+@frozen
+class Given:
+    """What payers of a request had been given at the time of a block.
+
+    `valid` is the quote that held then, of several the one by which the payer owes the least: two quotes overlap for up
+    to half of their time, and a payer may have been given either. `last` is the newest one, whether it held or not.
+    """
+
+    valid: Quote | None
+    last: Quote | None
 
 
 def hold(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
@@ -48,37 +63,32 @@ def first(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
     """By request id, the first quotes of requests that are not stored yet; flows.save_many writes them.
 
     Whoever resumes the same call finds those that were written, and takes the rates of the others from those that still
-    hold. Raises RateUnavailable.
+    hold, until these end: a rate does not hold longer because a call was repeated. Raises RateUnavailable.
     """
     known = quote_store.first(services.store, [each.request_id for each in requests])
-    holding = [quote for quote in known.values() if _holds(quote, services.clock())]
-    rates_known = {(quote.rate.base, quote.rate.quote): quote.rate for quote in holding}
+    holding = {
+        (quote.rate.base, quote.rate.quote): quote for quote in known.values() if _holds(quote, services.clock())
+    }
     lacking = [each for each in requests if each.request_id not in known]
-    return known | {quote.request_id: quote for quote in _next(services, lacking, {}, rates_known)}
+    return known | {quote.request_id: quote for quote in _next(services, lacking, {}, holding)}
 
 
-def prolonged(services: Services, request_id: str, rate: Rate, lifetime: timedelta) -> Quote:
-    """The next quote of a request, by which a rate holds that was quoted before; it is not written. One query."""
-    held, now = quote_store.newest(services.store, [request_id]).get(request_id), services.clock()
-    return Quote(request_id, held.number + 1 if held is not None else 0, rate, now, now + lifetime)
+def given_at(store: Store, request_id: str, instant: datetime) -> Given:
+    """The quotes that payers had been given at the time of a block. One query, or more of a request with many quotes.
 
-
-def valid_at(store: Store, request_id: str, instant: datetime) -> Quote | None:
-    """The quote that held at the time of a block, of several the one by which the payer owes the least; else None.
-
-    Two quotes overlap for up to half of their time, and a payer may have been given either. At most 2,000 newer quotes
-    are looked through.
+    At most 2,000 newer quotes are looked through.
     """
-    return min(all_valid_at(store, request_id, instant), key=lambda quote: quote.rate.fraction, default=None)
+    found = _given_before(store, request_id, instant)
+    last = next(found, None)
+    if last is None:
+        return Given(None, None)
+    valid = _valid(chain([last], found), instant)
+    return Given(min(valid, key=lambda quote: quote.rate.fraction, default=None), last)
 
 
 def all_valid_at(store: Store, request_id: str, instant: datetime) -> list[Quote]:
-    """The quotes that held at the time of a block, newest first: any of them may be what a payer was given.
-
-    A quote holds from 15 seconds before it was given, because the time of a block may be as much behind our clock.
-    """
-    found = _since(store, request_id, instant - _LONGEST)
-    return [quote for quote in found if quote.at - _BLOCK_CLOCK_ERROR <= instant <= quote.ends_at]
+    """The quotes that held at the time of a block, newest first: any of them may be what a payer was given."""
+    return _valid(_given_before(store, request_id, instant), instant)
 
 
 def _holds(quote: Quote | None, until: datetime) -> bool:
@@ -86,38 +96,37 @@ def _holds(quote: Quote | None, until: datetime) -> bool:
 
 
 def _next(
-    services: Services,
-    requests: Sequence[Request],
-    held: Mapping[str, Quote],
-    rates_known: Mapping[tuple[str, str], Rate],
+    services: Services, requests: Sequence[Request], held: Mapping[str, Quote], holding: Mapping[Pair, Quote]
 ) -> list[Quote]:
-    """The quotes that follow `held`, which are not written. A rate that is not known is read once."""
-    lifetime, current = timedelta(seconds=services.settings.quote_seconds), dict(rates_known)
+    """The quotes that follow `held`, which are not written, with the rate and the end of a quote that is `holding` for
+    their currencies. Other rates are read once."""
+    current = {pair: quote.rate for pair, quote in holding.items()}
     for each in requests:
         invoice, payment = invoice_of(each), currency_of(each)
         if (invoice.id, payment.id) not in current:
             current[invoice.id, payment.id] = rates.current(services, invoice, payment)
-    now = services.clock()
-    return [
-        Quote(
-            each.request_id,
-            held[each.request_id].number + 1 if each.request_id in held else 0,
-            current[invoice_of(each).id, currency_of(each).id],
-            now,
-            now + lifetime,
-        )
-        for each in requests
-    ]
+    now, made = services.clock(), list[Quote]()
+    for each in requests:
+        pair = invoice_of(each).id, currency_of(each).id
+        number = held[each.request_id].number + 1 if each.request_id in held else 0
+        end = holding[pair].ends_at if pair in holding else now + timedelta(seconds=services.settings.quote_seconds)
+        made.append(Quote(each.request_id, number, current[pair], now, end))
+    return made
 
 
-def _since(store: Store, request_id: str, start: datetime) -> Iterator[Quote]:
-    """The quotes of a request from the newest back to those of `start`."""
+def _valid(given: Iterable[Quote], instant: datetime) -> list[Quote]:
+    """Those of quotes, newest first, that held at an instant."""
+    return [quote for quote in takewhile(lambda each: instant - each.at <= _LONGEST, given) if instant <= quote.ends_at]
+
+
+def _given_before(store: Store, request_id: str, instant: datetime) -> Iterator[Quote]:
+    """The quotes of a request that were given before the time of a block, newest first.
+
+    Those of the 15 seconds after it are among them, because the time of a block may be as much behind our clock.
+    """
     before = None
     for _ in range(_MOST_PAGES):
         page, before = quote_store.page(store, request_id, before, _PAGE)
-        for quote in page:
-            if quote.at < start:
-                return
-            yield quote
+        yield from (quote for quote in page if quote.at - _BLOCK_CLOCK_ERROR <= instant)
         if before is None:
             return

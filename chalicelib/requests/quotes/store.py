@@ -1,8 +1,8 @@
-"""Reads of quotes."""
+"""Reads of quotes, and of rates that are held for one payment."""
 
 from collections.abc import Iterable
 
-from chalicelib.requests.quotes.records import Quote
+from chalicelib.requests.quotes.records import HeldRate, Quote
 from chalicelib.storage.store import Store
 
 
@@ -21,3 +21,13 @@ def first(store: Store, request_ids: Iterable[str]) -> dict[str, Quote]:
 def page(store: Store, request_id: str, before: str | None, limit: int) -> tuple[tuple[Quote, ...], str | None]:
     """A page of the quotes of a request, newest first, and the cursor of the next one. One query."""
     return store.page(Quote, Quote.KEY.partition(request_id=request_id), before, limit, consistent=True)
+
+
+def held(store: Store, request_id: str, intent_id: str) -> HeldRate | None:
+    """The rate that is held for the payment of a payment intent. One read."""
+    return store.get(HeldRate, HeldRate.KEY.of(request_id=request_id, intent_id=intent_id))
+
+
+def all_held(store: Store, request_id: str) -> tuple[HeldRate, ...]:
+    """The rates that are or were held for payments of a request. One query."""
+    return store.query(HeldRate, HeldRate.KEY.all(request_id=request_id))

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
+from chalicelib.webhooks.records import message_group
 
 CIRCUIT_RETENTION = timedelta(days=30)
 """As long as the deliveries that may wait for it."""
@@ -23,7 +24,7 @@ class Circuit(Record):
     A webhook without this record is closed and has not failed. `failed_deliveries` are different deliveries that failed
     since `failing_since` without a success in between. `due_at` is the next probe of an open circuit, the end of the
     probe's lease of a half-open one, and the next release of waiting deliveries of a closed one. `is_slow` if its last
-    answer took SLOW_ANSWER or longer.
+    answer took SLOW_ANSWER or longer. `is_public` is that of the webhook.
     """
 
     KEY = KeyPattern(WEBHOOKS, "CIRCUIT#{webhook_id}", "CIRCUIT")
@@ -39,7 +40,13 @@ class Circuit(Record):
     due_at: datetime | None
     updated_at: datetime
     is_slow: bool = False
+    is_public: bool = False
     version: int = 0
+
+    @property
+    def group(self) -> str:
+        """The group of its messages, as that of its webhook's deliveries."""
+        return message_group(self.account_id, self.is_public)
 
     @property
     def next_due(self) -> datetime | None:

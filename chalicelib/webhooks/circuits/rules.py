@@ -58,7 +58,9 @@ def is_alive(status: int | None) -> bool:
     return status is not None and status < 500 and status != 429
 
 
-def new_circuit(webhook_id: str, account_id: str, client_id: str | None, now: datetime) -> Circuit:
+def new_circuit(
+    webhook_id: str, account_id: str, client_id: str | None, now: datetime, is_public: bool = False
+) -> Circuit:
     """The circuit of a webhook that never failed."""
     return Circuit(
         webhook_id=webhook_id,
@@ -71,6 +73,7 @@ def new_circuit(webhook_id: str, account_id: str, client_id: str | None, now: da
         closed_at=None,
         due_at=None,
         updated_at=now,
+        is_public=is_public,
     )
 
 

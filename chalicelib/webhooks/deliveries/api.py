@@ -18,14 +18,16 @@ from chalicelib.webhooks.deliveries.schemas import (
     TestAnswer,
     TestWebhook,
 )
-from chalicelib.webhooks.endpoints.api import client_id_of, endpoint_of
+from chalicelib.webhooks.endpoints.api import client_id_of, endpoint_of, finds_only_public
 from chalicelib.webhooks.endpoints.schemas import ClientIdChoice
 from chalicelib.webhooks.records import EVENTS, Event
 
 
 def test_webhook(call: Call[TestWebhook, None]) -> TestAnswer:
     client_id = client_id_of(call, call.body)
-    queued = flows.send_test(call.services, call.caller.account_id, client_id, call.body.eventType)
+    queued = flows.send_test(
+        call.services, call.caller.account_id, client_id, call.body.eventType, only_public=finds_only_public(call)
+    )
     return TestAnswer.of(queued)
 
 

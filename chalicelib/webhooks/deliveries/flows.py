@@ -16,7 +16,7 @@ from chalicelib.webhooks.circuits import rules as circuits
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit
 from chalicelib.webhooks.circuits.rules import Route
-from chalicelib.webhooks.contents import body_of
+from chalicelib.webhooks.contents import body_for, body_of
 from chalicelib.webhooks.deliveries import store
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.deliveries.rules import (
@@ -32,7 +32,7 @@ from chalicelib.webhooks.deliveries.rules import (
     settle,
     wait,
 )
-from chalicelib.webhooks.endpoints import store as endpoint_store
+from chalicelib.webhooks.endpoints.flows import list_endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.samples import sample_event
@@ -40,11 +40,11 @@ from chalicelib.webhooks.samples import sample_event
 _NOTE_ATTEMPTS = 3
 
 
-def send_test(services: Services, account_id: str, client_id: str | None, kind: str) -> int:
+def send_test(services: Services, account_id: str, client_id: str | None, kind: str, *, only_public: bool) -> int:
     """Queues a sample event for every active webhook of the caller; returns their number. Raises NotFound if none."""
     context = event_context(services)
     event = sample_event(kind, account_id, client_id, context)
-    endpoints = endpoint_store.endpoints(services.store, account_id, client_id)
+    endpoints = list_endpoints(services, account_id, client_id, only_public=only_public)
     deliveries = deliveries_of(event, endpoints, context.now, is_test=True)
     if not deliveries:
         raise NotFound("No active webhooks found")
@@ -59,7 +59,8 @@ def deliver(services: Services, delivery_id: str, attempt: int, in_slow_lane: bo
     time; a worker that does not get the claim does nothing. If the process dies after the claim, the lease ends and the
     sweep queues the same attempt again. An attempt whose webhook failed or was slow last is moved to the slow lane;
     while its circuit is open the delivery waits, unless it is the probe that is due. What is about a person who was
-    erased is not sent any more; the body of a delivery about a person takes one more read and a KMS call.
+    erased is not sent any more; the body of a delivery about a person takes one more read and a KMS call. A public
+    webhook is sent no personal data, here and not where the delivery is made: so it holds for every attempt of any.
     """
     delivery = store.delivery(services.store, delivery_id)
     if delivery is None or not may_claim(delivery, attempt, services.clock()):
@@ -69,6 +70,7 @@ def deliver(services: Services, delivery_id: str, attempt: int, in_slow_lane: bo
     if endpoint is None or not endpoint.is_active or body is None:
         fail(services, delivery)
         return
+    body = body_for(endpoint, body)
     route = circuits.route(circuit, services.clock())
     if route is Route.WAIT:
         _set_aside(services, delivery)
@@ -120,7 +122,7 @@ def queue_tending(services: Services, circuit: Circuit) -> None:
     if circuit.due_at is None:
         return
     seconds = max(0, ceil((circuit.due_at - services.clock()).total_seconds()))
-    message = Message({"webhookId": circuit.webhook_id}, group=circuit.account_id, delay=seconds)
+    message = Message({"webhookId": circuit.webhook_id}, group=circuit.group, delay=seconds)
     send_hints(services.queue, services.log, services.settings.webhook_retries_queue, [message])
 
 
@@ -166,7 +168,9 @@ def _note_outcome(
     """Writes the circuit if the outcome changes it. If that fails, the next attempt has the same outcome."""
     now, alive = services.clock(), circuits.is_alive(result.status)
     for _ in range(_NOTE_ATTEMPTS):
-        before = circuit or circuits.new_circuit(delivery.webhook_id, delivery.account_id, delivery.client_id, now)
+        before = circuit or circuits.new_circuit(
+            delivery.webhook_id, delivery.account_id, delivery.client_id, now, delivery.is_public
+        )
         if alive:
             after = circuits.after_success(before, now, timedelta(milliseconds=result.duration_ms))
         else:
@@ -231,7 +235,7 @@ def _send_attempts(services: Services, queue: str, attempts: list[NextAttempt]) 
     messages = [
         Message(
             body={"deliveryId": each.delivery.delivery_id, "attempt": each.delivery.attempt},
-            group=each.delivery.account_id,
+            group=each.delivery.group,
             delay=each.delay_seconds,
         )
         for each in attempts

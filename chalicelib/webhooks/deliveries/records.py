@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
-from chalicelib.webhooks.records import EVENT_RETENTION
+from chalicelib.webhooks.records import EVENT_RETENTION, message_group
 
 LIST_SHARDS = 4
 """The number of partitions of a list, which share the writes of a busy webhook."""
@@ -66,7 +66,7 @@ class Delivery(Record):
     `due_at` is the time of the attempt, or the end of its lease. `trying_since` is when the first attempt began, or
     when the delivery first waited for a webhook that does not answer. `attempts` are the newest ones that ended. A
     delivery that an earlier version wrote is in no list (`is_listed` is None). With a `person_id` the body is sealed,
-    as that of its event.
+    as that of its event. `is_public` is that of its webhook.
     """
 
     KEY = KeyPattern(WEBHOOKS, "DELIVERY#{delivery_id}", "DELIVERY")
@@ -86,7 +86,13 @@ class Delivery(Record):
     attempts: tuple[Attempt, ...] | None = None
     is_listed: bool | None = None
     person_id: str | None = None
+    is_public: bool = False
     version: int = 0
+
+    @property
+    def group(self) -> str:
+        """The group of its messages, by which SQS shares the workers."""
+        return message_group(self.account_id, self.is_public)
 
     @property
     def is_open(self) -> bool:

@@ -61,6 +61,7 @@ def deliveries_of(
             created_at=now,
             is_listed=True,
             person_id=event.person_id,
+            is_public=endpoint.is_public,
         )
         for number, variant in enumerate(variants)
         for endpoint in receivers(endpoints)

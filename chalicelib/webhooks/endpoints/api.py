@@ -1,7 +1,8 @@
 """Views of webhooks: those of the calling client id, or of the account if an API key is sent without a client id.
 
 With a session the request may name a client id. Without one, a new webhook is the account's as a whole, and existing
-ones are listed and found whether they are the account's or one of its client ids'.
+ones are listed and found whether they are the account's or one of its client ids'. A client id alone, which is public,
+finds only what a client id alone has registered.
 """
 
 from chalicelib.access.credentials.store import own_client_id
@@ -27,17 +28,25 @@ def client_id_of(call: AnyCall, choice: ClientIdChoice) -> str | None:
     return own_client_id(call.services.store, caller.account_id, choice.clientId).client_id
 
 
+def finds_only_public(call: AnyCall) -> bool:
+    """Whether the caller finds only webhooks that a client id alone registered, as it sends nothing else."""
+    return call.caller.mode is Mode.CLIENT_ID
+
+
 def endpoint_of(call: AnyCall, choice: ClientIdChoice) -> Endpoint:
     """The webhook of the path. Raises NotFound if it is not one of those that are meant."""
     account_id, webhook_id = call.caller.account_id, call.path["webhook_id"]
     if _means_any(call, choice):
         return webhooks.endpoint_of_any(call.services, account_id, webhook_id)
-    return webhooks.own_endpoint(call.services, account_id, client_id_of(call, choice), webhook_id)
+    client_id, only_public = client_id_of(call, choice), finds_only_public(call)
+    return webhooks.own_endpoint(call.services, account_id, client_id, webhook_id, only_public=only_public)
 
 
 def create_webhook(call: Call[CreateWebhook, None]) -> WebhookCreated:
     client_id, body = client_id_of(call, call.body), call.body
-    endpoint, secret = webhooks.register(call.services, call.actor, client_id, body.url, body.events or ALL_EVENTS)
+    endpoint, secret = webhooks.register(
+        call.services, call.actor, client_id, call.caller.mode, body.url, body.events or ALL_EVENTS
+    )
     return WebhookCreated(id=endpoint.webhook_id, secret=secret)
 
 
@@ -45,8 +54,9 @@ def list_webhooks(call: Call[None, ClientIdChoice]) -> list[WebhookAnswer]:
     account_id = call.caller.account_id
     if _means_any(call, call.query):
         return [WebhookAnswer.of(each) for each in webhooks.list_all(call.services, account_id)]
-    client_id = client_id_of(call, call.query)
-    return [WebhookAnswer.of(each) for each in webhooks.list_endpoints(call.services, account_id, client_id)]
+    client_id, only_public = client_id_of(call, call.query), finds_only_public(call)
+    found = webhooks.list_endpoints(call.services, account_id, client_id, only_public=only_public)
+    return [WebhookAnswer.of(each) for each in found]
 
 
 def toggle_webhook(call: Call[UpdateWebhook | None, ClientIdChoice]) -> WebhookAnswer:

@@ -5,54 +5,63 @@ from dataclasses import replace
 
 from chalicelib.access.audit.records import Actor, AuditEntry
 from chalicelib.access.audit.rules import entry
+from chalicelib.access.modes import Mode
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.services import Services
 from chalicelib.storage.store import Absent, Delete, WriteConflict
 from chalicelib.webhooks.endpoints import store
-from chalicelib.webhooks.endpoints.records import ALL_EVENTS, ClientEndpoint, Endpoint, EndpointUrl
+from chalicelib.webhooks.endpoints.records import ALL_EVENTS, ClientEndpoint, Endpoint
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, check_room, chosen_events
 
-_TRIES = 2 * MAX_ENDPOINTS
-"""A registration fails at each one that is written while it counts; there are at most MAX_ENDPOINTS of them."""
+_TRIES = 3 * MAX_ENDPOINTS
+"""A registration fails at each one that is written while it counts: at most MAX_ENDPOINTS of each of two kinds."""
 
 
 def register(
-    services: Services, actor: Actor, client_id: str | None, url: str, events: Sequence[str] = ALL_EVENTS
+    services: Services,
+    actor: Actor,
+    client_id: str | None,
+    created_with: Mode,
+    url: str,
+    events: Sequence[str] = ALL_EVENTS,
 ) -> tuple[Endpoint, str]:
     """Registers a webhook for these events; returns it with its signing secret, which cannot be read again.
 
     Two reads, one transaction, repeated if another registration of the owner came first. Raises BadRequest for a URL
     whose address must not be called, for a URL that this client id or the account has a webhook for already, for
-    unknown events, and if the owner has MAX_ENDPOINTS webhooks.
+    unknown events, and if the owner has MAX_ENDPOINTS webhooks. `created_with` a client id alone, only its public
+    webhooks are compared and counted.
     """
     chosen = chosen_events(events)
     services.sender.check(url)
-    account_id = actor.account_id
     now, secret = services.clock(), ids.webhook_secret(services.entropy)
     webhook_id = ids.ulid(now, services.entropy)
-    url_record = EndpointUrl(account_id, client_id, url, webhook_id)
-    of_client = [ClientEndpoint(account_id, webhook_id, client_id)] if client_id else []
-    platform = [Absent(replace(url_record, client_id=None))] if client_id else []
-    endpoint: Endpoint | None = None
+    endpoint = Endpoint(
+        webhook_id=webhook_id,
+        account_id=actor.account_id,
+        client_id=client_id,
+        url=url,
+        secret_ciphertext="",
+        is_active=True,
+        created_at=now,
+        events=chosen,
+        created_with=created_with,
+    )
+    of_client = [ClientEndpoint(actor.account_id, webhook_id, client_id)] if client_id else []
+    url_records = store.url_records(endpoint)
     for _ in range(_TRIES):
-        registrations = store.registrations(services.store, url_record.owner)  # before what it guards is counted
-        check_room(store.endpoints(services.store, account_id, client_id))
-        endpoint = endpoint or Endpoint(
-            webhook_id=webhook_id,
-            account_id=account_id,
-            client_id=client_id,
-            url=url,
-            secret_ciphertext=services.secrets.encrypt(secret, webhook_id),
-            is_active=True,
-            created_at=now,
-            events=chosen,
-        )
+        registrations = store.registrations(services.store, endpoint.owner)  # before what it guards is counted
+        check_room(store.endpoints(services.store, actor.account_id, client_id), endpoint)
+        if not endpoint.secret_ciphertext:
+            endpoint = replace(endpoint, secret_ciphertext=services.secrets.encrypt(secret, webhook_id))
         audited = _audit_entry(services, actor, endpoint, "created")
+        own, *others = url_records
+        absent = [Absent(each) for each in others]
         try:
-            services.store.write(endpoint, url_record, *of_client, *platform, registrations, audited)
+            services.store.write(endpoint, own, *of_client, *absent, registrations, audited)
         except WriteConflict:
-            if store.is_taken(services.store, url_record):
+            if store.is_taken(services.store, url_records):
                 raise BadRequest(
                     "Webhook already exists, or a platform-level webhook with this URL already exists"
                 ) from None
@@ -61,9 +70,12 @@ def register(
     raise WriteConflict
 
 
-def list_endpoints(services: Services, account_id: str, client_id: str | None) -> tuple[Endpoint, ...]:
-    """The webhooks of a client id, or of the account as a whole, oldest first."""
-    return store.endpoints(services.store, account_id, client_id)
+def list_endpoints(
+    services: Services, account_id: str, client_id: str | None, *, only_public: bool
+) -> tuple[Endpoint, ...]:
+    """The webhooks of a client id, all or only the public ones, or of the account as a whole, oldest first."""
+    found = store.endpoints(services.store, account_id, client_id)
+    return tuple(each for each in found if each.is_public or not only_public)
 
 
 def list_all(services: Services, account_id: str) -> tuple[Endpoint, ...]:
@@ -94,10 +106,15 @@ def delete(services: Services, actor: Actor, endpoint: Endpoint) -> None:
     services.store.write(*removed, _audit_entry(services, actor, endpoint, "deleted"))
 
 
-def own_endpoint(services: Services, account_id: str, client_id: str | None, webhook_id: str) -> Endpoint:
-    """A webhook of a client id, or of the account as a whole. Raises NotFound if it is not theirs."""
+def own_endpoint(
+    services: Services, account_id: str, client_id: str | None, webhook_id: str, *, only_public: bool
+) -> Endpoint:
+    """A webhook of a client id, or of the account as a whole. Raises NotFound if it is not theirs.
+
+    `only_public`, one that is not public is not found, either.
+    """
     endpoint = store.endpoint(services.store, account_id, client_id, webhook_id)
-    if endpoint is None:
+    if endpoint is None or (only_public and not endpoint.is_public):
         raise NotFound("Webhook not found")
     return endpoint
 

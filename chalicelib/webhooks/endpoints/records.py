@@ -3,6 +3,7 @@
 import hashlib
 from datetime import datetime
 
+from chalicelib.access.modes import Mode
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
 
@@ -14,6 +15,7 @@ class Endpoint(Record):
     """A webhook. Without a `client_id` it receives every event of the account. The secret is stored encrypted.
 
     `events` are the kinds of events that it receives: a kind, a prefix such as `payment.*`, or `*` for all.
+    `created_with` is the credential that it was registered with; None in items from before it was kept.
     """
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "ENDPOINT#{webhook_id:.64}")
@@ -27,12 +29,21 @@ class Endpoint(Record):
     is_active: bool
     created_at: datetime
     events: tuple[str, ...] = ALL_EVENTS
+    created_with: Mode | None = None
     version: int = 0
 
     @property
     def owner(self) -> str:
         """The client id, or the account id if the webhook is the account's."""
         return self.client_id or self.account_id
+
+    @property
+    def is_public(self) -> bool:
+        """Whether a client id alone registered it, which anybody can send, or may have, if that was not kept.
+
+        It gets no personal data, and a client id alone finds no other webhook.
+        """
+        return self.client_id is not None and self.created_with in (None, Mode.CLIENT_ID)
 
 
 @frozen
@@ -49,7 +60,8 @@ class ClientEndpoint(Record):
 
 @frozen
 class EndpointUrl(Record):
-    """Makes a URL unique among the webhooks of a client id or account."""
+    """Makes a URL unique among the webhooks of a client id or account, of a client id alone among its public ones: the
+    others are neither kept from a URL by them nor found out by trying one."""
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "URL#{url_hash}")
 
@@ -57,12 +69,13 @@ class EndpointUrl(Record):
     client_id: str | None
     url: str
     webhook_id: str
+    is_public: bool = False
     version: int = 0
 
     @property
     def owner(self) -> str:
         """The client id, or the account id if the webhook is the account's."""
-        return self.client_id or self.account_id
+        return f"PUBLIC#{self.client_id}" if self.is_public else self.client_id or self.account_id
 
     @property
     def url_hash(self) -> str:

@@ -9,7 +9,8 @@ OPERATIONS = (
         "Register a webhook",
         description=(
             "The response has the signing secret, which cannot be read again. With an API key or a session alone the "
-            "webhook receives the events of the whole account; in a session `clientId` names a client id."
+            "webhook receives the events of the whole account; in a session `clientId` names a client id. One that a "
+            "client id alone registers, which is public, receives no personal data."
         ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
         scope="webhooks:write",
@@ -22,7 +23,8 @@ OPERATIONS = (
         "List webhooks",
         description=(
             "Those of the calling client id, or with an API key alone those of the account as a whole. In a session "
-            "also those of all its client ids; `clientId` limits the list to one."
+            "also those of all its client ids; `clientId` limits the list to one. A client id alone, which is public, "
+            "finds only webhooks that a client id alone registered, here and in all other operations."
         ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
         scope="webhooks:read",

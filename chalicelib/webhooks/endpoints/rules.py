@@ -7,7 +7,7 @@ from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.rules import KINDS, NAMED_KINDS
 
 MAX_ENDPOINTS = 20
-"""The most webhooks of one client id or account."""
+"""The most webhooks of one account as a whole, or of one client id. A client id alone may register as many more."""
 
 
 def _covering(kind: str) -> tuple[str, ...]:
@@ -24,9 +24,12 @@ CHOICES = tuple(dict.fromkeys(choice for kind in KINDS for choice in _covering(k
 _MAX_QUOTED = 80  # characters of a sent text that an error message repeats
 
 
-def check_room(endpoints: Iterable[Endpoint]) -> None:
-    """Raises BadRequest if the owner of these webhooks may not have another one."""
-    if sum(1 for _ in endpoints) >= MAX_ENDPOINTS:
+def check_room(endpoints: Iterable[Endpoint], new: Endpoint) -> None:
+    """Raises BadRequest if the owner of these webhooks may not have a new one.
+
+    Public ones are counted apart, so that strangers do not take the room of the others.
+    """
+    if sum(1 for each in endpoints if each.is_public is new.is_public) >= MAX_ENDPOINTS:
         raise BadRequest(f"No more than {MAX_ENDPOINTS} webhooks: delete one first")
 
 

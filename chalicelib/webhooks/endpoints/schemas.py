@@ -67,6 +67,9 @@ class WebhookAnswer(Output):
     isActive: bool
     events: list[str]
     clientId: str | None = Field(description="Whose events it receives; null for all of the account's")
+    createdWith: Annotated[str, form(enum=["apiKey", "clientId", "session"])] | None = Field(
+        description="What it was registered with; one of clientId, which anybody can send, gets no personal data"
+    )
     createdAt: str
 
     @classmethod
@@ -77,6 +80,7 @@ class WebhookAnswer(Output):
             isActive=endpoint.is_active,
             events=list(endpoint.events),
             clientId=endpoint.client_id,
+            createdWith=endpoint.created_with,
             createdAt=iso(endpoint.created_at),
         )
 

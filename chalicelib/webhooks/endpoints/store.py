@@ -1,5 +1,8 @@
 """Reads of webhooks."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from chalicelib.base.records import Key
 from chalicelib.storage.store import Store
 from chalicelib.webhooks.endpoints.records import ClientEndpoint, Endpoint, EndpointUrl, Registrations
@@ -40,14 +43,23 @@ def entry_of(store: Store, endpoint: Endpoint) -> ClientEndpoint | None:
 
 def url_of(store: Store, endpoint: Endpoint) -> EndpointUrl | None:
     """The record that makes the URL of a webhook unique. One read."""
-    url_record = EndpointUrl(endpoint.account_id, endpoint.client_id, endpoint.url, endpoint.webhook_id)
-    return store.get(EndpointUrl, url_record.key)
+    return store.get(EndpointUrl, url_records(endpoint)[0].key)
 
 
-def is_taken(store: Store, url_record: EndpointUrl) -> bool:
-    """Whether the owner or, for a client id, its account has a webhook with this URL. One read."""
-    platform = EndpointUrl(url_record.account_id, None, url_record.url, url_record.webhook_id)
-    return bool(store.get_many({url_record.key: EndpointUrl, platform.key: EndpointUrl}))
+def url_records(endpoint: Endpoint) -> tuple[EndpointUrl, ...]:
+    """The record that makes the URL of a webhook unique; of one of a client id, unless it is public, also that of the
+    account as a whole, which may not be there beside it."""
+    own = EndpointUrl(
+        endpoint.account_id, endpoint.client_id, endpoint.url, endpoint.webhook_id, is_public=endpoint.is_public
+    )
+    if endpoint.client_id is None or endpoint.is_public:
+        return (own,)
+    return own, replace(own, client_id=None)
+
+
+def is_taken(store: Store, records: Iterable[EndpointUrl]) -> bool:
+    """Whether there is a webhook with one of these records. One read."""
+    return bool(store.get_many({each.key: EndpointUrl for each in records}))
 
 
 def registrations(store: Store, owner: str) -> Registrations:

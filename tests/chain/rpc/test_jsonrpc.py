@@ -215,7 +215,8 @@ def test_a_batch_has_at_most_100_calls() -> None:
     ("method", "kilobytes"),
     [
         ("eth_getLogs", 32_768),
-        ("eth_getTransactionReceipt", 8_192),
+        ("eth_getBlockReceipts", 32_768),
+        ("eth_getTransactionReceipt", 32_768),
         ("eth_simulateV1", 4_096),
         ("eth_getBlockByNumber", 2_048),
         ("eth_getCode", 1_024),

@@ -23,7 +23,7 @@ from chalicelib.checkout.rules import Owed, SourceToken, direct
 from chalicelib.links.reading import Viewer
 from chalicelib.offramp.rules import NO_ACCOUNT, ChosenAccount
 from chalicelib.requests.offramps.records import Order, OrderStatus
-from chalicelib.requests.quotes.records import Quote
+from chalicelib.requests.quotes.records import HeldRate
 from chalicelib.requests.records import Request, RequestStatus
 from tests.fakes.offramps import DETAILS, PERSON, store_payer
 from tests.fakes.permits import HAD, PAYER, Permits, check_conserved
@@ -108,7 +108,8 @@ def test_what_was_taken_pays_the_whole_amount_though_the_rate_moves_until_it_is_
     permits.accept(intent)
     permits.minute()
     permits.settle(1)
-    assert max(each.ends_at for each in permits.services.store.all(Quote)) == permits.load(intent).taken_at + HALF_AN_HOUR
+    (held,) = permits.services.store.all(HeldRate)
+    assert held.ends_at == permits.load(intent).taken_at + HALF_AN_HOUR
     permits.world.prices.set("USD", "USDC", "1.02")
     permits.settle(8)
     make(permits, intent)

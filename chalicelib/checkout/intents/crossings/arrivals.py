@@ -7,8 +7,8 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.chain.bridges import UNFILLED, LoggedFill, fills_in, sent_tokens
-from chalicelib.chain.logs import BlockRange, InconsistentNode
-from chalicelib.checkout.intents.crossings.chains import RANGES_PER_CHECK, known_network
+from chalicelib.chain.logs import InconsistentNode
+from chalicelib.checkout.intents.crossings.chains import known_network, searched
 from chalicelib.checkout.intents.crossings.deposits import request_of
 from chalicelib.checkout.intents.crossings.seen import Arrival, ArrivalSeen
 from chalicelib.links.crossings import Crossing, Deposit, Held
@@ -61,11 +61,10 @@ def _searched(
     """The fill, if it is found in the next blocks, and the last block that was searched."""
     assert crossing.deposit_id is not None, "it was deposited"
     last, span = min(crossing.searched_to, cursor.scanned_to), max(cursor.range_limit // 2, 1)
-    for _ in range(RANGES_PER_CHECK):
-        if last >= cursor.scanned_to:
-            break
-        blocks = BlockRange(last + 1, min(last + span, cursor.scanned_to))
-        found = chain.fills(origin_chain_id, crossing.deposit_id, blocks)
+    deposit_id = crossing.deposit_id
+    for blocks, found in searched(
+        lambda blocks: chain.fills(origin_chain_id, deposit_id, blocks), last, cursor.scanned_to, span
+    ):
         own = next((each for each in found if each.key == crossing.fill_key), None)
         if own is not None:
             return own, last

@@ -9,6 +9,9 @@ Calls of one check, at most, besides those of the intents in general (tracking.p
     at REFUNDING  those of BRIDGE, and 2 and RANGES_PER_CHECK to the source's node; the first time as many as it takes
                   to find the block of the deadline by halves, 20 among a million
 
+A range that a node refuses costs 1 more for each time it is halved, 10 for 1,000 blocks, and a single block that is
+refused as many as chain/full_blocks.py says.
+
 A block counts once it is deep enough: on the source chain by its confirmations, on the destination chain once detection
 has read it. Every block that decides something is compared with the canonical one at its height.
 """

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.logs import BlockRange, InconsistentNode
-from chalicelib.checkout.intents.crossings.chains import RANGES_PER_CHECK, known_network, newest_deep
+from chalicelib.chain.logs import InconsistentNode
+from chalicelib.checkout.intents.crossings.chains import known_network, newest_deep, searched
 from chalicelib.checkout.intents.crossings.seen import RefundSeen
 from chalicelib.links.crossings import Crossing, Held
 from chalicelib.links.records import Intent
@@ -26,11 +26,10 @@ def read_refund(services: Services, intent: Intent, crossing: Crossing) -> Refun
     if last is None:
         last = _last_block_until(chain, deposit.fill_deadline, crossing.deposited_block or 0, newest)
     span = max(known_network(intent.network).log_range // 2, 1)
-    for _ in range(RANGES_PER_CHECK):
-        if last >= newest:
-            break
-        blocks = BlockRange(last + 1, min(last + span, newest))
-        for each in chain.returns(token.address, deposit.depositor, deposit.input_amount, blocks):
+    for blocks, found in searched(
+        lambda blocks: chain.returns(token.address, deposit.depositor, deposit.input_amount, blocks), last, newest, span
+    ):
+        for each in found:
             facts = chain.block_facts([each.block_number])[each.block_number]
             if facts.hash != each.block_hash:
                 raise InconsistentNode(chain.network, f"a refund is of block {each.block_hash}, not canonical")

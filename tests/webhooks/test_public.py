@@ -1,0 +1,241 @@
+"""Webhooks that a client id alone registered, which anybody can send: no personal data, and apart from all others."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel
+
+from chalicelib.access.modes import Mode
+from chalicelib.base.errors import BadRequest
+from chalicelib.payers import reports
+from chalicelib.requests.records import CustomerAddress, CustomerInfo
+from chalicelib.webhooks.deliveries import flows as deliveries
+from chalicelib.webhooks.deliveries import reading
+from chalicelib.webhooks.deliveries.records import Delivery, Listing
+from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.endpoints.records import Endpoint
+from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
+from chalicelib.webhooks.fields import NOT_PERSONAL, PERSONAL, is_personal
+from chalicelib.webhooks.records import message_group
+from chalicelib.webhooks.rules import KINDS
+from chalicelib.webhooks.schemas import EVENTS
+from tests.fakes.world import World
+from tests.payers import people
+from tests.support.client import Shop
+
+OWN, STRANGER = "https://shop.example/own", "https://stranger.example/hook"
+CUSTOMER = CustomerInfo("Zelda", "Fitz", "zelda@example.com", CustomerAddress("7 Secret Lane", "Bern", None, "3000", "CH"))
+ABOUT_PERSONS = ("compliance.updated", "payment_detail.updated")
+
+
+def registered(world: World) -> tuple[Endpoint, Endpoint]:
+    """A webhook of the merchant, by a secret credential, and one of a stranger, by the merchant's client id alone."""
+    by_key, _ = webhooks.register(world.services, world.actor, world.client_id, Mode.API_KEY, OWN)
+    by_client, _ = webhooks.register(world.services, world.actor, world.client_id, Mode.CLIENT_ID, STRANGER)
+    return by_key, by_client
+
+
+def bodies(world: World, url: str) -> list[dict[str, Any]]:
+    return [json.loads(posted.body) for posted in world.receiver.posted if posted.url == url]
+
+
+# --- what is personal ---
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_field_of_each_event_is_decided_to_be_personal_or_not(kind: str) -> None:
+    """A new field is not sent to public webhooks until it is decided about in webhooks/fields.py."""
+    fields = EVENTS[kind].model.model_fields
+    undecided = fields.keys() - NOT_PERSONAL - PERSONAL
+    assert not undecided, f"decide about {undecided} in webhooks/fields.py"
+    for name, field in fields.items():
+        if not is_personal(name):
+            inner = [each for each in (field.annotation, *get_args(field.annotation)) if is_model(each)]
+            assert {part for each in inner for part in each.model_fields} <= {"type", "amount", "currency", "id"}, name
+
+
+def is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def test_no_field_is_both_and_none_is_decided_that_no_event_has() -> None:
+    documented = {name for kind in EVENTS.values() for name in kind.model.model_fields}
+    assert documented == NOT_PERSONAL | PERSONAL and not NOT_PERSONAL & PERSONAL
+    assert is_personal("neverHeardOf")
+
+
+# --- what is sent ---
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sample_of_each_kind_has_no_personal_field_at_a_public_webhook_whatever_attempt_it_is(
+    kind: str, world: World
+) -> None:
+    _, public = registered(world)
+    world.receiver.status = 500
+    deliveries.send_test(world.services, world.account_id, world.client_id, kind, only_public=False)
+    world.drain()
+    world.receiver.status = 200
+    (delivery,), _ = reading.page(world.services, public, Listing.FAILED, None, 10)
+    reading.repeat_one(world.services, public, delivery.delivery_id)
+    world.drain()
+    whole, told = bodies(world, OWN)[0], bodies(world, STRANGER)
+    assert len(told) == 5, "four attempts, and one after it was sent again"
+    expected = {name: value for name, value in whole.items() if name in NOT_PERSONAL}
+    assert all(body == expected for body in told)
+    if kind in ABOUT_PERSONS:
+        assert expected.keys() == {"event", "timestamp"}
+
+
+def test_who_the_customer_is_reaches_the_webhooks_of_secret_credentials_alone(world: World) -> None:
+    registered(world)
+    (request,) = world.load(world.create_link(payer_identifier="zelda-1", reference="INV-1")).requests
+    world.services.store.write(replace(request, customer_info=CUSTOMER))
+    world.chain.pay(request)
+    world.scan()
+    world.drain()
+    own = bodies(world, OWN)
+    assert {body["customerInfo"]["email"] for body in own} == {"zelda@example.com"} and len(own) == 3
+    told = bodies(world, STRANGER)
+    assert len(told) == 3 and all(body["reference"] == "INV-1" and body["amount"] == "12.5" for body in told)
+    text = str(told)
+    assert not any(each in text for each in ("elda", "Fitz", "Secret", "Bern", "customerInfo", "payerIdentifier"))
+
+
+def test_an_event_about_a_person_says_nothing_of_the_person(world: World) -> None:
+    registered(world)
+    person = people.register(world)
+    reports.take_user(world.services, people.said(person, 9, "approved", "completed"))
+    world.drain()
+    (own,), (told,) = bodies(world, OWN), bodies(world, STRANGER)
+    assert own["clientUserId"] == people.NAME
+    assert told == {"event": "compliance.updated", "timestamp": own["timestamp"]}
+
+
+def test_a_webhook_of_which_is_not_known_how_it_was_registered_is_public(world: World) -> None:
+    by_key, _ = registered(world)
+    forgotten = replace(by_key, created_with=None)
+    assert forgotten.is_public and not replace(forgotten, client_id=None).is_public
+
+
+# --- strangers and the merchant ---
+
+
+def test_the_webhooks_of_strangers_take_no_room_of_the_merchants_and_none_of_their_urls(world: World) -> None:
+    def register(created_with: Mode, number: int) -> None:
+        url = f"https://shop.example/{number}"
+        webhooks.register(world.services, world.actor, world.client_id, created_with, url)
+
+    for number in range(MAX_ENDPOINTS):
+        register(Mode.CLIENT_ID, number)
+    with pytest.raises(BadRequest, match="delete one first"):
+        register(Mode.CLIENT_ID, MAX_ENDPOINTS)
+    for number in range(MAX_ENDPOINTS):
+        register(Mode.API_KEY, number)
+    with pytest.raises(BadRequest, match="delete one first"):
+        register(Mode.SESSION, MAX_ENDPOINTS)
+    (public, *_) = webhooks.list_endpoints(world.services, world.account_id, world.client_id, only_public=True)
+    webhooks.delete(world.services, world.actor, public)
+    with pytest.raises(BadRequest, match="delete one first"):
+        register(Mode.API_KEY, MAX_ENDPOINTS)
+    register(Mode.CLIENT_ID, int(public.url.rpartition("/")[2]))
+
+
+def test_a_stranger_whose_receiver_is_dead_waits_in_a_group_of_his_own(world: World) -> None:
+    """SQS shares workers by group: attempts, retries and probes."""
+    _, public = registered(world)
+    world.receiver.status = None
+    groups = set[tuple[str, str]]()
+    send, record = world.queue.send, groups.add
+
+    def spied(queue: str, messages: Any) -> Any:
+        for each in messages:
+            name = each.body.get("webhookId") or webhook_of(world, each.body["deliveryId"])
+            record((name, each.group))
+        return send(queue, messages)
+
+    world.queue.send = spied  # type: ignore[method-assign]
+    for _ in range(6):
+        deliveries.send_test(world.services, world.account_id, world.client_id, "payment.failed", only_public=False)
+    for _ in range(200):
+        due = min(world.queue.messages, key=lambda message: message.due, default=None)
+        if due is None or due.due > world.now + timedelta(minutes=1):
+            break
+        world.now = max(world.now, due.due)
+        world.queue.messages.remove(due)
+        world.consume(due, world.services)
+    expected = {(public.webhook_id, f"{world.account_id}/public")}
+    assert {each for each in groups if each[0] == public.webhook_id} == expected
+    assert {group for name, group in groups if name != public.webhook_id} == {world.account_id}
+    assert message_group("acct", is_public=True) != message_group("acct", is_public=False)
+
+
+def webhook_of(world: World, delivery_id: str) -> str:
+    found = world.services.store.get(Delivery, Delivery.KEY.of(delivery_id=delivery_id))
+    assert found is not None
+    return found.webhook_id
+
+
+# --- over HTTP ---
+
+
+@pytest.fixture
+def hooks(new_shop: Shop) -> dict[str, str]:
+    """The ids of the webhooks of one account, by what registered them."""
+
+    def register(headers: dict[str, str], number: int, **body: str) -> str:
+        sent = {"url": f"https://93.184.215.14/{number}", **body}
+        reply = new_shop.api.request("POST", "/v1/webhook", sent, headers)
+        assert reply.status == 201, reply.body
+        return str(reply.json["id"])
+
+    both = {**new_shop.by_key, **new_shop.by_client}
+    return {
+        "account": register(new_shop.by_key, 1),
+        "key and client id": register(both, 2),
+        "client id": register(new_shop.by_client, 3),
+    }
+
+
+def test_a_client_id_alone_neither_sees_nor_changes_what_a_secret_credential_registered(
+    new_shop: Shop, hooks: dict[str, str]
+) -> None:
+    assert [each["id"] for each in new_shop.get("/v1/webhook").json] == [hooks["client id"]]
+    assert new_shop.send("POST", "/v1/webhook/test", {"eventType": "payment.confirmed"}).json["queued"] == 1
+    since = {"since": "2026-01-01T00:00:00Z"}
+    unknown = "01M7VQFVRZV5BJJSN4QTFB4MP3"
+    for id in (hooks["account"], hooks["key and client id"], unknown):
+        path = f"/v1/webhook/{id}"
+        delivery = delivery_of(new_shop, id) if id == hooks["key and client id"] else unknown
+        replies = [
+            new_shop.send("PUT", path),
+            new_shop.send("PUT", path, {"events": ["payment.failed"]}),
+            new_shop.send("DELETE", path),
+            new_shop.get(f"{path}/deliveries"),
+            new_shop.send("POST", f"{path}/redeliver", since),
+            new_shop.send("POST", f"{path}/deliveries/{delivery}/redeliver"),
+        ]
+        assert {(reply.status, reply.message) for reply in replies} == {(404, "Webhook not found")}
+    own = f"/v1/webhook/{hooks['client id']}"
+    delivery = delivery_of(new_shop, hooks["key and client id"])
+    assert new_shop.send("POST", f"{own}/deliveries/{delivery}/redeliver").message == "Delivery not found"
+
+
+def delivery_of(shop: Shop, webhook_id: str) -> str:
+    """The id of the newest delivery of a webhook, after a test with the API key and the client id."""
+    both = {**shop.by_key, **shop.by_client}
+    assert shop.api.request("POST", "/v1/webhook/test", {"eventType": "payment.failed"}, both).json["queued"] == 2
+    (newest,) = shop.api.get(f"/v1/webhook/{webhook_id}/deliveries?limit=1", both).json["deliveries"]
+    return str(newest["id"])
+
+
+def test_the_merchant_sees_and_ends_what_strangers_have_registered(new_shop: Shop, hooks: dict[str, str]) -> None:
+    both = {**new_shop.by_key, **new_shop.by_client}
+    found = {each["id"]: each["createdWith"] for each in new_shop.api.get("/v1/webhook", both).json}
+    assert found == {hooks["key and client id"]: "apiKey", hooks["client id"]: "clientId"}
+    assert new_shop.api.request("PUT", f"/v1/webhook/{hooks['client id']}", None, both).json["isActive"] is False
+    assert new_shop.api.request("DELETE", f"/v1/webhook/{hooks['client id']}", None, both).status == 200
+    assert new_shop.get("/v1/webhook").json == []
