@@ -31,16 +31,21 @@ from infra.versions import Versions, commit_of_checkout
 
 def record(target: Target) -> Path:
     """Writes Chalice's record of the stage; returns its path. Raises DeploymentStopped if its stacks lack anything."""
-    missing = missing_resources(target.client("cloudformation"), target.stage)
-    if missing:
-        raise DeploymentStopped(
-            f"The stacks of {target.stage} have no {', '.join(missing[:3])}{' ...' * (len(missing) > 3)}:"
-            f" run `make deploy STAGE={target.stage}` first."
-        )
+    _need_stacks(target.client("cloudformation"), target.stage)
     file = record_file(target.stage)
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(deployed_record(target.client, target.stage), indent=2) + "\n")
     return file
+
+
+def _need_stacks(cloudformation: Any, stage: str) -> None:
+    """Raises DeploymentStopped, which names the one command that is needed, unless the stage was deployed before."""
+    missing = missing_resources(cloudformation, stage)
+    if missing:
+        raise DeploymentStopped(
+            f"The stacks of {stage} have no {', '.join(missing[:3])}{' ...' * (len(missing) > 3)}:"
+            f" run `make deploy STAGE={stage}` first."
+        )
 
 
 def before_chalice() -> None:
@@ -57,6 +62,7 @@ def before_chalice() -> None:
     session = boto3.Session(profile_name=context.params["profile"])
     try:
         need_lambda_python()
+        _need_stacks(session.client("cloudformation"), stage)
         problem = _problem(record_file(stage), deployed_record(session.client, stage))
         if problem:
             raise SystemExit(f"{problem}, so Chalice would make a second API: run `make record STAGE={stage}` first.")

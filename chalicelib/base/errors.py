@@ -3,10 +3,12 @@
 ServiceError                         a status and a message that tells the caller what to do
 ├── BadRequest                 400   the input cannot be used; the message says what to change
 │   ├── ValidationFailed       400   a list of problems, one or more fields
-│   ├── MulticallRefused       400   payouts that cannot be paid together, in links.multicalls.children
+│   ├── MulticallRefused       400   payouts that cannot be in a multicall, in links.multicalls.children
+│   ├── SetRefused             400   payouts that cannot be paid together, in links.multicalls.children
 │   ├── NoRoute                400   the payment cannot be made from that chain, in bridging.rules
 │   ├── BridgeClosed           400   no routes are quoted at the moment, in bridging.rules
 │   ├── NoRelayer              400   the service sends no transactions on the network, in relayer.keys.signer
+│   ├── TronBatchRefused       400   several payments on Tron at once, in links.errors
 │   └── TransfersOfChildren    400   a request for the transfers of a multicall, in transfers.rules
 ├── Unauthorized               401   no credential, or an unknown one
 ├── Forbidden                  403   the credential is valid but does not permit the call

@@ -9,12 +9,13 @@ from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
+from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import checkout as calldata
 from chalicelib.calldata import safe
 from chalicelib.calldata.checkout import Checkout
 from chalicelib.calldata.safe import SafeTransaction
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain.wallets import WalletReading
+from chalicelib.chain.wallets import TokenReading, WalletReading
 from chalicelib.checkout import building, conversions, held
 from chalicelib.checkout.building import PayOptions, Prepared, payments_of, read_and_build
 from chalicelib.checkout.crosschain import children
@@ -26,11 +27,11 @@ from chalicelib.checkout.rules import Owed, Position, check_family, check_payer,
 from chalicelib.escrow.paying import check_open
 from chalicelib.escrow.reading import status_now
 from chalicelib.links.errors import WrongWallet
-from chalicelib.links.flows import check_fee_addresses, require_payable, require_unlocked
+from chalicelib.links.flows import check_fee_addresses, require_open, require_payable
 from chalicelib.links.multicalls import reading as multicalls
 from chalicelib.links.multicalls.rules import MulticallDetails
 from chalicelib.links.reading import Viewer, load_visible
-from chalicelib.links.records import Link, PaymentType, SecurePayment
+from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.requests.commerce.rules import CommerceStatus
 from chalicelib.services import Services
@@ -63,26 +64,30 @@ class PreparedLink:
 
 def describe(services: Services, token: str, viewer: Viewer, wallet: str | None) -> Description:
     """A payable link with its branding (one read), and what `wallet` holds if one is given: one call to the node, or to
-    that of each chain from which it can be paid.
+    that of each chain from which it can be paid. On Tron a fallback that holds nothing takes the place of no wallet.
 
-    A multicall is described even if it cannot be paid, with the block reason of each child. So is a commerce payment
-    once the escrow has taken its money: the payer has nothing to pay, and sees where the money is. Raises what
-    `require_payable` raises, or for a multicall `require_unlocked`.
+    A multicall is described even if it cannot be paid, with the block reason of each child, until all are paid. So is a
+    commerce payment once the escrow has taken its money: the payer has nothing to pay, and sees where the money is.
+    Raises what `require_payable` raises, for a multicall only LinkCompleted and LinkLocked.
     """
     payment = load_visible(services, token, viewer)
     details, is_collected = None, payment.commerce is not None and payment.commerce.is_collected
     if payment.link.payment_type is PaymentType.MULTICALL:
         details = multicalls.details(services, payment)
-        require_unlocked(services, replace(payment, requests=details.requests))
+        is_settled = details.status is LinkStatus.COMPLETED
+        link = replace(payment.link, status=LinkStatus.COMPLETED) if is_settled else payment.link
+        require_open(services, replace(payment, link=link, requests=details.requests))
     elif not is_collected:
         require_payable(services, payment)
     description = Description(payment, details, branding=branding.of_client(services, payment.link.client_id))
     if payment.commerce is not None:
         check_open(services, payment, payment.commerce)
         description = replace(description, commerce=status_now(services, payment.commerce))
-    if wallet is None or details is not None or is_collected:
+    if details is not None or is_collected:
         return description
     owed = owed_of((payment,))
+    if wallet is None:
+        return _without_wallet(description, owed)
     check_family(owed[0].token.network, wallet, "wallet")
     positions = conversions.priced(services, owed, conversions.hold(services, owed))
     is_single = payment.link.payment_type is PaymentType.SINGLE and payment.commerce is None
@@ -90,6 +95,18 @@ def describe(services: Services, token: str, viewer: Viewer, wallet: str | None)
         return replace(description, positions=positions, sources=read_sources(services, wallet))
     chain, batched = services.chains.of(owed[0].token.network), is_batched(payment.link)
     holdings, checkout = read_and_build(chain, [each.due for each in positions], wallet, batched=batched)
+    return replace(description, positions=positions, checkout=checkout, holdings=holdings)
+
+
+def _without_wallet(description: Description, owed: Sequence[Owed]) -> Description:
+    """The same with a fallback wallet on Tron, where `wallet` is optional: one that has nothing, which needs no call to
+    a node. Nothing changes on other networks, nor for what is converted: no rate is held without a payer."""
+    if owed[0].token.network != "tron" or any(each.invoice != each.token for each in owed):
+        return description
+    positions = tuple(direct(each) for each in owed)
+    nothing = TokenReading(BaseUnits(0), BaseUnits(0))
+    holdings = WalletReading(BaseUnits(0), {each.token.address: nothing for each in owed}, BaseUnits(0))
+    checkout = payments_of([each.due for each in positions], 0, batched=is_batched(description.payment.link))
     return replace(description, positions=positions, checkout=checkout, holdings=holdings)
 
 

@@ -22,7 +22,7 @@ OPERATIONS = (
         "The transactions that pay a link",
         description=(
             "Sign and send `transactions` in their order; `metadata.explanation` says what each does. Without "
-            "`wallet` balances are not read (a batch then has `hasEnoughBalance` false), and every approval is "
+            "`wallet` balances are not read (`hasEnoughBalance` and `hasEnoughGas` are absent), and every approval is "
             "included. After part of a link was paid, the transactions pay the rest. With `chain` and `token` they pay "
             "from another chain, by a route that was verified: its first approval is always there."
         ),

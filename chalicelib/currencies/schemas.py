@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 from chalicelib.catalogue.tokens import Token
 from chalicelib.currencies.rules import Way
 from chalicelib.http.fields import form
-from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.http.schemas import Input, Output, rule, unsent
 
 
 class CurrenciesQuery(Input):
@@ -79,6 +79,6 @@ class RoutesAnswer(Output):
     """`networks` is set if the query has it, else `network`."""
 
     currencyId: str
-    network: str | None = Field(default=None, description="As in the query")
+    network: str | None = Field(default_factory=unsent, description="As in the query; null without one")
     networks: list[str] | None = Field(default=None, description="As in the query")
     conversionRoutes: list[RouteAnswer]

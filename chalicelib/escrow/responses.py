@@ -21,7 +21,7 @@ from chalicelib.escrow.schemas import (
     Permit2ToSign,
     TypedDataToSign,
 )
-from chalicelib.escrow.terms import expiries
+from chalicelib.escrow.terms import expiries, state_fields
 from chalicelib.links.schemas import page_url
 from chalicelib.requests.commerce.records import CommercePayment, EntryState, EscrowEntry
 from chalicelib.requests.commerce.rules import CommerceStatus as Status
@@ -60,6 +60,7 @@ def status_answer(found: Found, now: datetime) -> CommerceStatus:
     return CommerceStatus(
         requestId=payment.request_id,
         status=status.value,
+        **state_fields(payment),
         payer=payment.payer,
         merchant=payment.receiver,
         merchantId=payment.merchant_id,

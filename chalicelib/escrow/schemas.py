@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints, model_validator
 from chalicelib.escrow.creation import Draft
 from chalicelib.escrow.rules import Authorizing, Capturing
 from chalicelib.http.fields import WHOLE, CurrencyId, EvmAddress, EvmRecipient, ShortText
-from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.http.schemas import Input, Output, rule, unsent
 
 MOST_SECONDS = 10_000_000_000
 """In the year 2286: a date in milliseconds is a mistake."""
@@ -220,11 +220,22 @@ CommerceState = Literal[
 ]  # fmt: skip
 
 
+State = Annotated[
+    Literal["Authorized", "Captured", "Voided", "Refunded"],
+    Field(
+        default_factory=unsent,
+        description="Where the money is: Voided is also what the payer has reclaimed, Refunded all that was captured; "
+        "absent before the escrow took any",
+    ),
+]
+
+
 class CommerceStatus(Output):
     """Where the money of a commerce payment is: authorized = captured + voided + reclaimed + held."""
 
     requestId: str
     status: CommerceState = Field(description="PAID: captured, and nothing is held any more")
+    state: State
     payer: str | None = Field(description="Who paid or may pay; null for any wallet")
     merchant: str = Field(description="The merchant's wallet")
     merchantId: str = Field(description="As it was created")

@@ -6,10 +6,10 @@ from pydantic import Field
 
 from chalicelib.base.money import format_amount
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.escrow.schemas import CommerceState
+from chalicelib.escrow.schemas import CommerceState, State
 from chalicelib.http.schemas import Output
 from chalicelib.requests.commerce.records import CommercePayment
-from chalicelib.requests.commerce.rules import CommerceStatus
+from chalicelib.requests.commerce.rules import CommerceStatus, state_of
 
 
 class CommerceTerms(Output):
@@ -45,6 +45,7 @@ class CommerceFacts(CommerceTerms):
     """The terms, and where the money is."""
 
     status: CommerceState = Field(description="As GET /v2/commerce-payments/{request_id}/status")
+    state: State
     payer: str | None = Field(description="Who has paid or alone may pay; null for any wallet")
     isPreApproved: bool = Field(description="Whether a wallet has allowed the escrow to take the money")
     preApprovedBy: list[str] = Field(description="The last wallets that allowed it, 100 at most")
@@ -61,6 +62,7 @@ def commerce_terms(payment: CommercePayment) -> CommerceTerms:
 def commerce_facts(payment: CommercePayment, status: CommerceStatus) -> CommerceFacts:
     return CommerceFacts(
         status=status.value,
+        **state_fields(payment),
         payer=payment.payer,
         isPreApproved=bool(payment.pre_approved_by),
         preApprovedBy=list(payment.pre_approved_by),
@@ -70,6 +72,12 @@ def commerce_facts(payment: CommercePayment, status: CommerceStatus) -> Commerce
         returnedAmount=_amount(payment, payment.voided + payment.reclaimed + payment.refunded),
         **_terms(payment),
     )
+
+
+def state_fields(payment: CommercePayment) -> dict[str, Any]:
+    """`state` in the words of the specification; absent before the escrow took any money."""
+    state = state_of(payment)
+    return {} if state is None else {"state": state.value}
 
 
 def _failure(payment: CommercePayment) -> CommerceFailure | None:

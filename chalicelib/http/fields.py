@@ -30,8 +30,9 @@ def _known_instant(text: str) -> str:
 _HEX_ADDRESS = "0x[0-9a-fA-F]{40}"
 _TRON_ADDRESS = "T[1-9A-HJ-NP-Za-km-z]{33}"
 _NOT_ZERO = "(?!0x0{40}$)"
-_UNSAFE = r"""<>"'`\x00-\x20\x7f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"""
-"""Every kind of space is written out, as the meaning of \\s differs between implementations of JSON Schema."""
+_UNSAFE = r"""<>\x22\x27`\x00-\x20\x7f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"""
+"""Every kind of space is written out, as the meaning of \\s differs between implementations of JSON Schema; quotes by
+their numbers, as some generators of clients write patterns into quotes."""
 SAFE_URL = rf"^[hH][tT][tT][pP][sS]?://[^/?#{_UNSAFE}][^{_UNSAFE}]*$"
 """An http(s) URL that can stand in HTML."""
 
@@ -94,16 +95,17 @@ Offset = Annotated[int, Field(ge=0, le=2**53), DIGITS]
 def together(needs: Mapping[str, Sequence[str]], excludes: Mapping[str, Sequence[str]] | None = None) -> dict[str, Any]:
     """For `json_schema_extra` of a model: a field of `needs`, unless it is null, needs the others beside it, and one of
     `excludes` none of the others."""
-    rules = {name: {"required": list(others), **_each(others, {"not": _NULL})} for name, others in needs.items()}
-    rules |= {name: _each(others, _NULL) for name, others in (excludes or {}).items()}
+    rules = {name: {"required": list(others), **_each(others, {"not": NULL})} for name, others in needs.items()}
+    rules |= {name: _each(others, NULL) for name, others in (excludes or {}).items()}
     return {
         "dependentSchemas": {
-            name: {"if": _each([name], {"not": _NULL}), "then": rule} for name, rule in rules.items()
+            name: {"if": _each([name], {"not": NULL}), "then": rule} for name, rule in rules.items()
         }
     }
 
 
-_NULL = {"type": "null"}
+NULL: Any = {"enum": [None]}
+"""Not a type of its own, which generators of clients do not know."""
 
 
 def _each(names: Sequence[str], schema: dict[str, Any]) -> dict[str, Any]:

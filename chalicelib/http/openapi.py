@@ -23,17 +23,32 @@ from chalicelib.http.request import CHANGING
 from chalicelib.http.schemas import ErrorAnswer
 from chalicelib.http.view import Models, models_of
 
-VERSION = "0.19.0"
+VERSION, REVISION = "0.13.0", "0.20.0"
+"""That of the specification, and that of this service: the second rises with changes that break clients."""
 Json = dict[str, Any]
 _REFERENCE = "#/components/schemas/{model}"
 _EVENTS = "chalicelib.webhooks.schemas"
 
 
 class _Schemas(GenerateJsonSchema):
-    """Without a title for every field, which would repeat its name."""
+    """Without a title for every field, which would repeat its name, and without null as a default.
+
+    A field of a response whose default is None is left out unless it is set (http/schemas.py), so it is never null.
+    """
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+    def default_schema(self, schema: Any) -> Json:
+        made = super().default_schema(schema)
+        if made.get("default", ...) is not None:
+            return made
+        del made["default"]
+        sent = [each for each in made.get("anyOf", ()) if each != {"type": "null"}]
+        if self.mode == "validation" or not sent:
+            return made
+        others = {name: value for name, value in made.items() if name != "anyOf"}
+        return {**others, **sent[0]} if len(sent) == 1 else {**others, "anyOf": sent}
 
 
 @cache
@@ -57,7 +72,12 @@ def build(server_url: str) -> Json:
     schemas[ErrorAnswer.__name__] = _schema_of(ErrorAnswer, "serialization", schemas)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Payment Request Service", "version": VERSION, "description": descriptions.DESCRIPTION},
+        "info": {
+            "title": "Payment Request Service",
+            "version": VERSION,
+            "x-revision": REVISION,
+            "description": descriptions.DESCRIPTION,
+        },
         "servers": [{"url": server_url}],
         "tags": [{"name": name, "description": text} for name, text in descriptions.TAGS.values()],
         "paths": paths,
@@ -161,8 +181,6 @@ def _query_parameters(models: Models, example: Json) -> list[Json]:
 def _of_text(field: Json) -> Json:
     """The schema of a query parameter: it is left out or a text, so it cannot be null."""
     sent = [each for each in field.pop("anyOf", ()) if each != {"type": "null"}]
-    if field.get("default", ...) is None:
-        del field["default"]
     return {**field, **sent[0]} if sent else field
 
 

@@ -73,7 +73,8 @@ def headers(made: Page) -> dict[str, str]:
 def _body(document: Json) -> Iterator[str]:
     info, url = document["info"], escape(document["servers"][0]["url"])
     yield f'<header><h1>{escape(info["title"])}</h1><p>{_prose(info["description"])}</p>'
-    yield f"<p>Version {escape(info['version'])}, at <code>{url}</code>. Generate a client from "
+    yield f"<p>Version {escape(info['version'])}, revision {escape(info['x-revision'])}, at <code>{url}</code>. "
+    yield "Generate a client from "
     yield '<a href="openapi.json">openapi.json</a>.</p></header>'
     yield f'<nav id="contents" aria-label="Contents"><h2>Contents</h2>{"".join(_contents(document))}</nav><main>'
     for tag in document["tags"]:

@@ -11,6 +11,7 @@ from chalicelib.base.ids import Entropy
 from chalicelib.base.money import Fee
 from chalicelib.catalogue.interop import Destination
 from chalicelib.catalogue.tokens import family_of
+from chalicelib.links.errors import TronBatchRefused
 from chalicelib.links.fees import rules as fees
 from chalicelib.links.records import Flow, Link, LinkStatus, PaymentType, SecurePayment
 from chalicelib.links.rules import LARGEST_TOTAL, amount_with_fee
@@ -124,9 +125,7 @@ def check_totals(link: Link, requests: Sequence[Request]) -> None:
 def _check_networks(targets: Sequence[Target]) -> None:
     """Raises BadRequest unless one transaction can pay the batch: one network, and not Tron."""
     if len(targets) > 1 and any(target.token.network == "tron" for target in targets):
-        raise BadRequest(
-            "Batch payments are not supported for TRON networks. Please submit individual payment requests."
-        )
+        raise TronBatchRefused("Make one link for each of them")
     names = list(dict.fromkeys(target.token.network for target in targets))
     if len(names) > 1:
         raise BadRequest(f"A batch is paid on one network and these items are on {', '.join(names)}: make one for each")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from chalicelib.base.errors import Conflict, Forbidden, Locked
+from chalicelib.base.errors import BadRequest, Conflict, Forbidden, Locked
 from chalicelib.links.records import Intent, LinkStatus, SecurePayment
 
 if TYPE_CHECKING:
@@ -61,3 +61,13 @@ class WrongWallet(Forbidden):
     ) -> None:
         super().__init__(message)
         self.creator_wallet = creator_wallet
+
+
+class TronBatchRefused(BadRequest):
+    """Several payments on Tron were to be one batch. The message is the specification's; `advice` says what to do."""
+
+    shown_by = "chalicelib.links.responses"
+
+    def __init__(self, advice: str) -> None:
+        super().__init__("Batch payments are not supported for TRON networks")
+        self.advice = advice

@@ -10,7 +10,7 @@ from chalicelib.catalogue.interop import parse_destination_id
 from chalicelib.links import permissions
 from chalicelib.links.creation import Draft, Terms, create_link
 from chalicelib.links.records import SecurePayment
-from chalicelib.links.rules import check_payable, check_unlocked, is_payable
+from chalicelib.links.rules import check_payable, is_payable
 from chalicelib.requests import flows as requests
 from chalicelib.requests.counts import LARGEST
 from chalicelib.requests.permissions import check_creator, is_limited
@@ -75,10 +75,11 @@ def require_payable(services: Services, payment: SecurePayment) -> None:
         check_payable(payment, now, branding.of_client(services, payment.link.client_id))
 
 
-def require_unlocked(services: Services, payment: SecurePayment) -> None:
-    """Raises LinkLocked, with the link's branding, while the link is waiting for an announced transaction."""
-    if payment.is_locked:
-        check_unlocked(payment, branding.of_client(services, payment.link.client_id))
+def require_open(services: Services, payment: SecurePayment) -> None:
+    """Raises LinkCompleted, or LinkLocked while the link is waiting for an announced transaction, with the branding."""
+    if payment.is_paid or payment.is_locked:
+        client_branding = branding.of_client(services, payment.link.client_id)
+        check_payable(payment, services.clock(), client_branding)
 
 
 def check_fee_addresses(services: Services, payments: Iterable[SecurePayment]) -> None:

@@ -7,7 +7,14 @@ from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.accounts.branding.rules import link_branding
 from chalicelib.catalogue.networks import network
 from chalicelib.http.errors import details_of
-from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked, WrongWallet
+from chalicelib.links.errors import (
+    LinkAwaitingChain,
+    LinkClosed,
+    LinkCompleted,
+    LinkLocked,
+    TronBatchRefused,
+    WrongWallet,
+)
 from chalicelib.links.progress import crosschain_intents
 from chalicelib.links.records import Intent, LinkStatus, SecurePayment
 from chalicelib.requests.records import Request, RequestStatus
@@ -45,6 +52,11 @@ def _(error: LinkClosed) -> dict[str, Any]:
 @details_of.register
 def _(error: WrongWallet) -> dict[str, Any]:
     return {"creatorWalletAddress": error.creator_wallet}
+
+
+@details_of.register
+def _(error: TronBatchRefused) -> dict[str, Any]:
+    return {"advice": error.advice}
 
 
 def _crossings(payment: SecurePayment) -> dict[str, Any]:

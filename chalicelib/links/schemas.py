@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
 
@@ -56,7 +56,7 @@ class ChainAnswer(Output):
     nativeCurrency: CoinAnswer
 
 
-_SAFE_LABEL = "^[^<>&\"'`]*$"
+_SAFE_LABEL = r"^[^<>&\x22\x27`]*$"
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
@@ -239,16 +239,16 @@ class SecurePaymentFound(Output):
     redirectUrl: str | None
     redirectLabel: str | None
     completedAt: str | None
-    payerAddress: None
-    payerKytResults: list[None]
-    payeeKytResults: list[None]
+    payerAddress: str | None
+    payerKytResults: list[dict[str, Any]]
+    payeeKytResults: list[dict[str, Any]]
     destination: DestinationAnswer | None = Field(description="null for payouts, and where the payees are several")
-    claimedDestination: None
-    orchestratorId: None
+    claimedDestination: DestinationAnswer | None
+    orchestratorId: str | None
     feePlan: FeePlanAnswer | None
     network: str
     currency: str | None = Field(description="null where a batch has several")
-    executionKind: None
+    executionKind: str | None
     identityMode: Literal["manual_dashboard", "client_id"]
     clientId: str | None
     branding: Branding

@@ -146,7 +146,7 @@ class SigningDataAnswer(Output):
 
 class AccessPolicyAnswer(Output):
     mode: Literal["off"]
-    screeningProvider: None
+    screeningProvider: str | None
     hideUntilApproved: bool
     hidePayeeAddress: bool
 

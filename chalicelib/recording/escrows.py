@@ -174,7 +174,7 @@ def ended(
                 "paymentCurrency": currency_of(request).symbol,
                 "isCryptoToFiat": False,
                 "paymentProcessor": context.payment_processor,
-                "createdWith": request.created_with,
+                **request.origin_facts,
             }
         ],
         context,

@@ -83,7 +83,7 @@ def _payload(order: Order, request: Request, told: Announcement, context: EventC
         "isCryptoToFiat": True,
         "paymentProcessor": context.processor(is_fiat=True),
         "rawPayload": {"status": order.provider_status, "providerId": order.provider_id},
-        "createdWith": request.created_with,
+        **request.origin_facts,
     }
 
 

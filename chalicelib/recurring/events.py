@@ -49,5 +49,5 @@ def _request_payload(kind: str, request: Request, context: EventContext) -> Payl
         "explorer": f"{context.explorer_url}/request/{request.request_id}",
         "timestamp": iso(context.now),
         "paymentProcessor": context.payment_processor,
-        "createdWith": request.created_with,
+        **request.origin_facts,
     }

@@ -1,5 +1,7 @@
-"""The bodies of events: about persons sealed where they are stored and opened where they are sent or shown; without
-personal data for public webhooks."""
+"""The bodies of events: sealed where they are stored if they are about a person, and opened where they are sent or shown.
+
+A public webhook is sent none of the personal data.
+"""
 
 import json
 

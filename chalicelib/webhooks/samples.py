@@ -1,4 +1,4 @@
-"""Sample events for test deliveries, one for every kind of event, with the fields of real ones."""
+"""Sample events for test deliveries, one for every kind of event, with the fields and forms of real ones."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import KINDS, EventContext, compact_json
 
 _NAMING_CLIENT_ID = ("payment.confirmed", "payment.partial")
-_REQUEST_ID = "req_test123456789abcdef"
-_REFERENCE = "0x1234567890abcdef1234567890abcdef12345678"
+_REQUEST_ID, _ORIGINAL_ID = "01" + "7e57" * 16, "01" + "0a57" * 16
+_REFERENCE, _ORIGINAL_REFERENCE = "0x7e57abcdef123456", "0x0a57abcdef123456"
 _TX_HASH = "0x1234567890abcdef1234567890abcdef1234567890abcdef1234567890abcdef"
 _WALLET = "0x742d35Cc6634C0532925a3b844Bc454e4438f44e"
-_USER = "user_test123456789"
+_USER, _USER_ID = "user_test123456789", "7e577e57-7e57-4e57-8e57-7e577e577e57"
 
 
 def sample_event(kind: str, account_id: str, client_id: str | None, context: EventContext) -> Event:
@@ -44,7 +44,7 @@ def _payload(kind: str, client_id: str | None, context: EventContext) -> dict[st
     payload = {"event": kind, **_BODIES[core_kind], "timestamp": iso(context.now)}
     if "requestId" in payload:
         payload["requestID"] = payload["requestId"]
-        payload["paymentProcessor"] = context.payment_processor
+        payload["paymentProcessor"] = context.processor(is_fiat=core_kind == "payment.processing")
         payload["explorer"] = f"{context.explorer_url}/request/{payload['requestId']}"
     if core_kind.startswith(("payment.", "request.")):
         payload["createdWith"] = "apiKey"
@@ -56,11 +56,11 @@ def _payload(kind: str, client_id: str | None, context: EventContext) -> dict[st
 _CHANGED: dict[str, Any] = {
     "requestId": _REQUEST_ID,
     "paymentReference": _REFERENCE,
-    "amount": "100.0",
-    "totalAmountPaid": "100.0",
-    "expectedAmount": "100.0",
+    "amount": "100",
+    "totalAmountPaid": "100",
+    "expectedAmount": "100",
     "txHash": _TX_HASH,
-    "network": "ethereum",
+    "network": "mainnet",
     "currency": "USDC",
     "paymentCurrency": "USDC",
     "isCryptoToFiat": False,
@@ -68,7 +68,7 @@ _CHANGED: dict[str, Any] = {
 }
 _PAID: dict[str, Any] = {
     **_CHANGED,
-    "fees": [{"type": "platform", "amount": "1.0", "currency": "USDC"}],
+    "fees": [{"type": "platform", "amount": "1", "currency": "USDC"}],
     "payee": _WALLET,
     "reference": "INV-1",
     "payerIdentifier": None,
@@ -78,20 +78,20 @@ _PAID: dict[str, Any] = {
 
 _BODIES: dict[str, dict[str, Any]] = {
     "payment.confirmed": _PAID,
-    "payment.partial": {**_PAID, "amount": "50.0", "totalAmountPaid": "50.0", "labels": ["under"]},
+    "payment.partial": {**_PAID, "amount": "50", "totalAmountPaid": "50", "labels": ["under"]},
     "payment.unexpected": {
         "requestId": _REQUEST_ID,
         "paymentReference": _REFERENCE,
         "labels": ["duplicate"],
         "status": "confirmed",
-        "amount": "100.0",
-        "totalAmountPaid": "200.0",
-        "expectedAmount": "100.0",
+        "amount": "100",
+        "totalAmountPaid": "200",
+        "expectedAmount": "100",
         "txHash": _TX_HASH,
-        "network": "ethereum",
+        "network": "mainnet",
         "currency": "USDC",
         "paymentCurrency": "USDC",
-        "receivedAmount": "100.0",
+        "receivedAmount": "100",
         "payee": _WALLET,
         "reference": "INV-1",
         "payerAddress": _WALLET,
@@ -107,15 +107,15 @@ _BODIES: dict[str, dict[str, Any]] = {
         "requestId": _REQUEST_ID,
         "paymentReference": _REFERENCE,
         "refundedTo": _WALLET,
-        "refundAmount": "100.0",
+        "refundAmount": "100",
         "currency": "USDC",
         "txHash": _TX_HASH,
-        "network": "ethereum",
+        "network": "mainnet",
     },
     "payment.processing": {
         "requestId": _REQUEST_ID,
         "paymentReference": _REFERENCE,
-        "offrampId": "offramp_test123456789",
+        "offrampId": f"offramp_{_REQUEST_ID}",
         "subStatus": "ongoing_checks",
         "isCryptoToFiat": True,
         "rawPayload": {"status": "ongoing_checks", "providerId": "provider_test123"},
@@ -123,20 +123,20 @@ _BODIES: dict[str, dict[str, Any]] = {
     "request.recurring": {
         "requestId": _REQUEST_ID,
         "paymentReference": _REFERENCE,
-        "originalRequestId": "req_test_original123456789",
-        "originalRequestPaymentReference": "0xabcdefabcdefabcdefabcdefabcdefabcdefabcd",
+        "originalRequestId": _ORIGINAL_ID,
+        "originalRequestPaymentReference": _ORIGINAL_REFERENCE,
     },
     "compliance.updated": {
         "clientUserId": _USER,
         "kycStatus": "approved",
         "agreementStatus": "completed",
         "isCompliant": True,
-        "rawPayload": {"verificationLevel": "full", "documents": "verified"},
+        "rawPayload": {"userId": _USER_ID, "kycStatus": "approved", "agreementStatus": "completed"},
     },
     "payment_detail.updated": {
-        "paymentDetailsId": "pd_test_verified",
+        "paymentDetailsId": "7e577e57-7e57-4e57-9e57-7e577e577e57",
         "clientUserId": _USER,
         "status": "approved",
-        "rawPayload": {"bankAccount": "verified", "method": "bank_transfer"},
+        "rawPayload": {"userId": _USER_ID, "status": "approved"},
     },
 }

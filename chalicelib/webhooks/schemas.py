@@ -92,8 +92,8 @@ class EventCustomer(BaseModel):
 class PaymentEventPayload(RequestPayload):
     """What every event about a payment has."""
 
-    createdWith: Literal["apiKey", "clientId", "orchestrator", "session"] | None = Field(
-        description="What the request was created with; null if it is older than this field"
+    createdWith: Literal["apiKey", "clientId", "orchestrator", "session"] = Field(
+        "apiKey", description="What the request was created with; absent if that is not known"
     )
 
 

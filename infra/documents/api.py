@@ -3,9 +3,9 @@
     python -m infra.documents.api           write the file, unless that breaks what it promises
     python -m infra.documents.api --check   exit with status 1 if the file is not what the app serves
 
-A change that a client can notice (infra/documents/changes.py) needs another version in chalicelib/http/openapi.py and
-pyproject.toml: while the first number is 0 the second one rises, afterwards the first. If only the document was wrong,
-and the service refused before what it refuses now, delete the file and write it anew.
+A change that a client can notice (infra/documents/changes.py) needs another revision in chalicelib/http/openapi.py
+and pyproject.toml (`info.x-revision`): while the first number is 0 the second one rises, afterwards the first. If only
+the document was wrong, and the service refused before what it refuses now, delete the file and write it anew.
 """
 
 import argparse
@@ -49,13 +49,13 @@ def text_of(document: dict[str, Any]) -> str:
 
 
 def problems(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """The breaking changes, unless the version says that there are some."""
-    before, after = (_breaking_part(each["info"]["version"]) for each in (old, new))
+    """The breaking changes, unless the revision says that there are some."""
+    before, after = (_breaking_part(each["info"]["x-revision"]) for each in (old, new))
     return [] if after > before else breaking_changes(old, new)
 
 
-def _breaking_part(version: str) -> tuple[int, ...]:
-    major, minor, _ = (int(part) for part in version.split("."))
+def _breaking_part(revision: str) -> tuple[int, ...]:
+    major, minor, _ = (int(part) for part in revision.split("."))
     return (major, minor) if major == 0 else (major,)
 
 
@@ -65,7 +65,7 @@ def main() -> int:
     check = parser.parse_args().check
     document = current()
     if FILE.exists() and (found := problems(written(), document)):
-        print("This breaks clients; undo it, or raise the version:", *found, sep="\n  ", file=sys.stderr)
+        print("This breaks clients; undo it, or raise the revision:", *found, sep="\n  ", file=sys.stderr)
         return 1
     if check:
         return int(FILE.read_text(encoding="utf-8") != text_of(document))

@@ -66,6 +66,19 @@ def test_a_link_is_paid_by_an_approval_and_a_call_of_the_proxy_under_a_fee_limit
     assert node.asked == ["eth_getBalance", "eth_gasPrice", "eth_call", "eth_call"]
 
 
+def test_a_read_without_a_wallet_has_the_options_of_one_that_has_nothing_and_asks_no_node(shop: Shop, node: Node) -> None:
+    token = shop.link(tron(), **FEE)
+    body = shop.get(f"/v2/secure-payments/{token}").json
+    nothing = {"balance": "0", "hasEnoughBalance": False, "neededAmount": "12.625"}
+    assert body["paymentOptions"] == {"TRON": {"USDT": nothing}}
+    assert node.asked == []
+    node.balance = 12_625_000
+    enough = {"balance": "12.625", "hasEnoughBalance": True, "neededAmount": "12.625"}
+    with_wallet = shop.get(f"/v2/secure-payments/{token}?wallet={WALLET_TRON}").json
+    assert with_wallet["paymentOptions"] == {"TRON": {"USDT": enough}}
+    assert "paymentOptions" not in shop.get(f"/v2/secure-payments/{shop.link()}").json
+
+
 def test_the_metadata_compares_what_the_wallet_has_in_trx_of_six_decimals(shop: Shop, node: Node) -> None:
     node.native, node.balance, node.allowance, node.gas_price = 25_000_000, 12_500_000, 1_000_000, 100
     metadata = pay(shop, shop.link(tron()), wallet=WALLET_TRON)["metadata"]
@@ -112,7 +125,7 @@ def test_a_link_is_read_with_and_without_what_a_wallet_holds(shop: Shop, node: N
     destination = body["destination"]
     assert (destination["walletAddress"], destination["tokenAddress"]) == (TRON_PAYEE, USDT_TRON)
     assert f"{TRON_PAYEE}@eip155:{TRON}" in destination["destinationId"]
-    assert "paymentOptions" not in body
+    assert body["paymentOptions"]["TRON"]["USDT"]["balance"] == "0", "a fallback wallet has nothing"
     node.balance = 3_000_000
     options = shop.get(f"/v2/secure-payments/{token}?wallet={WALLET_TRON}").json["paymentOptions"]
     assert options == {"TRON": {"USDT": {"balance": "3", "hasEnoughBalance": False, "neededAmount": "12.5"}}}

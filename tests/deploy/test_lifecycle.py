@@ -79,8 +79,17 @@ def test_a_stage_lives_by_the_commands_of_the_documents(cloud: Cloud, chain: Cha
 
     checkout.set_memory(STAGE, first + 512)
     checkout.set_hosts(STAGE, "none", API_URL=url, AUTH_URL=url, PAY_URL=url, SESSION_DOMAIN="")
+    record = f".chalice/deployed/{STAGE}.json"
+    second = f", so Chalice would make a second API: run `make record STAGE={STAGE}` first.\n"
+    (checkout.folder / record).unlink(missing_ok=True)
+    deploy = f".venv/bin/chalice deploy --stage {STAGE}"
+    assert checkout.run(deploy, status=1) == f"There is no {record}{second}"
+    gone = {"name": "rest_api", "resource_type": "rest_api", "rest_api_id": "gone", "rest_api_url": ""}
+    (checkout.folder / record).parent.mkdir(exist_ok=True)
+    (checkout.folder / record).write_text(json.dumps({"resources": [gone], "schema_version": "2.0", "backend": "api"}))
+    assert checkout.run(deploy, status=1) == f"{record} differs from what the account has{second}"
     checkout.make(f"record STAGE={STAGE}")
-    checkout.run(f".venv/bin/chalice deploy --stage {STAGE}")  # it makes no second API
+    checkout.run(deploy)  # it makes no second API
     checkout.make(f"finish STAGE={STAGE}")
     assert memory_of_running(cloud) == first + 512
     assert "commit unknown, build" in checkout.make(rolling_back)

@@ -1,4 +1,4 @@
-"""The committed OpenAPI document: it is the app's, and a change of it that breaks clients needs a new version."""
+"""The committed OpenAPI document: it is the app's, and a change of it that breaks clients needs a new revision."""
 
 import copy
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.http.openapi import VERSION
+from chalicelib.http.openapi import REVISION
 from infra.documents import api as api_docs
 from infra.documents.changes import breaking_changes
 
@@ -17,13 +17,14 @@ KEPT = api_docs.written()
 
 def test_the_committed_document_is_the_one_that_the_app_serves() -> None:
     current = api_docs.current()
-    assert api_docs.problems(KEPT, current) == [], "undo it, or raise the version"
+    assert api_docs.problems(KEPT, current) == [], "undo it, or raise the revision"
     assert api_docs.FILE.read_text() == api_docs.text_of(current), "`make docs` writes it anew"
 
 
-def test_the_version_is_that_of_the_project() -> None:
+def test_the_version_is_the_specifications_and_the_revision_that_of_the_project() -> None:
     project = (api_docs.FILE.parent.parent / "pyproject.toml").read_text()
-    assert f'version = "{VERSION}"' in project
+    assert f'version = "{REVISION}"' in project
+    assert (KEPT["info"]["version"], KEPT["info"]["x-revision"]) == ("0.13.0", REVISION)
 
 
 def schema(document: dict[str, Any], name: str) -> dict[str, Any]:
@@ -195,7 +196,7 @@ def test_the_same_document_has_no_changes() -> None:
         ("1.2.0", "2.0.0", True),
     ],
 )
-def test_only_a_new_version_allows_a_breaking_change(before: str, after: str, is_enough: bool) -> None:
+def test_only_a_new_revision_allows_a_breaking_change(before: str, after: str, is_enough: bool) -> None:
     old, new = copy.deepcopy(KEPT), changed(BREAKING["an operation is removed"][0])
-    old["info"]["version"], new["info"]["version"] = before, after
+    old["info"]["x-revision"], new["info"]["x-revision"] = before, after
     assert (api_docs.problems(old, new) == []) == is_enough

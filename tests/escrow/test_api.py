@@ -50,6 +50,7 @@ def test_creating_answers_with_what_the_payer_sends_and_signs(shop: Shop) -> Non
     assert permit2["permitted"]["amount"] == "100000000" and permit2["deadline"] == body["preApprovalExpiry"]
     status = send(shop, "GET", f"{ROOT}/{body['requestId']}/status").json
     assert (status["status"], status["payer"], status["canCapture"]) == ("PENDING", WALLET, False)
+    assert "state" not in status, "the escrow has taken nothing"
     assert status["commercePaymentHash"] == body["commercePaymentHash"]
 
 
@@ -112,7 +113,8 @@ def test_the_published_answers_of_executed_operations(shop: Shop) -> None:
     other = post(shop, capturing, "void")
     assert other.status == 409 and "pending" in other.message
     status = send(shop, "GET", f"{ROOT}/{capturing}/status").json
-    assert status["status"] == "CAPTURING" and not status["canCapture"] and not status["canVoid"]
+    assert (status["status"], status["state"]) == ("CAPTURING", "Authorized"), "until the capture is confirmed"
+    assert not status["canCapture"] and not status["canVoid"]
 
 
 @pytest.mark.parametrize(

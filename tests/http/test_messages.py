@@ -8,13 +8,16 @@ import pytest
 
 from chalicelib.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.access.modes import CREDENTIALS
+from chalicelib.base.addresses import tron_address_of
 from chalicelib.http.credentials import needed_for
 from tests.support.api import Configured, stop_time
 from tests.support.client import ORIGIN, Shop, item, stored
+from tests.support.items import payout
 from tests.support.stored_links import complete, expire
 from tests.support.tenants import Tenant
 
 CREATE, UNKNOWN = "/v2/secure-payments", "/v2/secure-payments/01M7VQFVRZV5BJJSN4QTFB4MP3"
+TRON_BATCH = "Batch payments are not supported for TRON networks"
 Told = tuple[int, str]
 
 
@@ -151,9 +154,17 @@ def test_a_redirect_label_needs_a_redirect_url(shop: Shop) -> None:
 
 def test_several_requests_on_tron_are_400(shop: Shop) -> None:
     tron = item(payee="TJRabPrwbZy45sbavfcjinPJC18kjpRTv8", invoiceCurrency="USDT-tron", paymentCurrency="USDT-tron")
-    status, text = told(shop, "POST", CREATE, shop.by_key, {"requests": [tron, tron]})
-    assert status == 400
-    assert text.startswith("Batch payments are not supported for TRON networks")
+    assert told(shop, "POST", CREATE, shop.by_key, {"requests": [tron, tron]}) == (400, TRON_BATCH)
+    assert told(shop, "POST", "/v2/payouts/batch", shop.by_key, {"requests": [tron, tron]}) == (400, TRON_BATCH)
+
+
+def test_payouts_on_tron_are_not_merged_and_the_advice_stands_beside_the_message(shop: Shop) -> None:
+    wallet, payee = (tron_address_of(bytes([first]) * 20) for first in (0x11, 0x22))
+    body = payout(network="tron", currency="USDT-tron", recipient=payee, creatorWalletAddress=wallet)
+    tokens = [shop.send("POST", f"{CREATE}/payouts", body).json["token"] for _ in range(2)]
+    reply = shop.send("POST", f"{CREATE}/batch-payouts", {"tokens": tokens})
+    advice = "Combine them by POST /v2/secure-payments/multicall-payouts"
+    assert reply.json == {"statusCode": 400, "message": TRON_BATCH, "error": "Bad Request", "advice": advice}
 
 
 def test_a_link_is_404_when_unknown_403_when_expired_409_when_completed(shop: Shop) -> None:

@@ -177,9 +177,9 @@ def test_a_wrong_checksum_is_refused_where_the_setting_is_strict(shop: Shop, con
 @pytest.mark.usefixtures("nothing_written")
 @pytest.mark.parametrize("items", [[tron(), tron()], [tron(), item()], [item(), tron()]])
 def test_a_batch_on_tron_is_refused_in_the_documented_words(shop: Shop, items: list[Any]) -> None:
-    assert refused(shop.create(*items)) == (
-        "Batch payments are not supported for TRON networks. Please submit individual payment requests."
-    )
+    reply = shop.create(*items)
+    assert refused(reply) == "Batch payments are not supported for TRON networks"
+    assert reply.json["advice"] == "Make one link for each of them"
 
 
 @pytest.mark.usefixtures("nothing_written")

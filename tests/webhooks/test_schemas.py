@@ -4,10 +4,14 @@ The fake receiver of tests/fakes/world.py holds every body that any test deliver
 """
 
 import json
+import re
 
 import pytest
 
+from chalicelib.catalogue.networks import ALL_NETWORKS
 from chalicelib.http.openapi import document
+from chalicelib.payers.records import AccountStatus, BankAccount
+from chalicelib.payers.rules import account_payload, compliance_payload, new_payer
 from chalicelib.webhooks.rules import KINDS, EventContext
 from chalicelib.webhooks.samples import sample_event
 from chalicelib.webhooks.schemas import EVENTS, HEADERS
@@ -16,6 +20,20 @@ from tests.fakes.world import START, World
 
 CONTEXT = EventContext(START, bytes, "https://explorer.example", "service-network")
 DOCUMENT = json.loads(document("http://api.test"))
+_AMOUNT = r"(0|[1-9]\d*)(\.\d*[1-9])?"
+FORMS = {
+    "requestId": "01[0-9a-f]{64}",
+    "requestID": "01[0-9a-f]{64}",
+    "originalRequestId": "01[0-9a-f]{64}",
+    "paymentReference": "0x[0-9a-f]{16}",
+    "originalRequestPaymentReference": "0x[0-9a-f]{16}",
+    "txHash": "0x[0-9a-f]{64}",
+    "network": "|".join(each.name for each in ALL_NETWORKS),
+    "offrampId": "offramp_01[0-9a-f]{64}",
+    "paymentDetailsId": "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    **dict.fromkeys(("amount", "totalAmountPaid", "expectedAmount", "refundAmount"), _AMOUNT),
+}
+"""What the values of real events look like, by the field."""
 
 
 def test_every_kind_of_event_is_described() -> None:
@@ -54,3 +72,35 @@ def test_a_body_that_is_not_described_is_found() -> None:
         assert_is_described({**body, "memo": "x"})
     with pytest.raises(ValueError, match="paymentReference"):
         assert_is_described({**body, "paymentReference": 5})
+
+
+def test_a_sample_of_a_payment_has_the_fields_and_forms_of_a_real_one(world: World) -> None:
+    world.register_webhook()
+    world.chain.pay(world.create_link().requests[0])
+    world.scan()
+    world.drain()
+    sent = [json.loads(each.body) for each in world.receiver.posted]
+    assert {each["event"] for each in sent} >= {"payment.confirmed", "payment.confirmed.checkout"}
+    for real in sent:
+        sample = json.loads(sample_event(real["event"], "acct", real.get("clientId"), CONTEXT).body)
+        assert sample.keys() - {"createdWith"} == real.keys() - {"createdWith"}
+        for name, pattern in FORMS.items():
+            for body in (real, sample):
+                assert name not in body or re.fullmatch(pattern, body[name]), (name, body[name])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_of_a_sample_has_the_form_of_a_real_one_and_its_processor(kind: str) -> None:
+    sample = json.loads(sample_event(kind, "acct", None, CONTEXT).body)
+    for name, pattern in FORMS.items():
+        assert name not in sample or re.fullmatch(pattern, sample[name]), (name, sample[name])
+    if "requestId" in sample:
+        assert sample["paymentProcessor"] == ("service-tech" if sample.get("isCryptoToFiat") else "service-network")
+
+
+def test_samples_about_people_have_the_raw_payload_of_real_ones() -> None:
+    payer = new_payer("acct", None, "user", "sealed", START)
+    account = BankAccount("user", "details", "acct", START, AccountStatus.APPROVED, "sealed", "mark")
+    for real in (compliance_payload(payer, "person", START), account_payload(account, None, "person", START)):
+        sample = json.loads(sample_event(real["event"], "acct", None, CONTEXT).body)
+        assert sample.keys() == real.keys() and sample["rawPayload"].keys() == real["rawPayload"].keys()

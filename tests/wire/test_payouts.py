@@ -85,7 +85,7 @@ def test_a_batch_of_request_ids_needs_no_payer(client: Client) -> None:
     ("other", "message"),
     [
         ("USDC-mainnet", "All requests must be on the same network"),
-        ("USDT-tron", "Batch payments are not supported for TRON networks. Please submit individual payment requests."),
+        ("USDT-tron", "Batch payments are not supported for TRON networks"),
     ],
 )
 def test_batches_are_on_one_network_and_not_on_tron(client: Client, other: str, message: str) -> None:

@@ -16,7 +16,7 @@ from chalicelib.accounts.branding.rules import (
 )
 from chalicelib.base.timestamps import iso
 from chalicelib.http.fields import form
-from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.http.schemas import Input, Output, rule, unsent
 
 Colour = Annotated[str, StringConstraints(max_length=20), form("^#[0-9a-fA-F]{6}$")]
 Link = Annotated[str, StringConstraints(max_length=MAX_URL_LENGTH), form(LINK_PATTERN, "https-url")]
@@ -57,11 +57,11 @@ class PutBranding(Input):
 
 
 class _Colours(Output):
-    pageBackgroundColor: str | None = Field(None, description="#rrggbb")
-    cardBackgroundColor: str | None = Field(None, description="#rrggbb")
-    primaryActionColor: str | None = Field(None, description="#rrggbb")
-    primaryTextColor: str | None = Field(None, description="#rrggbb")
-    secondaryTextColor: str | None = Field(None, description="#rrggbb")
+    pageBackgroundColor: str | None = Field(default_factory=unsent, description="#rrggbb")
+    cardBackgroundColor: str | None = Field(default_factory=unsent, description="#rrggbb")
+    primaryActionColor: str | None = Field(default_factory=unsent, description="#rrggbb")
+    primaryTextColor: str | None = Field(default_factory=unsent, description="#rrggbb")
+    secondaryTextColor: str | None = Field(default_factory=unsent, description="#rrggbb")
 
 
 class OwnBrandingAnswer(_Colours):

@@ -29,8 +29,8 @@ def prepare(
 ) -> Prepared:
     """The transactions that pay the children `parts` of a multicall, one position each.
 
-    Raises MulticallRefused with every child that no route leads to, or if there are too many; BadRequest if a source
-    has to be given, or cannot be.
+    Raises MulticallRefused with every child that no route leads to, SetRefused if there are too many; BadRequest if a
+    source has to be given, or cannot be.
     """
     source = options.source
     kind = execution_kind(link.execution_kind, [each.owed.request for each in positions])
@@ -42,8 +42,8 @@ def prepare(
         return building.prepare(services, positions, options, batched=True)
     if link.execution_kind == ExecutionKind.EVM_SAME_CHAIN:
         raise BadRequest("This multicall was created to be paid on its own network: omit chain and token")
-    count, now = len(positions), services.clock()
-    check_count(count, services.settings.multicall_max_crosschain_children, now, Reason.CAP_EXCEEDED)
+    count = len(positions)
+    check_count(count, services.settings.multicall_max_crosschain_children, Reason.CAP_EXCEEDED)
     payer = payer_of(options.wallet, options.eoa_wallet)
     _refuse(services, parts, _unsupported(positions, source))
     paying = source_token(source.chain, source.token)

@@ -2,18 +2,21 @@
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.base.money import BaseUnits, format_amount, parse_amount
+from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.bridging.rules import Purpose, Route, Wanted
 from chalicelib.calldata.checkout import pay_one
-from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, is_bridgeable, source_networks, source_token
+from chalicelib.catalogue.bridges import (
+    MINIMUM,
+    SOURCE_SYMBOLS,
+    is_bridgeable,
+    is_enough,
+    source_networks,
+    source_token,
+)
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token
 from chalicelib.checkout.rules import Position, SourceToken
 from chalicelib.requests.fields import refused
-
-MINIMUM = "1"
-"""What is paid from another chain is worth at least so many dollars, with its fee (supplement, 3.4); USDC and USDT are
-taken for a dollar each."""
 
 
 @frozen
@@ -65,11 +68,6 @@ def payer_of(wallet: str | None, eoa_wallet: str | None) -> Payer:
     if wallet is None:
         raise refused(("wallet",), "is needed to pay from another chain: the address that sends the transactions there")
     return Payer(wallet, eoa_wallet or wallet)
-
-
-def is_enough(token: Token, debit: BaseUnits) -> bool:
-    """Whether an amount with its fee is worth the minimum of a payment from another chain."""
-    return debit >= parse_amount(MINIMUM, token.decimals)
 
 
 def is_offered(position: Position) -> bool:

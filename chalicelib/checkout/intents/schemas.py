@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, StringConstraints, field_validator, mode
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.checkout.intents.announcements import IntentDraft
-from chalicelib.http.fields import WHOLE, EvmAddress, ShortText, together
+from chalicelib.http.fields import NULL, WHOLE, EvmAddress, ShortText, together
 from chalicelib.http.schemas import Input, Output, rule
 
 _END_OF_TIME = 253_402_300_799
@@ -24,9 +24,9 @@ class RecordIntent(Input):
         json_schema_extra={
             **together({"safePaymentDeadline": ["safeTxHash"]}),
             "if": {"required": ["txHash"], "properties": {"txHash": {"type": "string"}}},
-            "then": {"properties": {"safeTxHash": {"type": "null"}}},
+            "then": {"properties": {"safeTxHash": NULL}},
             "else": {"required": ["safeTxHash"], "properties": {"safeTxHash": {"type": "string"}}},
-            "not": {"properties": {"token": {"type": "null"}, "transactionIndices": {"type": "null"}}},
+            "not": {"properties": {"token": NULL, "transactionIndices": NULL}},
         }
     )
 

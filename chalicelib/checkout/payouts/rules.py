@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.calldata.checkout import fitting
 from chalicelib.checkout.rules import Position
+from chalicelib.links.errors import TronBatchRefused
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import remaining
 
@@ -15,9 +16,7 @@ def check_together(requests: Sequence[Request]) -> None:
     """Raises BadRequest unless one batch contract can pay all requests (supplement, 4.2)."""
     networks = {request.network for request in requests}
     if "tron" in networks:
-        raise BadRequest(
-            "Batch payments are not supported for TRON networks. Please submit individual payment requests."
-        )
+        raise TronBatchRefused("Make one payout for each of them")
     if len(networks) > 1:
         raise BadRequest("All requests must be on the same network")
 

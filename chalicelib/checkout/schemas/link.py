@@ -84,7 +84,9 @@ class LinkAnswer(Output):
     feeAddress: str | None = Field(description="Who receives the fee")
     feePlan: FeePlanAnswer | None
     paymentOptions: dict[str, dict[str, PaymentOption]] | None = Field(
-        None, description="With `wallet`: what it has and needs, by network label and token symbol"
+        None,
+        description="With `wallet`: what it has and needs, by network label and token symbol. On Tron also without: "
+        "then what a wallet needs that has nothing, unless a rate would have to be held for it",
     )
     crosschainIntents: list[CrosschainIntentAnswer] = Field(
         default_factory=unsent, description="Payments from other chains that did not pay it; absent without any"

@@ -1,6 +1,6 @@
 """Models of the `/pay` query and its responses. Amounts are human-readable."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
@@ -24,7 +24,7 @@ from chalicelib.checkout.schemas.transactions import (
 )
 from chalicelib.escrow.terms import CommerceTerms
 from chalicelib.http.fields import WHOLE, EvmAddress, Percentage, Recipient, form
-from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.http.schemas import Input, Output, rule, unsent
 
 Flag = Literal["true", "false"]
 StepText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
@@ -197,7 +197,9 @@ class StepsMetadata(CallMetadata):
 
 
 class PayMetadata(StepsMetadata, RouteMetadata):
-    approvalTransactionIndex: int | None = None
+    approvalTransactionIndex: int | None = Field(
+        default_factory=unsent, description="Which is the last approval; absent or null if none is needed"
+    )
     paymentTransactionIndex: int
     sourceAmount: str = Field(description="What is debited in all, in the token that is paid with")
     requiredAmount: str = Field(description="The same")
@@ -219,13 +221,11 @@ class PayAnswer(Output):
     transactions: list[TransactionAnswer]
     eoaApprovalTransactions: list[TransactionAnswer] | None = Field(None, description="What `eoaWallet` signs first")
     safeTransaction: SafeTransactionAnswer | None = None
-    feeBundle: None
+    feeBundle: dict[str, Any] | None = Field(description="Null at present")
     metadata: PayMetadata
 
 
 class BatchMetadata(StepsMetadata):
-    """Without a wallet a batch has `hasEnoughBalance` false, and `hasEnoughGas` and `canMakePayment` null."""
-
     approvalTransactionIndices: list[int] = Field(description="Which of `transactions` are approvals")
     batchPaymentTransactionIndex: int | None = Field(
         None, description="Which is the first payment; absent if routes alone pay"
@@ -302,5 +302,5 @@ class MulticallPayAnswer(Output):
         None, description="With `isSafe=true`: all of them as one transaction of the Safe"
     )
     destinationCalls: list[DestinationCall] = Field(description="Those of the children that routes pay, in their order")
-    feeBundle: None = Field(description="Always null")
+    feeBundle: dict[str, Any] | None = Field(description="Null at present")
     metadata: MulticallMetadata = Field(description="What they need and do")

@@ -25,9 +25,6 @@ from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, remaining
 from chalicelib.settings import ValueForm
 
-# interface.md has these fields in every batch; typed clients refuse a response without a boolean hasEnoughBalance.
-_UNKNOWN_WALLET = {"hasEnoughBalance": False, "hasEnoughGas": None, "canMakePayment": None}
-
 
 def pay_answer(made: PreparedLink, value_form: ValueForm) -> PayAnswer | BatchPayAnswer | MulticallPayAnswer:
     """The response to `/pay`, transactions in the order they are signed; its model depends on the link's kind."""
@@ -45,8 +42,7 @@ def pay_answer(made: PreparedLink, value_form: ValueForm) -> PayAnswer | BatchPa
     if made.prepared.pays_here:
         shared["batchPaymentTransaction"] = answers[first_payment]
     if kind is PaymentType.BATCH:
-        batch = BatchMetadata(**{**_UNKNOWN_WALLET, **batch_facts(made.prepared)})
-        return BatchPayAnswer(paymentType="batch", metadata=batch, **shared)
+        return BatchPayAnswer(paymentType="batch", metadata=BatchMetadata(**batch_facts(made.prepared)), **shared)
     return MulticallPayAnswer(paymentType="multicall", **shared, **_multicall_facts(made))
 
 

@@ -34,8 +34,8 @@ class PlannedFee(Output):
     feeBearer: Literal["payer"]
     feeBearerSource: Literal["forced_fee_policy"] = Field(description="Fees are always paid on top")
     percentageBps: int | float = Field(description="Hundredths of a percent; a percentage may have more decimals")
-    capUsd: None
-    fixedAmountUsd: None
+    capUsd: str | None
+    fixedAmountUsd: str | None
     calculatedAmountUsd: str
     destinationResolver: Literal["fixed_address"]
     destinationRef: FeeDestination

@@ -40,6 +40,12 @@ class Reason(StrEnum):
     """No route leads from the payer's source to the child."""
     QUOTE_UNAVAILABLE = "quote_unavailable"
     """There is no quote of its route at present."""
+    UNSUPPORTED_COMBINATION = "unsupported_combination"
+    """One payer cannot pay these children together, in whatever kind."""
+    EXECUTION_KIND_MISMATCH = "execution_kind_mismatch"
+    """They can be paid together, and not in the kind that was asked for."""
+    TOTAL_TOO_LARGE = "total_too_large"
+    """The children of one currency come to more than a token amount can be."""
 
 
 _RECOVERY = {
@@ -54,6 +60,9 @@ _RECOVERY = {
     Reason.CAP_EXCEEDED: "recreate_reduced",
     Reason.UNSUPPORTED_ROUTE: "switch_route",
     Reason.QUOTE_UNAVAILABLE: "wait_for_quote_refresh",
+    Reason.UNSUPPORTED_COMBINATION: "remove_child",
+    Reason.EXECUTION_KIND_MISMATCH: "switch_route",
+    Reason.TOTAL_TOO_LARGE: "recreate_reduced",
 }
 """What the caller can do (supplement 15.2); `support_required` for the other reasons."""
 
@@ -80,11 +89,10 @@ class Child:
 
 @frozen
 class Cap:
-    """The largest number of children that is allowed, the actual number, and which limit that is."""
+    """The largest number of children that is allowed, and the actual number."""
 
     maximum: int
     actual: int
-    reason: Reason = Reason.TOO_MANY_CHILDREN
 
 
 def message_key(reason: Reason) -> str:
@@ -96,19 +104,30 @@ def recovery_action(reason: Reason) -> str:
 
 
 class MulticallRefused(BadRequest):
-    """A multicall that cannot be created or paid: its blocked children, or the limit that it exceeds."""
+    """A multicall that cannot be created or paid because of some of its children, which are `blocked`."""
 
     shown_by = "chalicelib.links.multicalls.responses"
 
-    def __init__(self, blocked: Sequence[Child], now: datetime, cap: Cap | None = None) -> None:
+    def __init__(self, blocked: Sequence[Child], now: datetime) -> None:
         super().__init__("Multicall validation failed")
-        self.blocked, self.now, self.cap = tuple(blocked), now, cap
+        self.blocked, self.now = tuple(blocked), now
 
 
-def check_count(count: int, maximum: int, now: datetime, reason: Reason = Reason.TOO_MANY_CHILDREN) -> None:
-    """Raises MulticallRefused with a `cap` if there are more children than the deployment allows."""
+class SetRefused(BadRequest):
+    """A multicall that cannot be created or paid though each of its children could be. `detail` says what to change, or
+    `cap` which number of children is exceeded."""
+
+    shown_by = "chalicelib.links.multicalls.responses"
+
+    def __init__(self, reason: Reason, detail: str | None, cap: Cap | None = None) -> None:
+        super().__init__("Multicall validation failed")
+        self.reason, self.detail, self.cap = reason, detail, cap
+
+
+def check_count(count: int, maximum: int, reason: Reason = Reason.TOO_MANY_CHILDREN) -> None:
+    """Raises SetRefused with a `cap` if there are more children than the deployment allows."""
     if count > maximum:
-        raise MulticallRefused((), now, Cap(maximum, count, reason))
+        raise SetRefused(reason, None, Cap(maximum, count))
 
 
 def is_live(parent: Link | None, now: datetime) -> bool:

@@ -12,6 +12,7 @@ from chalicelib.links.flows import check_limits
 from chalicelib.links.multicalls.children import (
     Child,
     Reason,
+    SetRefused,
     check_count,
     check_none_blocked,
     evaluate_children,
@@ -41,7 +42,7 @@ def create(
 ) -> MulticallDetails:
     """Creates a multicall and claims its children.
 
-    Raises MulticallRefused with every child that cannot be in it, BadRequest if the children cannot be paid together,
+    Raises MulticallRefused with every child that cannot be in it, SetRefused if the children cannot be paid together,
     Forbidden if an orchestrator has to create for the client id or its owner limits what it combines, WriteConflict
     after three conflicts with other writes.
 
@@ -49,7 +50,7 @@ def create(
     them before. Writes one transaction for up to 98 children, else 99 records per transaction (150: 2, 1,000: 11).
     """
     check_platform(owner)
-    check_count(len(child_tokens), services.settings.multicall_max_children, services.clock())
+    check_count(len(child_tokens), services.settings.multicall_max_children)
     unique = tuple(dict.fromkeys(child_tokens))
     for _ in range(_ATTEMPTS):
         now = services.clock()
@@ -60,19 +61,24 @@ def create(
             children = evaluate_children(parent, found, held, now)
             check_none_blocked(children, now)
             check_combination(kind, children)
-            _check_routes(services, kind, children, now)
+            _check_routes(services, kind, children)
             check_limits(services, owner, [found[token] for token in child_tokens])
             link = _claim(services, parent, [found[token] for token in child_tokens])
             return multicall_details(SecurePayment(link, ()), children, now)
     raise WriteConflict
 
 
-def _check_routes(
-    services: Services, kind: ExecutionKind | None, children: Sequence[Child], now: datetime
-) -> None:
-    """Raises MulticallRefused if there are more children than can be paid from another chain, and no other way."""
-    if is_cross_chain(kind, [child.request for child in children if child.request is not None]):
-        check_count(len(children), services.settings.multicall_max_crosschain_children, now, Reason.CAP_EXCEEDED)
+def _check_routes(services: Services, kind: ExecutionKind | None, children: Sequence[Child]) -> None:
+    """Raises SetRefused if the children can only be paid by routes, and there are more than are paid so, or none."""
+    if not is_cross_chain(kind, [child.request for child in children if child.request is not None]):
+        return
+    check_count(len(children), services.settings.multicall_max_crosschain_children, Reason.CAP_EXCEEDED)
+    if not services.router.is_configured:
+        raise SetRefused(
+            Reason.UNSUPPORTED_ROUTE,
+            "Children of several networks or currencies are paid by routes from one source, and this deployment has no "
+            "router: make a multicall of each currency",
+        )
 
 
 def held_tokens(

@@ -39,7 +39,7 @@ def payable_children(
 ) -> tuple[SecurePayment, ...]:
     """The children to pay, in order. The reads of `details`. `check` is called with the multicall and its requests.
 
-    Raises what `check` raises, MulticallRefused with every child that cannot be paid, BadRequest if the children cannot
+    Raises what `check` raises, MulticallRefused with every child that cannot be paid, SetRefused if the children cannot
     be paid together.
     """
     found = details(services, payment)

@@ -1,4 +1,4 @@
-"""Responses about multicalls, and the body of MulticallRefused; base units become human-readable amounts."""
+"""Responses about multicalls, and the bodies of refusals; base units become human-readable amounts."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,7 +12,14 @@ from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.http.errors import details_of
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import fee_plan_or_null
-from chalicelib.links.multicalls.children import Child, MulticallRefused, Reason, message_key, recovery_action
+from chalicelib.links.multicalls.children import (
+    Child,
+    MulticallRefused,
+    Reason,
+    SetRefused,
+    message_key,
+    recovery_action,
+)
 from chalicelib.links.multicalls.rules import CurrencySum, MulticallDetails, totals_by_currency
 from chalicelib.links.multicalls.schemas import (
     AmountSummary,
@@ -163,23 +170,32 @@ def _text(units: int, total: CurrencySum) -> str:
 
 @details_of.register
 def _(error: MulticallRefused) -> dict[str, Any]:
-    """The blocked children, or the exceeded limit (interface.md, multicall validation envelope)."""
-    details: dict[str, Any] = {"code": "multicall_validation_failed"}
-    details["failures"] = [
+    """The blocked children (interface.md, multicall validation envelope)."""
+    failures = [
         _failure(child.token, child.reason, child_context(child, error.now), child.detail)
         for child in error.blocked
         if child.reason is not None
     ]
-    if error.cap is not None:
-        maximum, actual = error.cap.maximum, error.cap.actual
-        exceeded = {"maximum": maximum, "actual": actual, "reduceBy": actual - maximum}
-        details["failures"] = [_failure(_WHOLE_MULTICALL, error.cap.reason, exceeded)]
-        details["cap"] = {"type": "child_count", **exceeded}
-    return details
+    return _envelope(failures)
+
+
+@details_of.register
+def _(error: SetRefused) -> dict[str, Any]:
+    """The same for what concerns all children together, with the exceeded limit if there is one."""
+    if error.cap is None:
+        return _envelope([_failure(_WHOLE_MULTICALL, error.reason, {}, error.detail)])
+    maximum, actual = error.cap.maximum, error.cap.actual
+    exceeded = {"maximum": maximum, "actual": actual, "reduceBy": actual - maximum}
+    envelope = _envelope([_failure(_WHOLE_MULTICALL, error.reason, exceeded)])
+    return {**envelope, "cap": {"type": "child_count", **exceeded}}
+
+
+def _envelope(failures: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"code": "multicall_validation_failed", "failures": failures}
 
 
 def _failure(token: str, reason: Reason, context: dict[str, Any], detail: str | None = None) -> dict[str, Any]:
-    """`message` is there where a route failed, and says why."""
+    """`message` says more: why a route failed, or what to change about the set."""
     return {
         "securePaymentToken": token,
         "reason": reason.value,

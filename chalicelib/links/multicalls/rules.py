@@ -7,16 +7,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from chalicelib.base import ids
-from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits
-from chalicelib.catalogue.bridges import is_bridgeable
-from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.links.multicalls.children import Child, Reason, claimed_by_others, evaluate_children
+from chalicelib.catalogue.bridges import has_source, is_bridgeable
+from chalicelib.catalogue.tokens import Token, token_with_id
+from chalicelib.links.multicalls.children import Child, Reason, SetRefused, claimed_by_others, evaluate_children
 from chalicelib.links.records import Flow, Link, LinkStatus, PaymentType, SecurePayment
-from chalicelib.links.rules import LARGEST_TOTAL, fee_on, status_at
+from chalicelib.links.rules import LARGEST_TOTAL, amount_with_fee, fee_on, status_at
 from chalicelib.requests.records import Request
+from chalicelib.requests.rules import currency_of, remaining
 
 if TYPE_CHECKING:
     from chalicelib.access.callers import Owner
@@ -100,46 +100,60 @@ def holds_children(parent: Link, found: Mapping[str, SecurePayment], now: dateti
 
 
 def check_combination(requested: str | None, children: Sequence[Child]) -> None:
-    """Raises BadRequest if the children of a new multicall can never be paid together by one wallet and client id, or
-    not in the requested kind.
-
-    Without a requested kind, EVM children of any networks and currencies are accepted. `/pay` refuses those that no
-    route leads to, and such a multicall holds none of its children.
-    """
-    requests = [child.request for child in children if child.request is not None]
-    if requested is not None or any(request.network == "tron" for request in requests):
-        execution_kind(requested, requests)
+    """Raises SetRefused if the children of a new multicall can never be paid together by one wallet and client id, in
+    any kind, or not in the requested one."""
+    kind = execution_kind(requested, [child.request for child in children if child.request is not None])
+    if kind is ExecutionKind.EVM_CROSS_CHAIN and not has_source(_dues(children)):
+        raise _apart(
+            "There is no chain and token from which all of these children are paid, as none is exchanged for another "
+            "token of its chain and a route takes at least 1 USD: make a multicall of each currency"
+        )
     if len({child.payment.link.creator_wallet for child in children if child.payment is not None}) > 1:
-        raise BadRequest("The children name different wallets as creatorWalletAddress: combine each one's")
+        raise _apart("The children name different wallets as creatorWalletAddress: combine each one's")
     if len({child.payment.link.client_id for child in children if child.payment is not None} - {None}) > 1:
-        raise BadRequest("The children belong to client IDs that may not see each other's: combine each one's")
+        raise _apart("The children belong to client IDs that may not see each other's: combine each one's")
     if any(each.amount + each.fees > LARGEST_TOTAL for each in totals_by_currency(children)):
-        raise BadRequest("The children of one currency come to more than a token amount can be: combine fewer of them")
+        too_much = "The children of one currency come to more than a token amount can be: combine fewer of them"
+        raise SetRefused(Reason.TOTAL_TOO_LARGE, too_much)
+
+
+def _dues(children: Sequence[Child]) -> list[tuple[Token, BaseUnits]]:
+    """What is left of each child, with its fee."""
+    return [
+        (currency_of(child.request), amount_with_fee(remaining(child.request), child.payment.link))
+        for child in children
+        if child.request is not None and child.payment is not None
+    ]
+
+
+def _apart(detail: str) -> SetRefused:
+    return SetRefused(Reason.UNSUPPORTED_COMBINATION, detail)
 
 
 def execution_kind(requested: str | None, requests: Sequence[Request]) -> ExecutionKind:
     """How these requests are paid together if the payer chooses no source (interface.md, execution kinds).
 
-    Raises BadRequest with what to change.
+    Raises SetRefused with what to change.
     """
     networks, currencies = {request.network for request in requests}, {request.currency for request in requests}
     on_tron = "tron" in networks
     if on_tron and len(networks) > 1:
-        raise BadRequest("Children on tron cannot be paid together with others: make a multicall of each")
+        raise _apart("Children on tron cannot be paid together with others: make a multicall of each")
     if on_tron and len(currencies) > 1:
-        raise BadRequest("Children on tron have to be of one token: make a multicall of each token")
+        raise _apart("Children on tron have to be of one token: make a multicall of each token")
     derived = ExecutionKind.TRON_BATCH if on_tron else ExecutionKind.EVM_SAME_CHAIN
     is_bridged = len(currencies) > 1 or (requested == ExecutionKind.EVM_CROSS_CHAIN and not on_tron)
     if is_bridged:
         fixed = next((each for each in sorted(currencies) if not _is_bridgeable(each)), None)
         if fixed is not None:
-            raise BadRequest(
+            raise _apart(
                 f"{fixed} is not supported in crosschain payment, by which children of several networks or currencies "
                 "are paid: make a multicall of each currency"
             )
         derived = ExecutionKind.EVM_CROSS_CHAIN
     if requested not in (None, derived):
-        raise BadRequest(f"requestedExecutionKind {requested} does not fit these children: their kind is {derived}")
+        other = f"requestedExecutionKind {requested} does not fit these children: their kind is {derived}"
+        raise SetRefused(Reason.EXECUTION_KIND_MISMATCH, other)
     return derived
 
 
@@ -152,7 +166,7 @@ def is_cross_chain(requested: str | None, requests: Sequence[Request]) -> bool:
     """Whether these requests can only be paid from another chain; not if they cannot be paid together at all."""
     try:
         return execution_kind(requested, requests) is ExecutionKind.EVM_CROSS_CHAIN
-    except BadRequest:
+    except SetRefused:
         return False
 
 
@@ -202,6 +216,6 @@ def _time_status(parent: Link, children: Sequence[Child], now: datetime) -> Link
 def _has_execution_kind(parent: Link, requests: Sequence[Request]) -> bool:
     try:
         execution_kind(parent.execution_kind, requests)
-    except BadRequest:
+    except SetRefused:
         return False
     return True

@@ -126,9 +126,9 @@ class MulticallAnswer(Output):
 
     paymentType: Literal["multicall"]
     status: str
-    redirectUrl: None
-    redirectLabel: None
-    orchestratorId: None
+    redirectUrl: str | None
+    redirectLabel: str | None
+    orchestratorId: str | None
     branding: LinkBranding | None
     chain: ChainAnswer | None = Field(description="Of the first child that there is")
     analytics: MulticallAnalytics

@@ -15,6 +15,7 @@ from chalicelib.base.money import Fee
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.links.creation import Draft, Terms, build_link, check_totals, redirect_label_of
+from chalicelib.links.errors import TronBatchRefused
 from chalicelib.links.multicalls import rules as multicall
 from chalicelib.links.multicalls.children import check_none_blocked, evaluate_children
 from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePayment
@@ -159,7 +160,7 @@ def _check_mergeable(payments: Sequence[SecurePayment]) -> None:
     """Raises BadRequest unless one wallet can pay the payouts in one transaction, with one fee to one address."""
     first = payments[0]
     if any(_network_of(payment) == "tron" for payment in payments):
-        raise BadRequest("Batch payments are not supported for TRON networks: multicall-payouts combines payouts there")
+        raise TronBatchRefused("Combine them by POST /v2/secure-payments/multicall-payouts")
     for name, value_of in (
         ("network", _network_of),
         ("creatorWalletAddress", _creator_of),

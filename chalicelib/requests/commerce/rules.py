@@ -48,6 +48,15 @@ class CommerceStatus(StrEnum):
     """The escrow took no money in time, and the last attempt failed."""
 
 
+class CommerceState(StrEnum):
+    """Where the money is, in the words of the specification's states."""
+
+    AUTHORIZED = "Authorized"
+    CAPTURED = "Captured"
+    VOIDED = "Voided"
+    REFUNDED = "Refunded"
+
+
 _WHILE = {
     OperationKind.AUTHORIZE: CommerceStatus.AUTHORIZING,
     OperationKind.CHARGE: CommerceStatus.CAPTURING,
@@ -98,6 +107,20 @@ def status_of(payment: CommercePayment, read_until: datetime | None) -> Commerce
     if not has_expired(payment, read_until):
         return CommerceStatus.PENDING
     return CommerceStatus.EXPIRED if payment.failure is None else CommerceStatus.FAILED
+
+
+def state_of(payment: CommercePayment) -> CommerceState | None:
+    """Where the money is by the events of the escrow; None before it took any. A pending operation changes nothing.
+
+    Voided is also what the payer has reclaimed; Refunded is a payment of which everything captured went back.
+    """
+    if not payment.is_collected:
+        return None
+    if payment.held:
+        return CommerceState.AUTHORIZED
+    if not payment.captured:
+        return CommerceState.VOIDED
+    return CommerceState.CAPTURED if payment.refundable else CommerceState.REFUNDED
 
 
 def has_expired(payment: CommercePayment, read_until: datetime | None) -> bool:

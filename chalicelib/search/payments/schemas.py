@@ -158,14 +158,14 @@ class PaymentAnswer(Output):
     paymentCurrency: str = Field(description="The symbol of what was paid")
     fees: list[PaymentFeeAnswer]
     recurringPaymentId: str | None
-    rateProvider: str | None = Field(default_factory=unsent, description="Who gave the rate; absent without one")
+    rateProvider: str = Field(default_factory=unsent, description="Who gave the rate; absent without one")
     request: PaidRequestAnswer
     payer: str | None = Field(description="Null if the chain does not tell")
     payee: str
 
 
 class Pagination(Output):
-    total: int | None = Field(default_factory=unsent, description="Not sent where a list is read from an empty cursor")
+    total: int = Field(default_factory=unsent, description="Not sent where a list is read from an empty cursor")
     limit: int
     offset: int
     hasMore: bool

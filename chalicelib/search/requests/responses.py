@@ -142,13 +142,13 @@ def _breakdown(found: FoundRequest) -> Breakdown:
     known = {
         "paidAmountInUsd": _dollars(found.paid_dollars),
         "remainingAmountInUsd": _dollars(found.remaining_dollars),
+        "currentMarketRate": _worth(market),
+        "currentMarketRateSource": market and market.source,
     }
     return Breakdown(
         paidAmount=amount_text(request.paid, request),
         remainingAmount=amount_text(remaining(request), request),
         **given(known),
-        currentMarketRate=_worth(market),
-        currentMarketRateSource=market.source if market else None,
         payments=[_breakdown_payment(each, found) for each in found.payments],
     )
 

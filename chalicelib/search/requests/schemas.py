@@ -81,7 +81,7 @@ class PaymentItem(Output):
     receivedCurrency: str
     receivedNetwork: str
     detectionSource: str = Field(description="Who found it on the chain: this service")
-    note: None
+    note: str | None = Field(description="Null at present")
 
 
 class BreakdownPayment(Output):
@@ -102,8 +102,8 @@ class Breakdown(Output):
     paidAmountInUsd: str = Field("", description="When it was paid; absent if it is not known")
     remainingAmount: str = Field(description="What is left")
     remainingAmountInUsd: str = Field("", description="At the rate of now; absent if it is not known")
-    currentMarketRate: str | None = Field(description="As conversionRate, now; null if it is not known")
-    currentMarketRateSource: RateSource | None = Field(description="Who gives it")
+    currentMarketRate: str = Field("", description="As conversionRate, now; absent, as the next, if not known")
+    currentMarketRateSource: RateSource = Field(RateSource.UNKNOWN, description="Who gives it")
     payments: list[BreakdownPayment] = Field(description="By time")
 
 
@@ -197,7 +197,7 @@ class RequestAnswer(Output):
     conversionBreakdown: Breakdown | None = Field(description="null unless a part or several payments are paid")
     fees: list[PaidFee] = Field(description="What reached the fee address; empty while it is unpaid")
     detectionSource: str | None = Field(description="Who found its payments: this service; null without any")
-    note: None
+    note: str | None = Field(description="Null at present")
 
 
 def given(facts: dict[str, Any]) -> dict[str, Any]:

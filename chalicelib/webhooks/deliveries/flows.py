@@ -32,7 +32,7 @@ from chalicelib.webhooks.deliveries.rules import (
     settle,
     wait,
 )
-from chalicelib.webhooks.endpoints.flows import list_endpoints
+from chalicelib.webhooks.endpoints import store as endpoint_store
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.samples import sample_event
@@ -44,7 +44,8 @@ def send_test(services: Services, account_id: str, client_id: str | None, kind: 
     """Queues a sample event for every active webhook of the caller; returns their number. Raises NotFound if none."""
     context = event_context(services)
     event = sample_event(kind, account_id, client_id, context)
-    endpoints = list_endpoints(services, account_id, client_id, only_public=only_public)
+    found = endpoint_store.endpoints(services.store, account_id, client_id)
+    endpoints = [each for each in found if each.is_public or not only_public]
     deliveries = deliveries_of(event, endpoints, context.now, is_test=True)
     if not deliveries:
         raise NotFound("No active webhooks found")

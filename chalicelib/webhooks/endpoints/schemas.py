@@ -16,7 +16,7 @@ Events = Annotated[
     list[Annotated[str, Field(json_schema_extra={"enum": list(CHOICES)})]], Field(min_length=1, max_length=50)
 ]
 
-_URL = r"^[hH][tT][tT][pP][sS]://(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z._-]+)(:[0-9]{1,5})?([/?][!-\"$-\[\]-~]*)?$"
+_URL = r"^[hH][tT][tT][pP][sS]://(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z._-]+)(:[0-9]{1,5})?([/?][!\x22$-\[\]-~]*)?$"
 
 
 class ClientIdChoice(Input):

@@ -13,7 +13,7 @@ from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, BATCH, ERC20_FEE_P
 from chalicelib.chain.wallets import TokenReading
 from chalicelib.checkout.rules import SourceToken
 from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.multicalls.children import MulticallRefused
+from chalicelib.links.multicalls.children import MulticallRefused, SetRefused
 from chalicelib.links.multicalls.rules import ExecutionKind
 from chalicelib.links.records import SecurePayment
 from chalicelib.outbound.lifi import RouterRefused, RouterUnavailable
@@ -146,7 +146,7 @@ def test_twenty_quotes_are_asked_for_at_the_same_time(world: Bridged, monkeypatc
 
 
 def test_more_children_than_routes_are_quoted_for_are_refused(world: Bridged) -> None:
-    with pytest.raises(MulticallRefused) as refused:
+    with pytest.raises(SetRefused) as refused:
         world.pay(combined(world, *[ARBITRUM] * 21))
     body = body_of(refused.value)
     assert body["cap"] == {"type": "child_count", "maximum": 20, "actual": 21, "reduceBy": 1}

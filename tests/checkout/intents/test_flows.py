@@ -9,6 +9,7 @@ from chalicelib.access.callers import Owner
 from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden, Locked
 from chalicelib.chain.safes.service import Proposal
 from chalicelib.checkout.flows import describe
+from chalicelib.links.errors import LinkCompleted
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls import reading
 from chalicelib.links.reading import Viewer, load_visible
@@ -153,7 +154,8 @@ def test_a_multicall_that_is_paid_waits_for_nothing_though_its_intent_was_not_lo
         check_unlocked(load_visible(world.services, child.link.token, Viewer(world.account_id, None)))
         if is_last:
             assert reading.read(world.services, parent.link.token, world.account_id).status is LinkStatus.COMPLETED
-            describe(world.services, parent.link.token, Viewer(world.account_id, None), None)
+            with pytest.raises(LinkCompleted):
+                describe(world.services, parent.link.token, Viewer(world.account_id, None), None)
         else:
             with pytest.raises(Locked):
                 reading.read(world.services, parent.link.token, world.account_id)

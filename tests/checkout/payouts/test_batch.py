@@ -27,7 +27,7 @@ FEE = {"feePercentage": "1", "feeAddress": FEE_ADDRESS}
 FAU = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
 OTHER = evm_wallet("other").address
 CONTRACT = address_of(BATCH, "sepolia")
-TRON_TOLD = "Batch payments are not supported for TRON networks. Please submit individual payment requests."
+TRON_TOLD = "Batch payments are not supported for TRON networks"
 
 
 def fau(**changes: Any) -> dict[str, Any]:

@@ -166,13 +166,19 @@ def test_more_children_than_the_deployment_allows_are_told_by_how_many(
 
 
 @pytest.mark.parametrize(
-    ("kind", "hint"),
-    [("evm_cross_chain", "not supported in crosschain payment"), ("tron_batch", "their kind is evm_same_chain")],
+    ("kind", "refusal", "hint"),
+    [
+        ("evm_cross_chain", ("*", "unsupported_combination", "remove_child"), "not supported in crosschain payment"),
+        ("tron_batch", ("*", "execution_kind_mismatch", "switch_route"), "their kind is evm_same_chain"),
+    ],
 )
-def test_a_kind_that_the_children_cannot_be_paid_in_is_refused(shop: Shop, kind: str, hint: str) -> None:
+def test_a_kind_that_the_children_cannot_be_paid_in_is_refused(
+    shop: Shop, kind: str, refusal: tuple[str, str, str], hint: str
+) -> None:
     children = payouts(shop.account_id)
     reply = combine(shop, children, requestedExecutionKind=kind)
-    assert (reply.status, hint in reply.message) == (400, True), reply.message
+    assert failures(reply) == [refusal]
+    assert hint in reply.json["failures"][0]["message"]
     assert combine(shop, children, requestedExecutionKind="evm_same_chain").status == 201
 
 
@@ -261,12 +267,26 @@ def test_a_session_reads_what_became_of_each_child(dashboard: tuple[Dashboard, s
 
 def test_children_of_several_currencies_have_no_common_sum(dashboard: tuple[Dashboard, str]) -> None:
     who, account = dashboard
-    children = [*payouts(account, 1), *payouts(account, 1, currency="USDC-base")]
+    children = [*payouts(account, 1, currency="USDT-base"), *payouts(account, 1, currency="USDC-base")]
     token = who.send("POST", PATH, {"childTokens": children}).json["token"]
     details = read(who, token).json
-    assert details["canExecute"] is False
+    assert details["canExecute"] is True
     assert details["totals"]["amountSummary"] is None
-    assert [each["currency"] for each in details["totals"]["byDestinationCurrency"]] == ["fUSDC-sepolia", "USDC-base"]
+    assert [each["currency"] for each in details["totals"]["byDestinationCurrency"]] == ["USDT-base", "USDC-base"]
+
+
+def test_a_settled_multicall_is_read_as_a_settled_link(shop: Shop) -> None:
+    children = payouts(shop.account_id)
+    token = combine(shop, children).json["token"]
+    complete(children[0])
+    part = shop.get(f"/v2/secure-payments/{token}")
+    assert (part.status, part.json["status"]) == (200, "partially_settled")
+    complete(children[1])
+    for query in ("", f"?wallet={WALLET}"):
+        reply = shop.get(f"/v2/secure-payments/{token}{query}")
+        assert (reply.status, reply.message) == (409, "Secure payment has already been completed")
+        assert reply.json["status"] == "completed"
+        assert [each["hasBeenPaid"] for each in reply.json["requestStatuses"]] == [True, True]
 
 
 @pytest.mark.parametrize("state", ["payable", "completed", "expired"])

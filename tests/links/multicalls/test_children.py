@@ -12,6 +12,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.links.multicalls.children import (
     MulticallRefused,
     Reason,
+    SetRefused,
     block_reason,
     check_count,
     check_none_blocked,
@@ -171,9 +172,9 @@ def test_a_duplicate_is_named_where_it_is_repeated() -> None:
 
 
 def test_too_many_children_are_refused_with_what_is_too_much() -> None:
-    check_count(150, 150, START)
-    with pytest.raises(MulticallRefused) as refused:
-        check_count(151, 150, START)
+    check_count(150, 150)
+    with pytest.raises(SetRefused) as refused:
+        check_count(151, 150)
     assert body_of(refused.value) == {
         "statusCode": 400,
         "message": "Multicall validation failed",

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from chalicelib.access.callers import ClientSettings, Owner
-from chalicelib.base.errors import BadRequest, Conflict, Forbidden, Locked, NotFound
+from chalicelib.base.errors import Conflict, Forbidden, Locked, NotFound
 from chalicelib.links import expiry, reading
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls import reading as multicall_reading
-from chalicelib.links.multicalls.children import MulticallRefused
+from chalicelib.links.multicalls.children import MulticallRefused, SetRefused
 from chalicelib.links.multicalls.rules import MulticallDetails
 from chalicelib.links.records import ASSEMBLY_TIME, Link, LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable, check_unlocked
@@ -64,6 +64,18 @@ def refused(world: World, children: list[str]) -> dict[str, str]:
         combine(world, children)
     assert stored(world) == before, "nothing is written"
     return {failure["securePaymentToken"]: failure["reason"] for failure in body_of(refusal.value)["failures"]}
+
+
+def refused_as_a_set(world: World, children: list[str], kind: Any = None) -> str:
+    """The reason why the children are refused together."""
+    before = stored(world)
+    with pytest.raises(SetRefused) as refusal:
+        combine(world, children, kind)
+    assert stored(world) == before, "nothing is written"
+    (failure,) = body_of(refusal.value)["failures"]
+    assert failure["securePaymentToken"] == "*"
+    reason: str = failure["reason"]
+    return reason
 
 
 def stored(world: World) -> list[Any]:
@@ -170,17 +182,18 @@ def test_a_parent_with_a_child_that_was_paid_elsewhere_lets_the_others_go(world:
     assert refused(world, [second, third]) == {second: "invalid_child_linkage", third: "invalid_child_linkage"}
 
 
-def test_a_parent_that_cannot_be_paid_in_one_kind_holds_no_children(world: World) -> None:
+def test_children_that_no_kind_pays_are_refused_and_none_of_them_is_claimed(world: World) -> None:
     (dollar,) = payouts(world, 1)
     (coin,) = payouts(world, 1, currency="ETH-sepolia-sepolia")
-    combine(world, [dollar, coin])
+    assert refused_as_a_set(world, [dollar, coin]) == "unsupported_combination"
+    assert refused_as_a_set(world, [dollar, *payouts(world, 1, currency="USDC-base")]) == "unsupported_combination"
+    assert refused_as_a_set(world, payouts(world), "evm_cross_chain") == "unsupported_combination"
     assert reasons(combine(world, [dollar, *payouts(world, 1)])) == [None, None]
 
 
 def test_children_of_different_creators_are_not_combined(world: World) -> None:
     own, others = payouts(world, 1), payouts(world, 1, creator_wallet="0x" + "12" * 20)
-    with pytest.raises(BadRequest, match="creatorWalletAddress"):
-        combine(world, [*own, *others])
+    assert refused_as_a_set(world, [*own, *others]) == "unsupported_combination"
 
 
 def test_a_multisig_that_is_on_its_way_for_the_whole_is_so_for_each_child(world: World) -> None:
@@ -199,8 +212,7 @@ def test_a_multisig_that_is_on_its_way_for_the_whole_is_so_for_each_child(world:
 def test_a_multicall_belongs_to_the_client_id_of_its_children(world: World) -> None:
     own, unnamed, others = payouts(world, 1, client_id="cli_a"), payouts(world, 1), payouts(world, 1, client_id="cli_b")
     assert combine(world, own + unnamed).payment.link.client_id == "cli_a"
-    with pytest.raises(BadRequest, match="client IDs"):
-        combine(world, payouts(world, 1, client_id="cli_a") + others)
+    assert refused_as_a_set(world, payouts(world, 1, client_id="cli_a") + others) == "unsupported_combination"
 
 
 def test_a_parent_whose_child_waits_for_a_multisig_keeps_the_others(world: World) -> None:
@@ -328,13 +340,10 @@ def test_while_a_multisig_transaction_is_on_its_way_for_the_whole_nobody_else_pa
     assert len(body_of(locked.value)["requestStatuses"]) == 2
 
 
-def test_children_that_no_route_leads_to_are_refused_when_they_are_to_be_paid(world: World) -> None:
-    made = combine(world, [*payouts(world, 1), *payouts(world, 1, currency="USDC-base")])
-    assert not read(world, made).can_execute
-    with pytest.raises(BadRequest, match="fUSDC-sepolia is not supported in crosschain payment"):
-        multicall_reading.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))
-    with pytest.raises(BadRequest, match="fUSDC-sepolia is not supported in crosschain payment"):
-        combine(world, payouts(world), "evm_cross_chain")
+def test_without_a_router_children_of_several_currencies_are_refused(world: World) -> None:
+    mixed = [*payouts(world, 1, currency="USDC-base"), *payouts(world, 1, currency="USDT-mainnet")]
+    world.router.is_configured = False
+    assert refused_as_a_set(world, mixed) == "unsupported_route"
 
 
 def test_children_of_several_networks_can_be_paid_by_routes_up_to_a_limit(world: World) -> None:
@@ -342,14 +351,14 @@ def test_children_of_several_networks_can_be_paid_by_routes_up_to_a_limit(world:
     made = combine(world, [*on_base, *payouts(world, 1, currency="USDT-mainnet")])
     assert read(world, made).can_execute
     many = [*payouts(world, 20, currency="USDC-base"), *payouts(world, 1, currency="USDT-mainnet")]
-    with pytest.raises(MulticallRefused) as over:
+    with pytest.raises(SetRefused) as over:
         combine(world, many)
     body = body_of(over.value)
     assert body["cap"] == {"type": "child_count", "maximum": 20, "actual": 21, "reduceBy": 1}
     (failure,) = body["failures"]
     assert (failure["reason"], failure["recoveryAction"]) == ("cap_exceeded", "recreate_reduced")
     assert combine(world, payouts(world, 21, currency="USDC-base"))
-    with pytest.raises(MulticallRefused):
+    with pytest.raises(SetRefused):
         combine(world, payouts(world, 21, currency="USDC-base"), "evm_cross_chain")
 
 

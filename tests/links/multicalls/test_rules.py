@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from chalicelib.access.callers import Owner
-from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
+from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, source_networks, source_token
 from chalicelib.links.multicalls.children import (
     Reason,
+    SetRefused,
     evaluate_children,
     is_live,
 )
@@ -27,6 +28,7 @@ from chalicelib.links.rules import LARGEST_TOTAL, is_abandoned
 from tests.fakes.payouts import on_its_way
 from tests.fakes.world import FEE_ADDRESS, START
 from tests.links.multicalls.test_children import WEEK, child, paid, parent_of, seen
+from tests.support.errors import body_of
 
 
 def test_a_multicall_expires_with_its_first_child_and_belongs_to_its_creator() -> None:
@@ -54,6 +56,14 @@ TRON = {"currency": "USDT-tron"}
 ETH = {"currency": "ETH-sepolia-sepolia"}
 BASE, ARBITRUM = {"currency": "USDC-base"}, {"currency": "USDT-arbitrum-one"}
 SEPOLIA: dict[str, str] = {}
+SMALL = {"amount": BaseUnits(999_999)}
+EVERYWHERE = tuple(
+    {"currency": found.id, "amount": BaseUnits(10**19)}
+    for chain in source_networks()
+    for symbol in SOURCE_SYMBOLS
+    if (found := source_token(chain.label, symbol)) is not None
+)
+APART, MISMATCH = Reason.UNSUPPORTED_COMBINATION, Reason.EXECUTION_KIND_MISMATCH
 
 
 @pytest.mark.parametrize(
@@ -77,41 +87,51 @@ def test_the_kind_follows_from_the_children(kinds: Any, requested: Any, derived:
 
 
 @pytest.mark.parametrize(
-    ("kinds", "requested", "hint"),
+    ("kinds", "requested", "reason", "hint"),
     [
-        ((SEPOLIA, SEPOLIA), ExecutionKind.EVM_CROSS_CHAIN, "fUSDC-sepolia is not supported in crosschain payment"),
-        ((TRON, TRON), ExecutionKind.EVM_CROSS_CHAIN, "their kind is tron_batch"),
-        ((BASE, ARBITRUM), ExecutionKind.EVM_SAME_CHAIN, "their kind is evm_cross_chain"),
-        ((SEPOLIA, SEPOLIA), ExecutionKind.TRON_BATCH, "their kind is evm_same_chain"),
-        ((TRON, TRON), ExecutionKind.EVM_SAME_CHAIN, "their kind is tron_batch"),
-        ((SEPOLIA, BASE), ExecutionKind.EVM_SAME_CHAIN, "fUSDC-sepolia is not supported in crosschain payment"),
-        ((SEPOLIA, ETH), ExecutionKind.EVM_SAME_CHAIN, "is not supported in crosschain payment"),
-        ((SEPOLIA, TRON), None, "cannot be paid together with others"),
-        ((TRON, {"currency": "USDC-tron"}), None, "of one token"),
+        ((SEPOLIA, SEPOLIA), ExecutionKind.EVM_CROSS_CHAIN, APART, "fUSDC-sepolia is not supported in crosschain"),
+        ((TRON, TRON), ExecutionKind.EVM_CROSS_CHAIN, MISMATCH, "their kind is tron_batch"),
+        ((BASE, ARBITRUM), ExecutionKind.EVM_SAME_CHAIN, MISMATCH, "their kind is evm_cross_chain"),
+        ((SEPOLIA, SEPOLIA), ExecutionKind.TRON_BATCH, MISMATCH, "their kind is evm_same_chain"),
+        ((TRON, TRON), ExecutionKind.EVM_SAME_CHAIN, MISMATCH, "their kind is tron_batch"),
+        ((SEPOLIA, BASE), ExecutionKind.EVM_SAME_CHAIN, APART, "fUSDC-sepolia is not supported in crosschain"),
+        ((SEPOLIA, ETH), ExecutionKind.EVM_SAME_CHAIN, APART, "is not supported in crosschain payment"),
+        ((SEPOLIA, BASE), None, APART, "make a multicall of each currency"),
+        ((SEPOLIA, TRON), None, APART, "cannot be paid together with others"),
+        ((TRON, {"currency": "USDC-tron"}), None, APART, "of one token"),
+        (EVERYWHERE, None, APART, "no chain and token from which all"),
+        (({**BASE, **SMALL}, {**ARBITRUM, **SMALL}), None, APART, "at least 1 USD"),
     ],
 )
-def test_children_that_can_never_be_paid_together_are_refused(kinds: Any, requested: Any, hint: str) -> None:
+def test_children_that_can_never_be_paid_together_are_refused(
+    kinds: Any, requested: Any, reason: Reason, hint: str
+) -> None:
     details = seen(*(child(**each) for each in kinds))
-    with pytest.raises(BadRequest, match=hint):
+    with pytest.raises(SetRefused) as refused:
         check_combination(requested, details.children)
+    body = body_of(refused.value)
+    assert (body["message"], body["code"]) == ("Multicall validation failed", "multicall_validation_failed")
+    (failure,) = body["failures"]
+    assert (failure["securePaymentToken"], failure["reason"]) == ("*", reason.value)
+    assert hint in failure["message"] and failure["recoveryAction"]
 
 
-def test_children_that_no_route_leads_to_may_be_combined_but_not_paid() -> None:
-    details = seen(child(), child(**BASE))
-    check_combination(None, details.children)
-    assert not details.can_execute
-    with pytest.raises(BadRequest, match="make a multicall of each currency"):
-        execution_kind(None, details.requests)
+def test_of_each_chain_but_one_both_tokens_can_be_paid_and_small_ones_from_their_own() -> None:
+    check_combination(None, seen(*(child(**each) for each in EVERYWHERE[1:])).children)
+    check_combination(None, seen(child(**BASE, **SMALL), child(**ARBITRUM)).children)
 
 
 def test_children_that_come_to_more_than_a_token_can_hold_are_refused() -> None:
     half = BaseUnits(LARGEST_TOTAL // 2)
     check_combination(None, seen(child(amount=half), child(amount=half)).children)
-    with pytest.raises(BadRequest, match="combine fewer"):
-        check_combination(None, seen(child(amount=half), child(amount=half), child(amount=BaseUnits(1))).children)
     with_fee = child(amount=half, fee_percentage="1", fee_address=FEE_ADDRESS)
-    with pytest.raises(BadRequest, match="combine fewer"):
-        check_combination(None, seen(child(amount=half), with_fee).children)
+    for children in (
+        [child(amount=half), child(amount=half), child(amount=BaseUnits(1))],
+        [child(amount=half), with_fee],
+    ):
+        with pytest.raises(SetRefused) as refused:
+            check_combination(None, seen(*children).children)
+        assert refused.value.reason is Reason.TOTAL_TOO_LARGE and "combine fewer" in str(refused.value.detail)
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,17 @@ def test_totals_and_status_are_those_of_the_contract_in_every_state() -> None:
         assert rules.status_of(payment, INSTANTS[contract.phase]).value == status(contract), contract
 
 
+def test_the_state_is_the_specifications_word_for_where_the_money_is_whatever_the_time_says() -> None:
+    words = {"AUTHORIZED": "Authorized", "PAID": "Captured", "PARTIALLY_REFUNDED": "Captured", "REFUNDED": "Refunded"}
+    words |= {"VOIDED": "Voided", "RECLAIMED": "Voided"}
+    seen = set()
+    for contract, payment in STATES:
+        word = words.get(status(contract), "Authorized" if contract.collected else None)
+        assert rules.state_of(payment) == word, contract
+        seen.add(word)
+    assert seen == {None, "Authorized", "Captured", "Voided", "Refunded"}
+
+
 def test_flags_say_whether_all_there_is_may_be_captured_voided_and_refunded() -> None:
     for contract, payment in STATES:
         now = INSTANTS[contract.phase]

@@ -61,7 +61,7 @@ def failure_event(request: Request, failure: Failure, context: EventContext) -> 
         "paymentCurrency": token.symbol,
         "isCryptoToFiat": request.fiat is not None,
         "paymentProcessor": context.payment_processor,
-        "createdWith": request.created_with,
+        **request.origin_facts,
         "subStatus": failure.sub_status,
         "failureReason": failure.reason,
     }
