@@ -1,4 +1,4 @@
-"""The bodies of events: sealed where they are stored if they are about a person, and opened where they are sent or shown.
+"""The bodies of events: about persons sealed where they are stored, opened where they are sent or shown.
 
 A public webhook is sent none of the personal data.
 """

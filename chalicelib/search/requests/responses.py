@@ -43,7 +43,7 @@ def request_answer(
         conversionRate=_worth(found.rate),
         conversionBreakdown=_breakdown(found) if found.has_several_rates else None,
         isCryptoToFiatAvailable=request.is_crypto_to_fiat,
-        **given({"offramp": found.order and OfframpAnswer.of(found.order)}),
+        **given({"offramp": found.order and OfframpAnswer.of(found.order, shows_customer)}),
         **given({"crosschainIntents": crosschain_answers(found.link, request) or None}),
         detectionSource=processor if request.paid else None,
         note=None,

@@ -124,18 +124,18 @@ class OfframpAnswer(Output):
     status: str = Field(description="As the provider last told it, such as ongoing_checks or fiat_sent")
     failureReason: str = Field("", description="A code of the provider; absent if it gives none")
     fee: str = Field(description="What the provider keeps, in units of the token")
-    paymentDetailsId: str = Field(description="The bank account")
+    paymentDetailsId: str | None = Field(description="The bank account; null for a client id alone, which is no secret")
     updatedAt: str = Field(description="Since when it has this status")
 
     @classmethod
-    def of(cls, order: Order) -> Self:
+    def of(cls, order: Order, shows_customer: bool) -> Self:
         return cls(
             offrampId=order.order_id,
             providerId=order.provider_id,
             status=order.provider_status,
             **given({"failureReason": order.reason}),
             fee=order.fee,
-            paymentDetailsId=order.details_id,
+            paymentDetailsId=order.details_id if shows_customer else None,
             updatedAt=iso(order.changed_at),
         )
 

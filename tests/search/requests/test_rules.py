@@ -16,7 +16,9 @@ from chalicelib.requests.payments.records import Payment, PaymentKind, PaymentSt
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.search.requests.responses import request_answer
 from chalicelib.search.requests.rules import FoundRequest, Market, counting
+from chalicelib.search.requests.schemas import OfframpAnswer
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, WALLET
+from tests.storage.kept_records import OFFRAMP
 from tests.wire.published import READ_REQUEST, assert_fits
 
 SOURCES = (RateSource.CHAINLINK, RateSource.COINGECKO)
@@ -94,6 +96,11 @@ def found(draw: Any) -> FoundRequest:
 
 def decimal(text: str | None) -> Decimal:
     return Decimal(text or "0")
+
+
+def test_the_bank_account_that_is_paid_out_to_is_shown_to_secret_credentials_alone() -> None:
+    assert OfframpAnswer.of(OFFRAMP, shows_customer=True).paymentDetailsId == OFFRAMP.details_id
+    assert OFFRAMP.details_id not in OfframpAnswer.of(OFFRAMP, shows_customer=False).model_dump_json()
 
 
 @given(found())
