@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 from collections.abc import Iterable
 
 from chalicelib.base.money import format_amount
@@ -22,7 +21,8 @@ COLUMNS = (
 _STARTS_FORMULA = tuple("=+-@＝＋－＠")
 """Spreadsheets in East Asia take the wide signs too."""
 _STARTS_CELL = ("\t", "\r", "\n")
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_AMOUNTS = ("amount", "invoiceAmount", "amountInUsd")
+"""The columns with our own numbers, which may be negative, so that spreadsheets have to read them as numbers."""
 
 
 def table(payments: Iterable[Payment], with_head: bool) -> str:
@@ -36,17 +36,16 @@ def table(payments: Iterable[Payment], with_head: bool) -> str:
     if with_head:
         writer.writerow(COLUMNS)
     for payment in payments:
-        writer.writerow([inert(cell) for cell in _row(payment)])
+        cells = zip(COLUMNS, _row(payment), strict=True)
+        writer.writerow([cell if column in _AMOUNTS else inert(cell) for column, cell in cells])
     return text.getvalue()
 
 
 def inert(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula: one that could be begins with an apostrophe. A number is none.
+    """A cell that no spreadsheet takes for a formula: one that could be begins with an apostrophe.
 
     What is not seen before the first sign is passed over, as some spreadsheets drop it.
     """
-    if _NUMBER.fullmatch(cell):
-        return cell
     first = next((sign for sign in cell if sign.isprintable() and not sign.isspace()), "")
     return f"'{cell}" if first in _STARTS_FORMULA or cell.startswith(_STARTS_CELL) else cell
 
