@@ -130,4 +130,5 @@ def reference_of(payment: CommercePayment, payer: str, topic: str) -> Reference:
     """The entry of a payer. It vanishes after the last moment in which that wallet could pay, unless it is the buyer's;
     the recorder keeps that of the wallet that pays."""
     expires_at = None if payment.buyer is not None else payment.pre_approval_expiry + rules.KEPT_AFTER
-    return Reference(topic, payment.bill_id, 0, payer=payer, expires_at=expires_at)
+    account = payment.account_id
+    return Reference(topic, payment.bill_id, 0, payer=payer, expires_at=expires_at, account_id=account)

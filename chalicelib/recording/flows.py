@@ -9,6 +9,7 @@ records it, so a crash or a race repeats nothing.
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 from chalicelib.catalogue.tokens import dollar
@@ -33,13 +34,14 @@ from chalicelib.scanning.hints import hint
 from chalicelib.scanning.records import LoggedTransfer, UnrecordedTransfers
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Add, Delete, WriteConflict
+from chalicelib.storage.sweeping import Sweep
 from chalicelib.webhooks import flows as webhooks
 
 _ATTEMPTS = 10
 """How often a part is tried again after another write for the same bill came first."""
 _PARTS_PER_READ = 20
 _TIME_PER_RUN = timedelta(seconds=20)
-"""A run starts no new part after this time, and queues another run."""
+"""A run, which is of one message, starts no new part after this time, and queues another run."""
 _GRACE = timedelta(seconds=30)
 """Younger work may still be in progress, or its message on the way."""
 _SWEPT_PER_SHARD = 100_000
@@ -52,8 +54,29 @@ class _RecordedByOther(Exception):
     """Another run has recorded the part."""
 
 
-def record(services: Services, bill_id: str) -> int:
+def record_each(services: Services, account_id: str, bill_ids: Sequence[str]) -> int:
+    """Records the work of some bills of an account, one after the other; returns how much as `record`.
+
+    Each has an equal part of the time that is left, so that a flood of transfers to one of them delays the others by
+    seconds; what is not begun in time is queued again. A bill that fails does not stop the others. Raises
+    SweepIncomplete after the last one.
+    """
+    end, recorded = services.clock() + _TIME_PER_RUN, 0
+    with Sweep(services.log) as sweep:
+        for index, bill_id in enumerate(bill_ids):
+            now = services.clock()
+            if now >= end:
+                hint(services, dict.fromkeys(bill_ids[index:], account_id))
+                break
+            share = now + (end - now) / (len(bill_ids) - index)
+            recorded += sweep.run(partial(record, services, deadline=share), bill_id)
+    return recorded
+
+
+def record(services: Services, bill_id: str, deadline: datetime | None = None) -> int:
     """Records the work of a bill, oldest first; returns how many transfers were recorded as payments or removed.
+
+    Begins no part after the deadline, by default that of a run, and queues another run.
 
     Safe to repeat and to run concurrently: a run that finds that another one has recorded its part leaves the rest to
     it, so that a bill with much work occupies one worker. The other run reads once more after its last part, because
@@ -62,7 +85,7 @@ def record(services: Services, bill_id: str) -> int:
     Transfers that need an exchange rate while there is none become work of their own, which holds up nothing else of
     the bill, on whichever network. It is tried last, from another part on in each run; the sweep queues it again.
     """
-    deadline, bases = services.clock() + _TIME_PER_RUN, Bases(services)
+    deadline, bases = deadline or services.clock() + _TIME_PER_RUN, Bases(services)
     bill, recorded = None, 0
     while parts := scan_store.unrecorded(services.store, bill_id, _PARTS_PER_READ):
         if parts[0].waits_for_rate:
@@ -76,7 +99,7 @@ def record(services: Services, bill_id: str) -> int:
                 return recorded
             recorded += count
             if services.clock() >= deadline:
-                hint(services, [bill_id])
+                hint(services, {bill_id: part.account_id})
                 return recorded
     return recorded
 
@@ -85,9 +108,9 @@ def sweep(services: Services) -> int:
     """Queues a run for every bill whose work was not recorded in time; returns how many. Safe to repeat."""
     first_shard = services.entropy(1)[0]
     before = services.clock() - _GRACE
-    bill_ids = list(scan_store.bills_with_work(services.store, before, _SWEPT_PER_SHARD, first_shard))
-    hint(services, bill_ids)
-    return len(bill_ids)
+    bills = scan_store.bills_with_work(services.store, before, _SWEPT_PER_SHARD, first_shard)
+    hint(services, bills)
+    return len(bills)
 
 
 def _record_waiting(services: Services, bases: Bases, bill_id: str, deadline: datetime) -> int:
@@ -102,7 +125,7 @@ def _record_waiting(services: Services, bases: Bases, bill_id: str, deadline: da
         recorded += count
         if services.clock() >= deadline:
             if recorded:
-                hint(services, [bill_id])
+                hint(services, {bill_id: part.account_id})
             break
     return recorded
 

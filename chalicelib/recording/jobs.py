@@ -4,20 +4,19 @@ import json
 
 from chalicelib.recording import flows, reconciliation
 from chalicelib.services import Services
+from chalicelib.storage import sweeping
 
 
 def record_transfers(services: Services, body: str) -> None:
-    """Records the work of one bill per message; compares its totals, too, if the message asks for it.
-
-    The message names the bill as `link`, as it did when only links had requests.
-    """
+    """Records the work of up to ten bills of one account per message; compares their totals, too, if the message asks
+    for it."""
     message = json.loads(body)
-    bill_id = message["link"]
-    recorded = flows.record(services, bill_id)
+    account_id, bill_ids = message["account"], message["bills"]
+    recorded = flows.record_each(services, account_id, bill_ids)
     if recorded:
-        services.log.info("payments recorded", extra={"bill": bill_id, "count": recorded})
+        services.log.info("payments recorded", extra={"account_id": account_id, "count": recorded})
     if message.get("reconcile"):
-        reconciliation.reconcile(services, bill_id)
+        sweeping.each(services.log, bill_ids, lambda bill_id: bool(reconciliation.reconcile(services, bill_id)))
 
 
 def sweep_transfers(services: Services) -> None:

@@ -38,6 +38,8 @@ class Reference(Record):
     is_refund: bool = False
     payer: str | None = None
     expires_at: datetime | None = None
+    account_id: str = ""
+    """Of the request."""
     version: int = 0
 
     @property

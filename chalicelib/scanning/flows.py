@@ -108,7 +108,7 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
         count, reads = count + len(found.new), reads + (not reading.is_full)
         cursor = ranges.advanced(services, cursor, blocks, reading, facts.log_range)
         cursor = ranges.store_cursor(services, rules.with_verifications(cursor, services.clock()))
-        hint(services, found.bill_ids)
+        hint(services, found.bills)
     return count
 
 
@@ -133,9 +133,9 @@ def _verify(services: Services, chain: "Chain", details: Details, cursor: Cursor
             services.log.error("transfers were missing", extra={"network": cursor.network, "count": len(found.new)})
         missing += len(found.new)
         cursor = ranges.store_cursor(services, rules.verified(cursor, index, blocks.last))
-        hint(services, found.bill_ids)
+        hint(services, found.bills)
         if index == len(cursor.verifications) - 1:
-            hint(services, {entry.bill_id for entry in matched}, reconcile=True)
+            hint(services, {entry.bill_id: entry.account_id for entry in matched}, reconcile=True)
     return missing
 
 

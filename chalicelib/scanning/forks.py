@@ -47,13 +47,11 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     found = ranges.Found(details_of_new, tuple(work))
     ranges.write(services, found)
     followed = ranges.store_cursor(services, replace(followed, version=cursor.version))
-    hint(services, found.bill_ids)
+    hint(services, found.bills)
     return followed
 
 
-def _read_again(
-    services: Services, chain: "Chain", common: Cursor, last: int
-) -> tuple[Cursor, list[LoggedTransfer]]:
+def _read_again(services: Services, chain: "Chain", common: Cursor, last: int) -> tuple[Cursor, list[LoggedTransfer]]:
     """The cursor after the blocks up to `last`, read from the common ancestor on, and their matched transfers."""
     cursor, found, most = common, list[LoggedTransfer](), common.range_limit
     while cursor.scanned_to < last:

@@ -28,8 +28,9 @@ class Found:
     work: tuple[UnrecordedTransfers, ...] = ()
 
     @property
-    def bill_ids(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(part.bill_id for part in self.work))
+    def bills(self) -> dict[str, str]:
+        """The accounts of the bills with work, by their ids."""
+        return {part.bill_id: part.account_id for part in self.work}
 
 
 def matched(services: Services, chain: "Chain", reading: RangeReading) -> list[LoggedTransfer]:
@@ -40,7 +41,7 @@ def matched(services: Services, chain: "Chain", reading: RangeReading) -> list[L
     """
     transfers = transfer_log.counting(transfers_of(chain.network, reading.logs, chain.escrow))
     found = request_store.references(services.store, {transfer.reference_topic for transfer in transfers})
-    bills = {reference.topic: reference.bill_id for reference in found}
+    bills = {each.topic: transfer_log.BillId(each.bill_id, each.account_id) for each in found}
     matched = [transfer for transfer in transfers if transfer.reference_topic in bills]
     return transfer_log.entries(_dated(chain, matched), bills, services.clock())
 

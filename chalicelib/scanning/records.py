@@ -12,6 +12,8 @@ from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 
 WAITING = "~"
 """The first character of the sort keys of work that waits for a rate. It is behind the names of all networks."""
+OWNED_BY = "@"
+"""Stands before the account in the sort keys of work, and nowhere else in them."""
 LOG_RETENTION = timedelta(days=7)
 """How long a recorded transfer stays in the log. No supported network forks deeper than this."""
 BLOCKS_PER_PARTITION = 2
@@ -159,6 +161,8 @@ class LoggedTransfer(Record):
     """Of the deposit that brought it (chain/bridges.py)."""
     escrow: LoggedEscrow | None = None
     """Set if it is an event of the commerce escrow, which says neither token nor payee."""
+    account_id: str = ""
+    """Of the bill."""
     version: int = 0
 
     @property
@@ -199,10 +203,12 @@ class UnrecordedTransfers(Record):
     `waits_for_rate` is set on work that the recorder writes itself, for the UNVALUED transfers of other work. It is
     behind all other work of the bill, so that it holds none of that up, and in the order of its digests, so that a run
     can start anywhere in it.
+
+    The sort key ends with the account of the bill, as a sweep reads only keys.
     """
 
     KEY = KeyPattern(
-        PAYMENTS, "UNRECORDED#{bill_id}", "{place}#{sequence:012}#{block_number:012}#{part:06}#{digest}"
+        PAYMENTS, "UNRECORDED#{bill_id}", "{place}#{sequence:012}#{block_number:012}#{part:06}#{digest}{owner}"
     )
     DUE_GROUP = "UNRECORDED"
 
@@ -216,11 +222,16 @@ class UnrecordedTransfers(Record):
     added: tuple[TransferId, ...]
     removed: tuple[TransferId, ...] = ()
     waits_for_rate: bool = False
+    account_id: str = ""
     version: int = 0
 
     @property
     def place(self) -> str:
         return f"{WAITING}{self.digest[:4]}#{self.network}" if self.waits_for_rate else self.network
+
+    @property
+    def owner(self) -> str:
+        return f"{OWNED_BY}{self.account_id}" if self.account_id else ""
 
     @property
     def next_due(self) -> datetime:

@@ -6,6 +6,7 @@ from datetime import datetime
 from chalicelib.base.records import FIRST_SORT_KEY
 from chalicelib.scanning.records import (
     BLOCKS_PER_PARTITION,
+    OWNED_BY,
     WAITING,
     Cursor,
     LoggedTransfer,
@@ -75,11 +76,9 @@ def is_unrecorded(store: Store, part: UnrecordedTransfers) -> bool:
     return found is not None and found.version == part.version
 
 
-def bills_with_work(store: Store, before: datetime, limit: int, first_shard: int) -> Iterator[str]:
-    """Ids of bills that have had work since before `before`, each once, from at most `limit` parts per shard."""
-    seen = set[str]()
+def bills_with_work(store: Store, before: datetime, limit: int, first_shard: int) -> dict[str, str]:
+    """The bills that have had work since before `before`, from at most `limit` parts per shard: accounts by bill."""
+    bills = dict[str, str]()
     for key in store.due(UnrecordedTransfers, before, limit, first_shard):
-        _, _, bill_id = key.pk.partition("#")
-        if bill_id not in seen:
-            seen.add(bill_id)
-            yield bill_id
+        bills.setdefault(key.pk.partition("#")[2], key.sk.partition(OWNED_BY)[2])
+    return bills

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from chalicelib.chain.logs import InconsistentNode, ProxyTransfer
 from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
@@ -22,16 +22,21 @@ _Identity = tuple[str, str]
 T = TypeVar("T")
 
 
+class BillId(NamedTuple):
+    """A bill, and whose it is."""
+
+    bill_id: str
+    account_id: str
+
+
 def counting(transfers: Iterable[ProxyTransfer]) -> list[ProxyTransfer]:
     """The transfers with an amount, and the events of the escrow. A transfer of zero costs its sender only gas, so it
     must have no effect."""
     return [transfer for transfer in transfers if transfer.amount or transfer.escrow is not None]
 
 
-def entries(
-    transfers: Iterable[ProxyTransfer], bills: Mapping[str, str], now: datetime
-) -> list[LoggedTransfer]:
-    """The entries of transfers, in the order of the chain. `bills` are the ids of bills by the topics of references.
+def entries(transfers: Iterable[ProxyTransfer], bills: Mapping[str, BillId], now: datetime) -> list[LoggedTransfer]:
+    """The entries of transfers, in the order of the chain. `bills` are those of the topics of references.
 
     The transfers must have the times of their blocks (`paid_at`).
     """
@@ -44,7 +49,8 @@ def entries(
             event_key=transfer.event_key,
             log_index=transfer.log_index,
             reference_topic=transfer.reference_topic,
-            bill_id=bills[transfer.reference_topic],
+            bill_id=bills[transfer.reference_topic].bill_id,
+            account_id=bills[transfer.reference_topic].account_id,
             token_address=transfer.token_address,
             payee=transfer.payee,
             amount=transfer.amount,
@@ -116,17 +122,14 @@ def removed_by_fork(
     return [
         entry
         for entry in stored
-        if entry.block_hash
-        != (blocks_of.get(_identity(entry)) or hashes.get(entry.block_number) or entry.block_hash)
+        if entry.block_hash != (blocks_of.get(_identity(entry)) or hashes.get(entry.block_number) or entry.block_hash)
     ]
 
 
 def vanished(removed: Iterable[LoggedTransfer], added: Iterable[LoggedTransfer]) -> list[LoggedTransfer]:
     """The removed transfers that are in none of the blocks that replaced theirs, without those reversed before."""
     found = {_identity(entry) for entry in added}
-    return [
-        entry for entry in removed if _identity(entry) not in found and entry.state is not TransferState.REVERSED
-    ]
+    return [entry for entry in removed if _identity(entry) not in found and entry.state is not TransferState.REVERSED]
 
 
 def check_vanished(
@@ -177,6 +180,7 @@ def _part(
         detected_at=now,
         added=tuple(entry.transfer_id for entry in added),
         removed=tuple(entry.transfer_id for entry in removed),
+        account_id=first.account_id,
     )
     content = repr((part.added, part.removed))
     return replace(part, digest=hashlib.sha256(content.encode()).hexdigest()[:16])

@@ -43,7 +43,9 @@ def kept(services: Services, wanted: Mapping[RefundKey, tuple[Request, str]]) ->
                 )
             )
             if topic not in known:
-                references[topic] = Reference(topic, request.bill_id, request.position, is_refund=True)
+                references[topic] = Reference(
+                    topic, request.bill_id, request.position, is_refund=True, account_id=request.account_id
+                )
         with suppress(WriteConflict):  # another caller offers them, too
             services.store.write(*offered, *references.values())
     raise WriteConflict

@@ -202,7 +202,8 @@ class _Run:
                 return
             self.queue.messages.pop(0)
             self.clock.now = start
-            recording.record(self._services, json.loads(body)["link"])
+            message = json.loads(body)
+            recording.record_each(self._services, message["account"], message["bills"])
             heapq.heapreplace(self._workers, self.clock.now)
 
     def _load(self) -> Load:

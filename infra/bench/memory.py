@@ -46,7 +46,7 @@ _BODY = {
     "deliver_webhook": {"deliveryId": "none", "attempt": 1},
     "retry_webhook": {"deliveryId": "none", "attempt": 1},
     "scan_chain": {"network": "sepolia"},
-    "record_transfers": {"link": "none"},
+    "record_transfers": {"account": "none", "bills": ["none"]},
     "follow_relayed": {"network": "sepolia"},
     "execute_recurring": {"requests": []},
     "follow_payment_intent": {"paymentIntent": "none", "looks": 0},

@@ -107,6 +107,7 @@ class Waiting:
     due: datetime
     queue: str
     body: str
+    group: str = ""
 
 
 @dataclass
@@ -122,7 +123,7 @@ class VirtualQueue:
                 calls.stood_in(action, queue.removeprefix(f"{PREFIX}-"))
         for message in messages:
             due = self.clock() + timedelta(seconds=message.delay)
-            self.messages.append(Waiting(due, queue, json.dumps(message.body)))
+            self.messages.append(Waiting(due, queue, json.dumps(message.body), message.group))
 
 
 @dataclass
@@ -295,7 +296,8 @@ class World:
         while waiting := [each for each in self.queue.messages if each.queue.endswith("recordings")]:
             self.queue.messages.remove(waiting[0])
             try:
-                recorded += recording.record(services or self.services, json.loads(waiting[0].body)["link"])
+                body = json.loads(waiting[0].body)
+                recorded += recording.record_each(services or self.services, body["account"], body["bills"])
             except BaseException:
                 self._return(waiting[0])
                 raise
@@ -344,7 +346,8 @@ class World:
             raise
 
     def _return(self, message: Waiting) -> None:
-        self.queue.messages.append(Waiting(self.now + timedelta(seconds=90), message.queue, message.body))
+        again = self.now + timedelta(seconds=90)
+        self.queue.messages.append(Waiting(again, message.queue, message.body, message.group))
 
 
 def draft(**changes: Any) -> Draft:

@@ -263,6 +263,6 @@ def test_a_recorder_that_runs_out_of_time_queues_another_run_and_all_is_recorded
     slow = world.start(SlowTransactions(world, 11))
     assert recording.record(slow, payment.link.token) == 2 * TRANSFERS_PER_PART, "a run ends after 20 seconds"
     waiting = [message.body for message in world.queue.messages if message.queue.endswith("recordings")]
-    assert waiting == [f'{{"link": "{payment.link.token}"}}']
+    assert waiting == [f'{{"account": "acct", "bills": ["{payment.link.token}"]}}']
     world.record(slow)
     assert world.load(payment).requests[0].paid == 100

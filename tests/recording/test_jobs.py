@@ -1,19 +1,26 @@
-"""The recorder's messages: one per link, in any order and any number of times."""
+"""The recorder's messages: some bills of an account each, in any order and any number of times."""
 
 import json
+from collections import Counter
+from dataclasses import replace
 from threading import Event, Thread
 
 import pytest
 
-from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.links import flows as links
+from chalicelib.links import store as link_store
+from chalicelib.links.records import Bill, LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.recording.jobs import record_transfers, sweep_transfers
 from chalicelib.requests.payments.records import Payment
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning.records import UnrecordedTransfers
 from chalicelib.storage.codec import Attributes
+from chalicelib.storage.store import Store
+from chalicelib.storage.sweeping import SweepIncomplete
 from infra.bench.calls import counted
-from tests.fakes.world import PREFIX, World
+from tests.fakes.world import PREFIX, Waiting, World, draft
+from tests.recording.test_floods import SlowTransactions
 from tests.recording.test_shared import Interposed
 
 
@@ -29,7 +36,7 @@ def found(world: World, amount: int | None = None) -> SecurePayment:
 
 def test_a_message_records_the_work_of_its_link_and_the_same_message_again_does_nothing(world: World) -> None:
     payment, other = found(world), found(world)
-    message = json.dumps({"link": payment.link.token})
+    message = json.dumps({"account": "acct", "bills": [payment.link.token]})
     record_transfers(world.services, message)
     assert world.load(payment).link.status is LinkStatus.COMPLETED
     assert world.load(other).link.status is LinkStatus.PENDING
@@ -88,6 +95,100 @@ def test_a_run_records_newer_work_that_a_run_beside_it_leaves_to_it(world: World
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 
 
+def pay_at_once(world: World, payments: list[SecurePayment], network: str = "sepolia") -> list[Waiting]:
+    """Pays links in one block, and reads it; returns the recorder's messages."""
+    world.chain.mine()
+    for payment in payments:
+        world.chain.pay_too(payment.requests[0])
+    world.chain.mine(2)
+    world.queue.messages.clear()
+    scanning.scan(world.services, network)
+    return list(world.queue.messages)
+
+
+def other_account_pays(world: World) -> SecurePayment:
+    owner = replace(world.owner, account_id="other", client_id="cli_other")
+    return links.create(world.services, owner, draft())
+
+
+def test_60_requests_of_an_account_that_are_paid_at_once_take_six_turns(world: World) -> None:
+    world.scan()
+    payments = [world.create_link() for _ in range(60)]
+    turns = pay_at_once(world, payments)
+    assert [len(json.loads(each.body)["bills"]) for each in turns] == [10] * 6
+    assert {each.group for each in turns} == {world.account_id}
+    for turn in turns:
+        record_transfers(world.services, turn.body)
+    assert {world.load(each).link.status for each in payments} == {LinkStatus.COMPLETED}
+
+
+def test_requests_of_one_account_hold_up_no_other_account(world: World) -> None:
+    """SQS delivers the groups of a busy queue in turn."""
+    world.scan()
+    many, one = [world.create_link() for _ in range(60)], other_account_pays(world)
+    turns = pay_at_once(world, [*many, one])
+    by_group = {group: [each for each in turns if each.group == group] for group in (world.account_id, "other")}
+    (alone,) = by_group["other"]
+    assert json.loads(alone.body) == {"account": "other", "bills": [one.link.token]}
+    assert len(by_group[world.account_id]) == 6
+    for turn in (by_group[world.account_id][0], alone):
+        record_transfers(world.services, turn.body)
+    assert world.load(one).link.status is LinkStatus.COMPLETED
+
+
+def test_the_sweep_groups_what_it_queues_by_account_too(world: World) -> None:
+    world.scan()
+    many, one = [world.create_link() for _ in range(12)], other_account_pays(world)
+    pay_at_once(world, [*many, one])
+    world.queue.messages.clear()
+    world.advance(31)
+    sweep_transfers(world.services)
+    sizes = Counter({each.group: 0 for each in world.queue.messages})
+    for message in world.queue.messages:
+        sizes[message.group] += len(json.loads(message.body)["bills"])
+    assert sizes == {world.account_id: 12, "other": 1}
+    assert len(world.queue.messages) == 3
+
+
+def test_a_flood_to_one_bill_of_a_message_delays_the_others_by_its_share_of_the_time(world: World) -> None:
+    world.scan()
+    flooded, other = world.create_link(), world.create_link()
+    world.chain.mine()
+    for _ in range(200):
+        world.chain.pay_too(flooded.requests[0], amount=1)
+    turns = pay_at_once(world, [other])
+    (turn,) = turns
+    assert json.loads(turn.body)["bills"] == [flooded.link.token, other.link.token]
+    world.queue.messages.clear()
+    record_transfers(world.start(SlowTransactions(world, 4)), turn.body)
+    assert world.load(other).link.status is LinkStatus.COMPLETED
+    assert 0 < world.load(flooded).requests[0].paid < 200
+    (again,) = [each for each in world.queue.messages if each.queue.endswith("recordings")]
+    assert (json.loads(again.body)["bills"], again.group) == ([flooded.link.token], world.account_id)
+    world.record()
+    assert world.load(flooded).requests[0].paid == 200
+
+
+def test_a_bill_that_fails_stops_no_other_of_its_message(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.scan()
+    first, second = world.create_link(), world.create_link()
+    (turn,) = pay_at_once(world, [first, second])
+    read = link_store.bill
+
+    def broken(store: Store, bill_id: str) -> Bill | None:
+        if bill_id == first.link.token:
+            raise RuntimeError("an item that cannot be read")
+        return read(store, bill_id)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(link_store, "bill", broken)
+        with pytest.raises(SweepIncomplete):
+            record_transfers(world.services, turn.body)
+    assert world.load(second).link.status is LinkStatus.COMPLETED
+    record_transfers(world.services, turn.body)
+    assert world.load(first).link.status is LinkStatus.COMPLETED
+
+
 def test_work_of_a_link_that_does_not_exist_is_dropped(world: World) -> None:
     payment = found(world)
     world.client.delete_item(
@@ -101,7 +202,7 @@ def test_the_sweep_queues_each_link_with_work_once_when_it_is_30_seconds_old(wor
     payments = [found(world) for _ in range(3)]
     world.advance(30)
     sweep_transfers(world.services)
-    queued = sorted(json.loads(message.body)["link"] for message in world.queue.messages)
+    queued = sorted(bill for message in world.queue.messages for bill in json.loads(message.body)["bills"])
     assert queued == sorted(payment.link.token for payment in payments)
     world.queue.messages.clear()
     world.advance(-1)
@@ -119,7 +220,7 @@ def test_a_link_with_a_flood_of_old_work_hides_no_other_link_from_the_sweep(worl
     world.services.store.put_many([work(token, 1) for token in others])
     world.advance(30)
     sweep_transfers(world.services)
-    queued = sorted(json.loads(message.body)["link"] for message in world.queue.messages)
+    queued = sorted(bill for message in world.queue.messages for bill in json.loads(message.body)["bills"])
     assert queued == sorted(["flooded", *others])
 
 

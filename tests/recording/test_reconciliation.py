@@ -62,7 +62,7 @@ def test_the_recorder_compares_a_link_six_hours_after_it_was_paid(world: World) 
         scanning.scan(world.services, "sepolia")
         asked[hours] = [each.body for each in world.queue.messages if "reconcile" in each.body]
         world.drain()
-    assert asked == {5: [], 7: [json.dumps({"link": request.bill_id, "reconcile": True})]}
+    assert asked == {5: [], 7: [json.dumps({"account": "acct", "bills": [request.bill_id], "reconcile": True})]}
 
 
 def test_the_books_of_a_commerce_payment_are_compared_with_the_escrow(

@@ -148,7 +148,7 @@ def test_its_totals_are_compared_hours_after_it_was_paid(world: World) -> None:
         world.chain.mine(3)
         scanning.scan(world.services, "sepolia")
     asked = [json.loads(each.body) for each in world.queue.messages if "reconcile" in each.body]
-    assert asked == [{"link": request.bill_id, "reconcile": True}]
+    assert asked == [{"account": world.account_id, "bills": [request.bill_id], "reconcile": True}]
 
 
 def record_beside_another(position: int) -> int:

@@ -45,7 +45,8 @@ def logged(world: World) -> list[LoggedTransfer]:
 
 
 def hinted(world: World) -> list[str]:
-    return [json.loads(each.body)["link"] for each in world.queue.messages if each.queue.endswith("-recordings")]
+    messages = [json.loads(each.body) for each in world.queue.messages if each.queue.endswith("-recordings")]
+    return [bill for message in messages for bill in message["bills"]]
 
 
 class FailingQueue:

@@ -15,6 +15,7 @@ from chalicelib.scanning.records import LOG_RETENTION, LoggedTransfer, TransferS
 from chalicelib.scanning.transfer_log import (
     REMOVALS_PER_PART,
     TRANSFERS_PER_PART,
+    BillId,
     check_vanished,
     counting,
     entries,
@@ -50,12 +51,12 @@ def entry(number: int = 1, **changes: object) -> LoggedTransfer:
     made = replace(
         TRANSFER, tx_hash=f"0x{number:02}", block_number=number, block_hash=f"0xb{number}", log_index=0, event_key="e-0"
     )
-    (of_log,) = entries([made], {"0xaa": f"link{number % 2}"}, NOW)
+    (of_log,) = entries([made], {"0xaa": BillId(f"link{number % 2}", "acct")}, NOW)
     return replace(of_log, **changes)  # type: ignore[arg-type]
 
 
 def test_an_entry_has_every_fact_of_the_transfer_the_link_and_both_times() -> None:
-    assert entries([TRANSFER], {"0xaa": "01LINK"}, NOW) == [
+    assert entries([TRANSFER], {"0xaa": BillId("01LINK", "acct")}, NOW) == [
         LoggedTransfer(
             network="sepolia",
             block_number=77,
@@ -72,6 +73,7 @@ def test_an_entry_has_every_fact_of_the_transfer_the_link_and_both_times() -> No
             fee_address="0x" + "33" * 20,
             paid_at=PAID_AT,
             detected_at=NOW,
+            account_id="acct",
         )
     ]
 
@@ -80,13 +82,13 @@ def test_entries_are_in_the_order_of_the_chain() -> None:
     later = replace(TRANSFER, block_number=78, log_index=0)
     second = replace(TRANSFER, log_index=4)
     for order in itertools.permutations([TRANSFER, second, later]):
-        found = entries(order, {"0xaa": "01LINK"}, NOW)
+        found = entries(order, {"0xaa": BillId("01LINK", "acct")}, NOW)
         assert [(each.block_number, each.log_index) for each in found] == [(77, 3), (77, 4), (78, 0)]
 
 
 def test_a_transfer_without_the_time_of_its_block_is_no_entry_yet() -> None:
     with pytest.raises(AssertionError, match="times of blocks"):
-        entries([replace(TRANSFER, paid_at=None)], {"0xaa": "01LINK"}, NOW)
+        entries([replace(TRANSFER, paid_at=None)], {"0xaa": BillId("01LINK", "acct")}, NOW)
 
 
 def test_a_transfer_of_nothing_is_left_out() -> None:

@@ -12,6 +12,7 @@ from chalicelib.access.credentials.records import (
     Account,
     ApiKey,
     ClientId,
+    CredentialAdditions,
     CredentialPointer,
     CredentialStatus,
     LastUse,
@@ -793,6 +794,7 @@ RECORDS: dict[str, Record] = {
     "delivery in a list": ListEntry(DELIVERY.webhook_id, Listing.FAILED, DELIVERY.delivery_id, NOW),
     "event, queued by a sweep": replace(EVENT, queued_at=NOW + HOUR, version=1),
     "registrations": Registrations(CLIENT, version=3),
+    "additions of credentials": CredentialAdditions(ACCOUNT, "API_KEY", version=3),
     "circuit, with a failure": CIRCUIT,
     "circuit, open": replace(
         CIRCUIT, state=CircuitState.OPEN, failed_probes=3, due_at=NOW + HOUR, client_id=None, version=9

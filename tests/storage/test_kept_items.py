@@ -26,7 +26,7 @@ NOT_READ_ANY_MORE = {"unfinalized payment", "unfinalized unmatched transfer"}
 """Items of kinds that no longer exist; they vanish after seven days."""
 ADDED = {
     "Link": {"merged_tokens"},
-    "Reference": {"is_refund"},
+    "Reference": {"is_refund", "account_id"},
     "Cursor": {"verifications"},
     "Request": {
         "unlisted_count",
@@ -68,7 +68,8 @@ ADDED = {
     "ApiKey": {"uses_payment_intents"},
     "ClientId": {"uses_payment_intents"},
     "Session": {"user_version"},
-    "UnrecordedTransfers": {"waits_for_rate"},
+    "UnrecordedTransfers": {"waits_for_rate", "account_id"},
+    "LoggedTransfer": {"account_id"},
 }
 """The attributes that are written since, by kind, beside those of lists; items without them are read."""
 KEYS_CHANGED = {"Payment", "UnmatchedTransfer"}

@@ -174,6 +174,21 @@ class OrchestratorKey(Record):
 
 
 @frozen
+class CredentialAdditions(Record):
+    """Written with every new credential of a kind, so that of two at once, which count the same ones, one fails.
+
+    It counts nothing itself: the pointers are counted, and its version shows that none was added meanwhile. So no
+    revocation has to wait for it.
+    """
+
+    KEY = KeyPattern(IDENTITY, "ACCOUNT#{account_id}", "ADDITIONS#{kind}")
+
+    account_id: str
+    kind: str
+    version: int = 0
+
+
+@frozen
 class CredentialPointer(Record):
     """Points from an account to one of its credentials, by `KIND` and public id (`record_id`)."""
 

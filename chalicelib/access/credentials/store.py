@@ -7,6 +7,7 @@ from chalicelib.access.credentials.records import (
     Account,
     ApiKey,
     ClientId,
+    CredentialAdditions,
     CredentialPointer,
     LastUse,
     OrchestratorKey,
@@ -70,6 +71,12 @@ def pointer(store: Store, account_id: str, kind: type[T], record_id: str) -> Cre
 def pointers(store: Store, account_id: str, kind: type[T]) -> tuple[CredentialPointer, ...]:
     """The pointers to the account's credentials of a kind, oldest first. One query."""
     return store.query(CredentialPointer, CredentialPointer.KEY.all(account_id=account_id, kind=kind.KIND))
+
+
+def additions(store: Store, account_id: str, kind: type[T]) -> CredentialAdditions:
+    """The record that orders the additions of a kind; a new one (version 0) if there is none. One read."""
+    key = CredentialAdditions.KEY.of(account_id=account_id, kind=kind.KIND)
+    return store.get(CredentialAdditions, key) or CredentialAdditions(account_id, kind.KIND)
 
 
 def own_credential(store: Store, account_id: str, kind: type[T], record_id: str) -> T | None:

@@ -12,6 +12,7 @@ from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialPo
 from chalicelib.access.credentials.store import CREDENTIALS, Credential
 from chalicelib.access.modes import Tier
 from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.base.frozen import frozen
 from chalicelib.services import Services
 from chalicelib.storage.store import Delete, Write, WriteConflict
 
@@ -20,6 +21,8 @@ MAX_CREDENTIALS = 1000
 
 _ATTEMPTS = 5
 """How often a revocation is tried when another request changes the credential."""
+_ADDING_ATTEMPTS = 50
+"""How often an addition is tried when others come first."""
 T = TypeVar("T", bound=Credential)
 _NAMES: dict[type, str] = {ApiKey: "API key", ClientId: "Client ID", OrchestratorKey: "Orchestrator key"}
 
@@ -87,11 +90,34 @@ def set_tier(services: Services, actor: Actor, record: Credential, tier: Tier) -
 
 
 def add(services: Services, actor: Actor, record: ApiKey | ClientId) -> None:
-    """Stores a new credential. One read, one transaction. Raises BadRequest if the account has too many of its kind."""
+    """Stores a new credential; reads and writes as `add_within`. Raises BadRequest if the account has too many."""
+    limit = Limit(MAX_CREDENTIALS, f"{_NAMES[type(record)]}s")
+    add_within(services, limit, record, audit_entry(services, actor, record, "created"))
+
+
+@frozen
+class Limit:
+    """How many of something an account may have, and what it is called."""
+
+    most: int
+    name: str
+
+
+def add_within(services: Services, limit: Limit, record: Credential, *writes: Write) -> None:
+    """Writes a new credential and its pointer in one transaction with other records, if there is room for it.
+
+    Two reads, one transaction, repeated if another addition came first, so that the limit holds however many are made
+    at once. Raises BadRequest if there is no room.
+    """
     kind, account_id = type(record), record.account_id
-    if len(store.pointers(services.store, account_id, kind)) >= MAX_CREDENTIALS:
-        raise BadRequest(f"No more than {MAX_CREDENTIALS} {_NAMES[kind]}s an account")
-    services.store.write(record, pointer_of(record), audit_entry(services, actor, record, "created"))
+    for _ in range(_ADDING_ATTEMPTS):
+        additions = store.additions(services.store, account_id, kind)  # before what it guards is counted
+        if len(store.pointers(services.store, account_id, kind)) >= limit.most:
+            raise BadRequest(f"No more than {limit.most} {limit.name} an account")
+        with suppress(WriteConflict):
+            services.store.write(record, pointer_of(record), additions, *writes)
+            return
+    raise WriteConflict
 
 
 def audit_entry(services: Services, actor: Actor, record: Credential, verb: str) -> AuditEntry:

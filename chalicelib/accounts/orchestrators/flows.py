@@ -3,12 +3,11 @@
 from chalicelib.access.audit import rules as audit
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.credentials.records import OrchestratorKey
-from chalicelib.access.credentials.store import pointers
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import store
 from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Orchestrator
 from chalicelib.accounts.orchestrators.rules import link, new_orchestrator, unlink
-from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.base.errors import NotFound
 from chalicelib.services import Services
 
 MAX_ORCHESTRATORS = 10
@@ -17,17 +16,16 @@ MAX_ORCHESTRATORS = 10
 def register(
     services: Services, actor: Actor, name: str, contact_email: str
 ) -> tuple[Orchestrator, OrchestratorKey, str]:
-    """A new orchestrator, the record of its key, and the key, which is not stored. One read, one transaction.
+    """A new orchestrator, the record of its key, and the key, which is not stored. Two reads, one transaction.
 
     Raises BadRequest if the e-mail address is invalid or the account has too many orchestrators.
     """
     now = services.clock()
     created = new_orchestrator(actor, name, contact_email, now, services.entropy)
-    if len(pointers(services.store, actor.account_id, OrchestratorKey)) >= MAX_ORCHESTRATORS:
-        raise BadRequest(f"No more than {MAX_ORCHESTRATORS} orchestrators an account")
     orchestrator, key, _ = created
     entry = audit.entry(actor, "orchestrator.created", orchestrator.orchestrator_id, now, services.entropy)
-    services.store.write(orchestrator, key, credentials.pointer_of(key), entry)
+    limit = credentials.Limit(MAX_ORCHESTRATORS, "orchestrators")
+    credentials.add_within(services, limit, key, orchestrator, entry)
     return created
 
 
