@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 class Viewer:
     """Who reads a link, which decides what is visible. The payment page can read any link whose token it has.
 
-    `is_public`: the credential is a client id alone, which is no secret.
+    `is_public`: the credential is a client id alone, which is no secret. `announcer` is the SHA-256 hash of the secret
+    with which the reader announces transactions: those do not lock the link for them.
     """
 
     account_id: str
     client_id: str | None
     reads_any_link: bool = False
     is_public: bool = False
+    announcer: str | None = None
 
     @classmethod
     def of(cls, caller: "Caller") -> Self:
@@ -50,7 +52,8 @@ def load_visible(services: Services, token: str, viewer: Viewer) -> SecurePaymen
     payment = load(services, token)
     if payment is None or not _is_visible(viewer, payment.link):
         raise NotFound("Secure payment not found")
-    return _with_parents_intents(services, [payment])[0]
+    payment = payment.seen_by(viewer.announcer)
+    return _with_parents_intents(services, [payment])[0].seen_by(viewer.announcer)
 
 
 def load(services: Services, token: str) -> SecurePayment | None:

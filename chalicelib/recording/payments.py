@@ -19,6 +19,7 @@ from chalicelib.recording import unexpected
 from chalicelib.recording.events import failed_event, payment_event
 from chalicelib.recording.valuing import Worth
 from chalicelib.requests.payments.records import (
+    NOTICED,
     Origin,
     Payment,
     PaymentKind,
@@ -153,7 +154,10 @@ def record(
     settled = _with_confirmed(settled, 1)
     if known is None:
         settled = replace(settled, payment_count=(request.payment_count or 0) + 1)
-    payment = replace(new, version=known.version if known else 0, is_announced=not was_paid)
+    excess = BaseUnits(max(settled.paid - request.amount, 0) - max(request.paid - request.amount, 0))
+    payment = replace(new, version=known.version if known else 0, is_announced=not was_paid, excess=excess)
+    if excess and excess * NOTICED >= request.amount:
+        settled = replace(settled, surplus_hash=payment.tx_hash)
     if was_paid:
         settled, payment, events = unexpected.told(bill, settled, payment, context)
         return Decision(payment, settled, events=events)

@@ -166,6 +166,8 @@ class Request(Record):
     unknown_token_count: int = 0
     other_payee_count: int = 0
     right_payee_count: int = 0
+    surplus_hash: str | None = None
+    """The newest transaction that paid more than was due, by enough to be told (links/sent.py)."""
     account_id: str = ""
     """Its owner; in items from before it was kept, links/store.py fills in the owner of the link."""
     client_id: str | None = None

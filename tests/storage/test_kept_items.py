@@ -43,7 +43,7 @@ ADDED = {
         "refunded",
         "refund_count",
     },
-    "Intent": {"others", "locks", "failures_told"},
+    "Intent": {"others", "locks", "failures_told", "announcers", "sent_claims"},
     "Payment": {
         "event_key",
         "is_announced",
@@ -56,6 +56,7 @@ ADDED = {
         "is_counted",
         "is_unexpected",
         "direction",
+        "excess",
     },
     "UnmatchedTransfer": {"event_key", "is_unexpected"},
     "Event": {"variants"},

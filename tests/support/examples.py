@@ -337,6 +337,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v2/request/payment-intents/{intent_id}"): example(
         {"intent_id": lambda owner, way: owner.offered.intent_id}, body=signed_intent
     ),
+    ("DELETE", "/v2/request/payment-intents/{intent_id}"): example({"intent_id": offered_intent}),
     ("GET", "/v2/payments"): example(before=has_payment),
     ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),
     ("POST", "/v2/request/{request_id}/refund"): example({"request_id": paid_request}),

@@ -13,6 +13,10 @@ from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.rates.records import Rate
 from chalicelib.requests import listing
 
+NOTICED = 100
+"""What is paid beyond the amount is told if it is at least this part of the amount. Less comes from a rate that has
+changed, or from somebody who pays next to nothing to be seen."""
+
 
 class PaymentStatus(StrEnum):
     CONFIRMED = "confirmed"
@@ -103,6 +107,8 @@ class Payment(Record):
     """OUT is that of a SentRefund, among the payments in a list."""
     origin: Origin | None = None
     """Of a payment that a bridge brought; `payer` is then the wallet that deposited it on the other network."""
+    excess: BaseUnits = BaseUnits(0)
+    """What of it was not owed when it was recorded, in the units of `value`."""
     version: int = 0
 
     @property
