@@ -22,7 +22,7 @@ def sample_event(kind: str, account_id: str, client_id: str | None, context: Eve
         expected = " | ".join(f"'{k}'" for k in KINDS)
         problem = Problem(
             ("eventType",),
-            f"Invalid enum value. Expected {expected}, received '{kind}'",
+            f"Invalid enum value. Expected {expected}, received '{kind[:100]}'",
             "invalid_enum_value",
             (("options", list(KINDS)),),
             verbatim=True,

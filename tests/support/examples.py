@@ -271,6 +271,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/status"): example(before=scanned),
     ("GET", "/v1/health"): example(),
     ("GET", "/openapi.json"): example(),
+    ("GET", "/openapi-3.0.json"): example(),
     ("GET", "/v2/currencies"): example(),
     ("GET", "/v2/currencies/{currency_id}/conversion-routes"): example(),
     ("POST", "/v2/request"): example(body=a_request),
