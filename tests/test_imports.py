@@ -78,7 +78,7 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 WORKERS = {
     "deliver_webhook": ("webhooks", 53),
     "scan_chain": ("scanning", 61),
-    "record_transfers": ("recording", 73),
+    "record_transfers": ("recording", 74),
     "expire_links": ("links", 47),
     "track_intents": ("checkout.intents", 106),
     "run_permits": ("checkout.permits", 158),
