@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from chalicelib.chain.tron import BroadcastResult
 
 T = TypeVar("T")
+C = TypeVar("C", bound="Chain")
 _LAST_FOR = timedelta(minutes=5)
 """How long a node that failed is asked last."""
 _KNOWN_ALREADY = "DUP_TRANSACTION_ERROR"
@@ -180,6 +181,16 @@ class Nodes:
         raise failure
 
 
+def every_node(chain: C) -> tuple[C, ...]:
+    """Each configured node of the network by itself."""
+    return tuple(cast(C, node) for node in chain.nodes) if isinstance(chain, Nodes) else (chain,)
+
+
+def host_of(chain: "Chain") -> str | None:
+    """The host of a node that is one of several; None for the only one."""
+    return chain.host if isinstance(chain, Node) else None
+
+
 def one_node(chain: "Chain", is_late: bool) -> tuple["Chain", int]:
     """The chain as one of its nodes sees it, and the newest block there. Raises ChainUnavailable."""
     return chain.one(is_late) if isinstance(chain, Nodes) else (chain, chain.head())
@@ -195,11 +206,6 @@ def read_by_another(chain: "Chain", blocks: BlockRange, after: Checkpoint | None
                     reading: RangeReading = other.read_range(blocks, after)
                     return reading
     return chain.read_range(blocks, after)
-
-
-def host_of(chain: "Chain") -> str:
-    """The host of one of several nodes."""
-    return chain.host if isinstance(chain, Node) else chain.network
 
 
 def check_others(chain: "Chain", hashes: Mapping[int, str]) -> None:

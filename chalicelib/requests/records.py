@@ -199,6 +199,16 @@ class Request(Record):
     confirmed_count: int | None = None
     execution: Execution | None = None
     """The last payment of it that a payer has signed and the service makes; None if there was none."""
+    received: BaseUnits = BaseUnits(0)
+    """What its confirmed payments moved, in base units of `currency`."""
+    refunded: BaseUnits = BaseUnits(0)
+    """What of that was returned, by as many transfers as `refund_count` says (recording/returned.py)."""
+    refund_count: int = 0
+    unexpected_on: str | None = None
+    """The day (UTC) of the last `payment.unexpected` of it; `unexpected_count` is their number of that day, and
+    `unexpected_untold` that of the transfers since the last one that were too many to be told."""
+    unexpected_count: int = 0
+    unexpected_untold: int = 0
     counted_as: RequestStatus | None = None
     """The status under which the daily counts of its account have it (counts.py); None if they do not have it."""
     version: int = 0

@@ -73,11 +73,30 @@ _PAID: dict[str, Any] = {
     "reference": "INV-1",
     "payerIdentifier": None,
     "payerAddress": _WALLET,
+    "labels": [],
 }
 
 _BODIES: dict[str, dict[str, Any]] = {
     "payment.confirmed": _PAID,
-    "payment.partial": {**_PAID, "amount": "50", "totalAmountPaid": "50"},
+    "payment.partial": {**_PAID, "amount": "50", "totalAmountPaid": "50", "labels": ["under"]},
+    "payment.unexpected": {
+        "requestId": _REQUEST_ID,
+        "paymentReference": _REFERENCE,
+        "labels": ["duplicate"],
+        "status": "confirmed",
+        "amount": "100",
+        "totalAmountPaid": "200",
+        "expectedAmount": "100",
+        "txHash": _TX_HASH,
+        "network": "mainnet",
+        "currency": "USDC",
+        "paymentCurrency": "USDC",
+        "receivedAmount": "100",
+        "payee": _WALLET,
+        "reference": "INV-1",
+        "payerAddress": _WALLET,
+        "untoldCount": 0,
+    },
     "payment.failed": {
         **_CHANGED,
         "totalAmountPaid": "0",

@@ -4,7 +4,7 @@
 records declared their own keys. A state directory of that time holds such items, so the file is never written anew.
 """
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 
 from chalicelib.access.audit.records import AuditEntry
@@ -45,6 +45,7 @@ from chalicelib.payers.records import AccountStatus, AgreementStatus, BankAccoun
 from chalicelib.privacy.records import PersonKey
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment, RecurringStatus
+from chalicelib.relayer.holdings.records import HeldTokens, HeldTotal, Move
 from chalicelib.relayer.records import (
     CallStatus,
     RelayedCall,
@@ -65,11 +66,13 @@ from chalicelib.requests.commerce.records import (
 )
 from chalicelib.requests.offramps.records import Order, OrderStatus
 from chalicelib.requests.payments.records import (
+    Direction,
     Origin,
     Payment,
     PaymentKind,
     PaymentStatus,
     Refund,
+    SentRefund,
     UnmatchedTransfer,
 )
 from chalicelib.requests.quotes.records import HeldRate, Quote
@@ -374,6 +377,8 @@ RELAYED = RelayedTransaction(
     "base", WALLET, 12, CALL.call_key, WALLET, "0xac7a9e00", BaseUnits(0), 180_000, BaseUnits(2 * 10**9), BaseUnits(10**8), NOW
 )
 TAKING = Taking(WALLET, WALLET, WALLET, BaseUnits(10**34))
+MOVE = Move("permit/01KJM9CZ34", WALLET, BaseUnits(10**34), inward=False)
+HOLDING = HeldTokens("base", WALLET, MOVE.token.lower(), MOVE.owner, NOW, BaseUnits(10**34))
 OPERATION = PendingOperation(
     number=2,
     kind=OperationKind.CAPTURE,
@@ -609,6 +614,10 @@ RECORDS: dict[str, Record] = {
     ),
     "payment, from another chain": replace(
         PAYMENT, type=PaymentKind.CROSSCHAIN, origin=Origin("base", "0x" + HASH, WALLET)
+    ),
+    "refund that was sent": SentRefund(
+        **{each.name: getattr(PAYMENT, each.name) for each in fields(PAYMENT) if each.name != "direction"},
+        direction=Direction.OUT,
     ),
     "payment": PAYMENT,
     "payment, with an event key, not announced": replace(PAYMENT, event_key=f"{HASH[:16]}-1", is_announced=False),
@@ -863,6 +872,12 @@ RECORDS: dict[str, Record] = {
     "progress of the relayer": RelayerProgress("base", WALLET, 12, NOW, version=40),
     "accounts of the relayer": Senders((Sender("base", WALLET), Sender("sepolia", WALLET))),
     "funds under way": replace(TAKING.counter("base"), amounts=Counts({"under way": 10**34})),
+    "tokens held for a payment intent": HOLDING,
+    "tokens held for a payment intent, spent": replace(HOLDING, spent=BaseUnits(10**34), version=2),
+    "tokens held for all": HeldTotal("base", WALLET, HOLDING.token, Counts({"held": 10**34})),
+    "transaction of the relayer that spends what is held": replace(RELAYED, nonce=14, moves=MOVE, is_counted=True),
+    "transaction of the relayer, unknown": replace(RELAYED, nonce=15, unseen_since=NOW, unseen_at=27_000_000),
+    "progress of the relayer, searching": RelayerProgress("base", WALLET, 12, NOW, 27_000_000, 27_000_010, version=41),
     "transaction of the relayer that takes funds": replace(RELAYED, nonce=13, takes=TAKING, call_version=3),
     "stop": Stop(NOW, "a drill"),
 }
