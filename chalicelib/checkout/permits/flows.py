@@ -17,7 +17,7 @@ from chalicelib.catalogue.contracts import PERMIT2, address_of
 from chalicelib.catalogue.tokens import Token
 from chalicelib.checkout import conversions
 from chalicelib.checkout.crosschain.rules import Payer, check_bridged, purpose_of, wanted_for
-from chalicelib.checkout.permits import rules, store
+from chalicelib.checkout.permits import rules, stages, store
 from chalicelib.checkout.permits.hints import queue_look
 from chalicelib.checkout.permits.records import PaymentIntent, Stage
 from chalicelib.checkout.permits.rules import RequestExecuted, Signed, Wish
@@ -33,9 +33,6 @@ from chalicelib.scanning import store as scan_store
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
 
-PERMIT_GAS, TAKE_GAS = 200_000, 500_000
-"""The most gas of the calls that are tried before a signature is accepted. Permit2 asks a contract wallet about its
-signature, so that its code runs."""
 _ATTEMPTS = 5
 _LONGEST_SIGNATURE = 4_096
 """In bytes. Contract wallets have longer signatures than keys; a call of the relayer has room for this."""
@@ -207,13 +204,12 @@ def check_not_executed(request: Request) -> None:
 def _checked(services: Services, intent: PaymentIntent, signature: bytes) -> bytes:
     """The signature in the form in which Permit2 accepts it now, which judges it itself: it asks the code of a contract
     wallet, and recovers the key of other accounts. Raises BadRequest if it accepts none, ChainUnavailable."""
-    chain, reason = services.chains.evm(intent.network), None
+    is_contract, reason = services.chains.evm(intent.network).has_code(intent.payer), None
     for form in dict.fromkeys((signature, _with_large_v(signature))):
-        (judged,) = chain.run_each(intent.permit.spender, [(permit2.take(intent.permit, 0, form), TAKE_GAS)])
+        made = permit2.take(intent.permit, 0, form)
+        judged = relayer.tried(services, intent.permit.spender, stages.call_of(intent, "take", made, is_contract))
         if judged.success:
             return form
-        if judged.success is None:
-            raise ChainUnavailable(f"The {intent.network} node does not say whether the signature is right: try again")
         reason = judged.reason
     if reason == NOT_THE_OWNERS:
         raise BadRequest(f"signedPaymentIntent: the signature is not that of {intent.payer} over this payment intent")
@@ -242,9 +238,7 @@ def _check_allowance(services: Services, intent: PaymentIntent, allowed: Signed 
             "it as signedApprovalPermit"
         )
     approve = erc2612.permit(intent.token_permit, allowed.signature)
-    (judged,) = chain.run_each(intent.permit.spender, [(approve, PERMIT_GAS)])
-    if judged.success is None:
-        raise ChainUnavailable(f"The {intent.network} node does not say whether the approval is right: try again")
+    judged = relayer.tried(services, intent.permit.spender, stages.call_of(intent, "permit", approve))
     if not judged.success:
         raise BadRequest(f"signedApprovalPermit: {token.symbol} does not accept it: {judged.reason}")
 

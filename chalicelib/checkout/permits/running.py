@@ -15,16 +15,15 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.bridging import flows as bridging
 from chalicelib.calldata import erc20, erc2612
-from chalicelib.calldata.transaction import Transaction
 from chalicelib.checkout.intents.crossings import following as crossings
 from chalicelib.checkout.intents.crossings.events import Failure, failure_event
 from chalicelib.checkout.permits import held_rates, rules, stages, store
-from chalicelib.checkout.permits.flows import PERMIT_GAS, TAKE_GAS, is_wanted, trouble
+from chalicelib.checkout.permits.flows import is_wanted, trouble
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
 from chalicelib.links.records import Bill, IntentStatus
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.records import CallStatus
-from chalicelib.relayer.rules import Call, Submission, SubmissionStatus
+from chalicelib.relayer.rules import Submission, SubmissionStatus
 from chalicelib.requests import store as request_store
 from chalicelib.requests.executions import Execution, ExecutionStatus
 from chalicelib.requests.payments.records import Payment
@@ -41,8 +40,6 @@ _DUE_PER_SHARD = 60
 _TIME_PER_RUN = timedelta(seconds=40)
 _STEPS_AT_ONCE = 4
 """How many steps of one payment intent one run takes, if none of them has to wait for a chain."""
-APPROVE_GAS, SPEND_GAS = 150_000, 600_000
-"""The most gas of the calls after those two."""
 NOTHING_TAKEN = "Nothing was taken: the payment could not be begun before its deadline"
 GIVEN_BACK = "The payment could not be brought to the chain of the request, and the payer has it back"
 
@@ -116,10 +113,11 @@ def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
 
     The approval may be refused because somebody else has sent it: what counts is whether the tokens can be taken.
     """
-    calls = [_call(intent, "take", stages.take_call(intent), TAKE_GAS)]
+    is_contract = services.chains.evm(intent.network).has_code(intent.payer)
+    calls = [stages.call_of(intent, "take", stages.take_call(intent), is_contract)]
     if intent.approval_signature is not None and intent.token_permit is not None:
         permit = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
-        calls.insert(0, _call(intent, "permit", permit, PERMIT_GAS))
+        calls.insert(0, stages.call_of(intent, "permit", permit))
     return _refusal(services, intent, relayer.submit(services, calls)[-1])
 
 
@@ -172,7 +170,7 @@ def _submit_spend(services: Services, intent: PaymentIntent, request: Request, k
         if not is_approved:
             return replace(intent, reason="the bridge's contract is being approved")
         made = deposit
-    (submission,) = relayer.submit(services, [_call(intent, key, made, SPEND_GAS)])
+    (submission,) = relayer.submit(services, [stages.call_of(intent, key, made)])
     return replace(intent, reason=_refusal(services, intent, submission))
 
 
@@ -192,10 +190,10 @@ def _approved(services: Services, intent: PaymentIntent, spender: str) -> tuple[
         return replace(intent, approvals=intent.approvals + 1), False
     if known is None:
         grant = erc20.approve(token, spender, max(holding.balance, intent.taking))
-        (submission,) = relayer.submit(services, [_call(intent, key, grant, APPROVE_GAS)])
+        (submission,) = relayer.submit(services, [stages.call_of(intent, key, grant)])
         if submission.status is SubmissionStatus.REFUSED:  # as USDT on mainnet refuses to change what is not zero
             none = erc20.approve(token, spender, 0)
-            relayer.submit(services, [_call(intent, key, none, APPROVE_GAS)])
+            relayer.submit(services, [stages.call_of(intent, key, none)])
     return intent, False
 
 
@@ -246,10 +244,6 @@ def _write_end(
     services.store.write(intent, replace(request, execution=execution), *also, *events)
     webhooks.queue_announcements(services, events)
     services.log.info("payment intent ended", extra={**_facts(intent), "end": intent.end.value})
-
-
-def _call(intent: PaymentIntent, step: str, made: Transaction, gas: int) -> Call:
-    return Call(stages.call_key(intent, step), intent.network, made.to, made.data, made.value, gas)
 
 
 def _refusal(services: Services, intent: PaymentIntent, submission: Submission) -> str | None:
