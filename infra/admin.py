@@ -26,6 +26,8 @@ from chalicelib.base import ids
 from chalicelib.base.errors import NotFound, ServiceError
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
+from chalicelib.links import reading
+from chalicelib.links.payouts import flows as payouts
 from chalicelib.offramp import settling
 from chalicelib.offramp import store as offramp_store
 from chalicelib.relayer import flows
@@ -149,6 +151,13 @@ def settle_offramp(services: Services, request_id: str, end: OrderStatus) -> str
     return settling.settle(services, actor, request_id, end).order_id
 
 
+def refuse_payout(services: Services, token: str) -> str:
+    """Marks a payout as refused by compliance; returns a sentence. Raises NotFound, Conflict."""
+    payment = reading.load(services, token)
+    payouts.refuse(services, token, _as_operator(payment.link.account_id if payment else ""))
+    return f"{token} can no longer be paid."
+
+
 def main(arguments: list[str]) -> int:
     """Runs one command. Returns 0, or 1 with a sentence on stderr if it failed."""
     options = _parser().parse_args(arguments)
@@ -207,6 +216,8 @@ def _run(services: Services, options: argparse.Namespace) -> list[str]:
         case "settle-offramp":
             settled = settle_offramp(services, options.request, OrderStatus(options.end))
             return [f"{settled} is settled as {options.end}, and the merchant is told."]
+        case "refuse-payout":
+            return [refuse_payout(services, options.token)]
         case "end-sessions":
             return [f"Sessions ended: {end_sessions(services, options.account)}."]
     record = _credential(services, options)
@@ -307,6 +318,8 @@ def _parser() -> argparse.ArgumentParser:
     settled = commands.add_parser("settle-offramp", help="says what became of an off-ramp order that has no end")
     settled.add_argument("request", help="the request's id, `bill` in the log")
     settled.add_argument("end", choices=[each.value for each in ENDS], help="as the provider says it outside its API")
+    refused = commands.add_parser("refuse-payout", help="marks a payout as refused by compliance: nobody pays it")
+    refused.add_argument("token", help="of the payout's link")
     ended = commands.add_parser("end-sessions", help="ends every session of an account")
     for command in (key, client, platform, listed, ended):
         command.add_argument("--account", required=True, help="the account's id")

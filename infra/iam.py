@@ -78,7 +78,7 @@ ACCESS = {
             "payments": ("BatchGetItem", *_RECORDS, "BatchWriteItem"),
             "webhooks": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
             "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem", "BatchWriteItem"),
-            "keys": ("GetItem", "PutItem", "DeleteItem"),
+            "keys": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem"),
         },
         lists=("payments", "webhooks"),
         sends=("webhooks", "webhook-retries", "announcements", "relayed", "payment-intents"),

@@ -77,12 +77,12 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 
 WORKERS = {
     "deliver_webhook": ("webhooks", 53),
-    "scan_chain": ("scanning", 61),
-    "record_transfers": ("recording", 73),
+    "scan_chain": ("scanning", 62),
+    "record_transfers": ("recording", 77),
     "expire_links": ("links", 47),
-    "track_intents": ("checkout.intents", 106),
-    "run_permits": ("checkout.permits", 154),
-    "check_offramps": ("offramp", 80),
+    "track_intents": ("checkout.intents", 109),
+    "run_permits": ("checkout.permits", 162),
+    "check_offramps": ("offramp", 84),
     "run_commerce": ("escrow", 131),
 }
 """The room of each worker's jobs, and how many of our modules it may load beside those of `import app`, without the

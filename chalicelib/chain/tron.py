@@ -14,8 +14,8 @@ from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata.reverts import printable, revert_reason
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain import blocks, ranges, receipts, wallets
+from chalicelib.calldata.transaction import SentTransaction, Transaction
+from chalicelib.chain import blocks, ranges, receipts, sent, wallets
 from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import RangeReading
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
@@ -144,6 +144,13 @@ class TronChain:
         code = str(response.get("code") or ("SUCCESS" if accepted else "OTHER_ERROR"))
         txid, code = (printable(text)[:_LONGEST_CODE] for text in (str(response.get("txid", "")), code))
         return BroadcastResult(accepted, txid, code, _message(response.get("message") or response.get("Error")))
+
+    def sent_transaction(self, tx_hash: str) -> SentTransaction | None:
+        """A transaction of a block, also of one that is not solidified; None for others, which nodes do not show.
+
+        Its nonce is always 0, as Tron has none.
+        """
+        return sent.sent_transaction(self._node, tx_hash)
 
     def _constant_call(self, sender: str, transaction: Transaction) -> StepResult:
         """Runs one transaction on the newest state without sending it."""

@@ -1,9 +1,11 @@
 """Views for payers: read a link, and get the transactions that pay it."""
 
+from dataclasses import replace
+
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.schemas.facts import published_form
-from chalicelib.checkout.schemas.link import BatchPaymentAnswer, SecurePaymentAnswer, WalletQuery, secure_payment_answer
+from chalicelib.checkout.schemas.link import BatchPaymentAnswer, LinkQuery, SecurePaymentAnswer, secure_payment_answer
 from chalicelib.checkout.schemas.pay import (
     BatchPayAnswer,
     MulticallPayAnswer,
@@ -13,17 +15,24 @@ from chalicelib.checkout.schemas.pay import (
     RefreshStep,
 )
 from chalicelib.checkout.schemas.pay_responses import pay_answer, single_answer
-from chalicelib.http.view import Call
+from chalicelib.http.view import AnyCall, Call
+from chalicelib.links.announcers import HEADER, announcer_of
 from chalicelib.links.multicalls.responses import multicall_answer
 from chalicelib.links.multicalls.schemas import MulticallAnswer
 from chalicelib.links.reading import Viewer
 
 
-def read_secure_payment(call: Call[None, WalletQuery]) -> SecurePaymentAnswer | BatchPaymentAnswer | MulticallAnswer:
-    description = checkout.describe(call.services, call.path["token"], Viewer.of(call.caller), call.query.wallet)
+def _viewer(call: AnyCall) -> Viewer:
+    """Who reads the link, with the secret of the transactions that they have announced for it, if they give one."""
+    return replace(Viewer.of(call.caller), announcer=announcer_of(call.headers.get(HEADER)))
+
+
+def read_secure_payment(call: Call[None, LinkQuery]) -> SecurePaymentAnswer | BatchPaymentAnswer | MulticallAnswer:
+    query = call.query
+    description = checkout.describe(call.services, call.path["token"], _viewer(call), query.wallet, query.hashes)
     confirmations = call.services.settings.confirmations
     if description.multicall is not None:
-        return multicall_answer(description.multicall, description.branding, confirmations)
+        return multicall_answer(description.multicall, description.branding, confirmations, description.sent)
     return secure_payment_answer(description, confirmations)
 
 
@@ -36,7 +45,7 @@ def pay_secure_payment(call: Call[None, PayQuery]) -> PayAnswer | BatchPayAnswer
         eoa_wallet=query.eoaWallet,
         simulate=query.simulate == "true",
     )
-    prepared = checkout.prepare(call.services, call.path["token"], Viewer.of(call.caller), options)
+    prepared = checkout.prepare(call.services, call.path["token"], _viewer(call), options)
     return pay_answer(prepared, call.services.settings.value_form(published_form(prepared.prepared, "plain")))
 
 
@@ -51,6 +60,6 @@ def reclaim_secure_payment(call: Call[None, ReclaimQuery]) -> PayAnswer:
 def refresh_step_transaction(call: Call[RefreshStep, None]) -> PayAnswer:
     step, services = call.body.step, call.services
     made = checkout.refresh_step(
-        services, call.path["token"], Viewer.of(call.caller), step.id, step.action.toChainId, step.action.toAddress
+        services, call.path["token"], _viewer(call), step.id, step.action.toChainId, step.action.toAddress
     )
     return single_answer(made, services.settings.value_form(published_form(made.prepared, "plain")))

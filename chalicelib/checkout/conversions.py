@@ -85,6 +85,16 @@ def least_due(services: Services, owed: Owed) -> int:
     return min((by_quote(owed, quote).due.amount for each in held for quote in each.values()), default=0)
 
 
+def least_asked(services: Services, owed: Owed) -> int | None:
+    """What a payer can have been asked for in the token that is paid: at the cheapest quote that is held now, without
+    one at the last that was given; None if none ever was. At most two queries. Raises RateUnavailable."""
+    held = least_due(services, owed)
+    if held or owed.invoice == owed.token:
+        return held
+    last = quotes.given_at(services.store, owed.request.request_id, services.clock()).last
+    return by_quote(owed, last).due.amount if last is not None else None
+
+
 def ways_of(services: Services, owed: Sequence[Owed]) -> list[Way]:
     """How each amount is paid. Raises RateUnavailable if this deployment cannot convert one any more."""
     facts, ways = conversion_facts(services), []

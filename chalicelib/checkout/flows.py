@@ -26,13 +26,15 @@ from chalicelib.checkout.crosschain.steps import Step, check_step
 from chalicelib.checkout.rules import Owed, Position, check_family, check_payer, direct, owed_of
 from chalicelib.escrow.paying import check_open
 from chalicelib.escrow.reading import status_now
-from chalicelib.links.errors import WrongWallet
+from chalicelib.links.errors import LinkCompleted, WrongWallet
 from chalicelib.links.flows import check_fee_addresses, require_open, require_payable
 from chalicelib.links.multicalls import reading as multicalls
 from chalicelib.links.multicalls.rules import MulticallDetails
+from chalicelib.links.outcomes import outcomes
 from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePayment
 from chalicelib.links.rules import check_payable
+from chalicelib.links.sent import SentOutcome, warnings
 from chalicelib.requests.commerce.rules import CommerceStatus
 from chalicelib.services import Services
 
@@ -41,7 +43,7 @@ from chalicelib.services import Services
 class Description:
     """What a payer sees of a link. `multicall` is set for multicalls. With a wallet `positions` are set, and `sources`
     for a link that can be paid from several chains, else `checkout` and `holdings`. `commerce` is where the money of a
-    commerce payment is."""
+    commerce payment is. `sent` are transactions that were sent to pay it, with what became of them."""
 
     payment: SecurePayment
     multicall: MulticallDetails | None = None
@@ -51,6 +53,7 @@ class Description:
     sources: Sources | None = None
     branding: PageBranding | None = None
     commerce: CommerceStatus | None = None
+    sent: tuple[SentOutcome, ...] = ()
 
 
 @frozen
@@ -62,24 +65,30 @@ class PreparedLink:
     prepared: Prepared
 
 
-def describe(services: Services, token: str, viewer: Viewer, wallet: str | None) -> Description:
+def describe(
+    services: Services, token: str, viewer: Viewer, wallet: str | None, asked: Sequence[str] = ()
+) -> Description:
     """A payable link with its branding (one read), and what `wallet` holds if one is given: one call to the node, or to
     that of each chain from which it can be paid. On Tron a fallback that holds nothing takes the place of no wallet.
 
     A multicall is described even if it cannot be paid, with the block reason of each child, until all are paid. So is a
     commerce payment once the escrow has taken its money: the payer has nothing to pay, and sees where the money is.
-    Raises what `require_payable` raises, for a multicall only LinkCompleted and LinkLocked.
+    `asked` are hashes of transactions whose outcomes are told once the link is paid (links/outcomes.py). Raises what
+    `require_payable` raises, for a multicall only LinkCompleted and LinkLocked.
     """
     payment = load_visible(services, token, viewer)
-    details, is_collected = None, payment.commerce is not None and payment.commerce.is_collected
+    details = None
+    is_collected = payment.commerce is not None and payment.commerce.is_collected
     if payment.link.payment_type is PaymentType.MULTICALL:
         details = multicalls.details(services, payment)
         is_settled = details.status is LinkStatus.COMPLETED
         link = replace(payment.link, status=LinkStatus.COMPLETED) if is_settled else payment.link
-        require_open(services, replace(payment, link=link, requests=details.requests))
+        whole = replace(payment, link=link, requests=details.requests)
+        _told(services, require_open, whole, asked)
     elif not is_collected:
-        require_payable(services, payment)
-    description = Description(payment, details, branding=branding.of_client(services, payment.link.client_id))
+        _told(services, require_payable, payment, asked)
+    shown = branding.of_client(services, payment.link.client_id)
+    description = Description(payment, details, branding=shown, sent=warnings(payment))
     if payment.commerce is not None:
         check_open(services, payment, payment.commerce)
         description = replace(description, commerce=status_now(services, payment.commerce))
@@ -108,6 +117,20 @@ def _without_wallet(description: Description, owed: Sequence[Owed]) -> Descripti
     holdings = WalletReading(BaseUnits(0), {each.token.address: nothing for each in owed}, BaseUnits(0))
     checkout = payments_of([each.due for each in positions], 0, batched=is_batched(description.payment.link))
     return replace(description, positions=positions, checkout=checkout, holdings=holdings)
+
+
+def _told(
+    services: Services,
+    require: Callable[[Services, SecurePayment], None],
+    payment: SecurePayment,
+    asked: Sequence[str],
+) -> None:
+    """Raises what `require` raises, LinkCompleted with what became of the transactions that were `asked` for."""
+    try:
+        require(services, payment)
+    except LinkCompleted as error:
+        error.sent = outcomes(services, payment, asked)
+        raise
 
 
 def prepare(services: Services, token: str, viewer: Viewer, options: PayOptions) -> PreparedLink:

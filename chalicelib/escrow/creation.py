@@ -153,6 +153,7 @@ def fee_bounds(draft: Draft, client_fee: Fee) -> FeeBounds:
 
     Raises ValidationFailed, BadRequest if the client id's fee goes to no EVM address.
     """
+    receiver = _wallet("feeReceiver", draft.fee_receiver) if draft.fee_receiver is not None else None
     if client_fee.is_charged:
         fee = fees.resolve(Fee(), client_fee, "evm")
         assert fee.percentage is not None, "it is charged"
@@ -160,8 +161,7 @@ def fee_bounds(draft: Draft, client_fee: Fee) -> FeeBounds:
         return FeeBounds(min(draft.min_fee_bps, most), most, fee.address)
     if draft.min_fee_bps > draft.max_fee_bps:
         raise refused(("minFeeBps",), "must not be more than maxFeeBps")
-    receiver = draft.fee_receiver
-    return FeeBounds(draft.min_fee_bps, draft.max_fee_bps, _wallet("feeReceiver", receiver) if receiver else None)
+    return FeeBounds(draft.min_fee_bps, draft.max_fee_bps, receiver)
 
 
 def _expiries(draft: Draft, lifetimes: Lifetimes, now: datetime) -> Expiries:

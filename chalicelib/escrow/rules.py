@@ -117,7 +117,7 @@ def refunding(amount: int) -> Operation:
 
 def _with_fee(payment: CommercePayment, operation: Operation, sent: Capturing) -> Operation:
     """Without a fee of its own, an operation has the least that the payment permits."""
-    receiver = parse_field(("feeReceiver",), evm_address, sent.fee_receiver) if sent.fee_receiver else None
+    receiver = parse_field(("feeReceiver",), evm_address, sent.fee_receiver) if sent.fee_receiver is not None else None
     fee_bps = payment.min_fee_bps if sent.fee_bps is None else sent.fee_bps
     return replace(operation, fee_bps=fee_bps, fee_receiver=receiver)
 

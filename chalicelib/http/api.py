@@ -3,6 +3,7 @@
 from chalicelib.http import reference
 from chalicelib.http.caching import cached
 from chalicelib.http.openapi import document
+from chalicelib.http.openapi_3_0 import older_document
 from chalicelib.http.responses import HttpResponse
 from chalicelib.http.schemas import HealthAnswer
 from chalicelib.http.view import Call, Visit
@@ -24,6 +25,10 @@ auth_health = health
 
 def openapi(call: Call[None, None]) -> HttpResponse:
     return HttpResponse(200, document(call.services.settings.api_url), {})
+
+
+def openapi_3_0(call: Call[None, None]) -> HttpResponse:
+    return HttpResponse(200, older_document(call.services.settings.api_url), {})
 
 
 def show_docs(visit: Visit) -> HttpResponse:

@@ -16,7 +16,9 @@ from chalicelib.http.operation import ProblemForm
 from chalicelib.http.request import HttpRequest
 from chalicelib.settings import Settings
 
-_REQUEST_HEADERS = "content-type, authorization, x-api-key, x-client-id, x-orchestrator-key, idempotency-key"
+_REQUEST_HEADERS = (
+    "content-type, authorization, x-api-key, x-client-id, x-orchestrator-key, idempotency-key, x-announcer-secret"
+)
 _EXPOSED = (
     "date, x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, idempotent-replayed, link"
 )

@@ -30,5 +30,15 @@ OPERATIONS = (
         modes=_PUBLIC,
         rate=None,
     ),
+    Operation(
+        "GET", "/openapi-3.0.json", "openapi_3_0",
+        "This document in the form of OpenAPI 3.0",
+        description=(
+            "For generators of clients that do not know OpenAPI 3.1 well. It has the same operations and schemas, and "
+            "neither events nor rules between fields."
+        ),
+        modes=_PUBLIC,
+        rate=None,
+    ),
 )
 PAGES = (PageRoute("/docs", "show_docs"),)

@@ -7,16 +7,18 @@ from chalicelib.links.records import Intent, LinkStatus, SecurePayment
 
 if TYPE_CHECKING:
     from chalicelib.accounts.branding.records import PageBranding
+    from chalicelib.links.sent import SentOutcome
 
 
 class LinkCompleted(Conflict):
-    """The link is paid already."""
+    """The link is paid already. `sent` are the transactions whose outcomes are told."""
 
     shown_by = "chalicelib.links.responses"
 
     def __init__(self, payment: SecurePayment, branding: "PageBranding | None" = None) -> None:
         super().__init__("Secure payment has already been completed")
         self.payment, self.branding = payment, branding
+        self.sent: tuple[SentOutcome, ...] = ()
 
 
 class LinkLocked(Locked):

@@ -9,7 +9,7 @@ from chalicelib.access.modes import Mode
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.links import store
-from chalicelib.links.records import LINKS, Link, SecurePayment
+from chalicelib.links.records import LINKS, Link, LinkStatus, SecurePayment
 from chalicelib.requests import store as request_store
 from chalicelib.requests.permissions import sees
 from chalicelib.requests.records import Request
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 class Viewer:
     """Who reads a link, which decides what is visible. The payment page can read any link whose token it has.
 
-    `is_public`: the credential is a client id alone, which is no secret.
+    `is_public`: the credential is a client id alone, which is no secret. `announcer` is the SHA-256 hash of the secret
+    with which the reader announces transactions: those do not lock the link for them.
     """
 
     account_id: str
     client_id: str | None
     reads_any_link: bool = False
     is_public: bool = False
+    announcer: str | None = None
 
     @classmethod
     def of(cls, caller: "Caller") -> Self:
@@ -42,7 +44,8 @@ class Viewer:
 
 
 def load_visible(services: Services, token: str, viewer: Viewer) -> SecurePayment:
-    """The link with its requests. One read, two if a multicall has claimed the link.
+    """The link with its requests. One read, two if a multicall has claimed the link, up to two more for a payout with a
+    `recipientIdentifier`.
 
     Raises NotFound if the link does not exist or is not visible to the viewer: it belongs to another account, or was
     created with another client id than the viewer's.
@@ -50,7 +53,9 @@ def load_visible(services: Services, token: str, viewer: Viewer) -> SecurePaymen
     payment = load(services, token)
     if payment is None or not _is_visible(viewer, payment.link):
         raise NotFound("Secure payment not found")
-    return _with_parents_intents(services, [payment])[0]
+    payment = payment.seen_by(viewer.announcer)
+    seen = _with_parents_intents(services, [payment])[0].seen_by(viewer.announcer)
+    return _screened(services, [seen])[0]
 
 
 def load(services: Services, token: str) -> SecurePayment | None:
@@ -112,10 +117,35 @@ def load_many(
 ) -> dict[str, SecurePayment]:
     """The links that exist, by token, each with its first request and its intent; other requests are not read.
 
-    Reads three keys per link, and one per multicall that claimed some of them, except `parent`; in batches of 100.
+    Reads three keys per link, one per multicall that claimed some of them, except `parent`, and two per payout with a
+    `recipientIdentifier`; in batches of 100.
     """
     found = store.links_with_first_request(services.store, tokens)
-    return dict(zip(found, _with_parents_intents(services, list(found.values()), parent), strict=True))
+    payments = _with_parents_intents(services, list(found.values()), parent)
+    return dict(zip(found, _screened(services, payments), strict=True))
+
+
+def _screened(services: Services, payments: list[SecurePayment]) -> list[SecurePayment]:
+    """The links; a payout to a person whom the compliance provider has refused is `compliance_failed`. That is not
+    stored: the provider may take its refusal back. A person is known by the `recipientIdentifier` of the payout."""
+    named = [each.link for each in payments if each.link.recipient_identifier is not None]
+    if not any(link.status is LinkStatus.PENDING for link in named):
+        return payments
+    from chalicelib.payers import store as payer_store  # what workers read names nobody, and they load none of it
+    from chalicelib.payers.rules import name_hash
+
+    hashes = {
+        each.link.token: name_hash(each.link.account_id, each.link.recipient_identifier)
+        for each in payments
+        if each.link.recipient_identifier is not None and each.link.status is LinkStatus.PENDING
+    }
+    payers = payer_store.with_names(services.store, dict.fromkeys(hashes.values()))
+    refused = {name for name, payer in payers.items() if payer.is_refused}
+    return [_refused(each) if hashes.get(each.link.token) in refused else each for each in payments]
+
+
+def _refused(payment: SecurePayment) -> SecurePayment:
+    return replace(payment, link=replace(payment.link, status=LinkStatus.COMPLIANCE_FAILED))
 
 
 def _with_parents_intents(

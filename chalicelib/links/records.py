@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from hmac import compare_digest
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import lists, place
@@ -157,7 +158,8 @@ class Intent(Record):
     announced with a public client id, such as the payment page's, which anybody who has the link can do. An intent
     that does not lock (`locks`) was announced after too many public claims; it does so once it has a proof.
     A payment from another chain has a `crossing`; its `network` is then the one that is paid from, and it ends by what
-    both chains say (checkout/intents/crossings).
+    both chains say (checkout/intents/crossings). `announcers` are the SHA-256 hashes of the secrets of those who have
+    announced it, for whom it does not lock the link: they follow it themselves.
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "INTENT")
@@ -190,6 +192,9 @@ class Intent(Record):
     crossing: Crossing | None = None
     failures_told: int = 0
     """In the stored record: how many of the link's crossings were announced as failed."""
+    announcers: tuple[str, ...] = ()
+    sent_claims: int = 0
+    """In the stored record: how many publicly announced transactions the node has had, which may lock the link."""
     others: "tuple[Intent, ...]" = ()
     version: int = 0
 
@@ -201,6 +206,16 @@ class Intent(Record):
     @property
     def is_locking(self) -> bool:
         return self.status is IntentStatus.PENDING and self.locks
+
+    @property
+    def is_open_warning(self) -> bool:
+        """Whether it is a transaction that was sent and can still pay the link, but does not lock it any more."""
+        is_sent = self.safe_tx_hash is None and self.crossing is None and self.proof is Proof.SENT
+        return is_sent and self.status is IntentStatus.PENDING and not self.locks
+
+    def is_by(self, announcer: str) -> bool:
+        """Whether somebody with this hash of a secret has announced it; compared in constant time."""
+        return any(compare_digest(each, announcer) for each in self.announcers)
 
     @property
     def next_due(self) -> datetime | None:
@@ -241,6 +256,16 @@ class SecurePayment:
     requests: tuple[Request, ...]
     intent: Intent | None = None
     commerce: CommercePayment | None = None
+
+    def seen_by(self, announcer: str | None) -> "SecurePayment":
+        """The link as somebody with this hash of a secret sees it: without the transactions that they announced.
+
+        Only for reading: the record of its intents is not complete.
+        """
+        if self.intent is None or announcer is None:
+            return self
+        seen = [each for each in self.intent.all if not each.is_by(announcer)]
+        return replace(self, intent=replace(seen[0], others=tuple(seen[1:])) if seen else None)
 
     @property
     def is_paid(self) -> bool:

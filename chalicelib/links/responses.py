@@ -15,8 +15,9 @@ from chalicelib.links.errors import (
     TronBatchRefused,
     WrongWallet,
 )
-from chalicelib.links.progress import crosschain_intents
+from chalicelib.links.progress import crosschain_intents, sent_facts
 from chalicelib.links.records import Intent, LinkStatus, SecurePayment
+from chalicelib.links.sent import shown_hash
 from chalicelib.requests.records import Request, RequestStatus
 
 
@@ -26,7 +27,8 @@ def _(error: LinkCompleted) -> dict[str, Any]:
         {"requestId": each.request_id, "hasBeenPaid": True, "txHash": each.tx_hash} for each in error.payment.requests
     ]
     facts = {**_page_facts(error.payment, error.branding), "requestStatuses": paid, **_crossings(error.payment)}
-    return {"status": LinkStatus.COMPLETED.value, **facts}
+    sent = {"sentTransactions": [sent_facts(each) for each in error.sent]} if error.sent else {}
+    return {"status": LinkStatus.COMPLETED.value, **facts, **sent}
 
 
 @details_of.register
@@ -77,7 +79,11 @@ def _locked_status(request: Request, intent: Intent) -> dict[str, Any]:
     facts = {
         "requestId": request.request_id,
         "hasBeenPaid": request.status is RequestStatus.PAID,
-        **({"safeTxHash": intent.safe_tx_hash} if intent.safe_tx_hash else {"txHash": intent.transaction_hash}),
+        **(
+            {"safeTxHash": intent.safe_tx_hash}
+            if intent.safe_tx_hash
+            else {"txHash": shown_hash(intent.network, intent.transaction_hash)}
+        ),
         "chainId": chain.chain_id,
     }
     deadline = {"safePaymentDeadline": int(intent.deadline.timestamp())} if intent.deadline else {}

@@ -1,7 +1,7 @@
 """Models of secure payment links."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
@@ -23,8 +23,9 @@ from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.links.creation import Draft
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
-from chalicelib.links.progress import crosschain_intents
+from chalicelib.links.progress import crosschain_intents, sent_facts
 from chalicelib.links.records import Link, LinkStatus, SecurePayment
+from chalicelib.links.sent import SentOutcome
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of
 from chalicelib.requests.targets import Item
@@ -216,6 +217,23 @@ class CrosschainIntentAnswer(Output):
     failureReason: str | None = Field(description="Why it did not pay")
     held: HeldAnswer | None
     isSurplus: bool = Field(description="Whether it arrived after the request was paid: the payee is to return it")
+
+
+class SentTransactionAnswer(Output):
+    """A transaction that was sent to pay the link, with what became of it."""
+
+    txHash: str = Field(description="As its network writes it: without 0x on Tron")
+    network: str = Field(description="The network of the transaction, which is that of the link")
+    status: Literal["counted", "surplus", "waiting", "unknown"] = Field(
+        description="waiting: it can still pay the link, which is then paid twice if it is paid otherwise; surplus: it "
+        "paid more than was due, and the payee is to return that; unknown: no payment by it is recorded"
+    )
+    excessAmount: str | None = Field(None, description="Of a surplus, in `currency`")
+    currency: str | None = Field(None, description="The invoice currency")
+
+
+def sent_answers(sent: Iterable[SentOutcome]) -> list[SentTransactionAnswer]:
+    return [SentTransactionAnswer(**sent_facts(each)) for each in sent]
 
 
 def crosschain_answers(payment: SecurePayment | None, request: Request | None = None) -> list[CrosschainIntentAnswer]:

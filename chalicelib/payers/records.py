@@ -79,6 +79,11 @@ class Payer(Record):
         return is_known and self.agreement_status is AgreementStatus.COMPLETED and self.erased_at is None
 
     @property
+    def is_refused(self) -> bool:
+        """Whether the provider has refused the person for good: nobody may pay them."""
+        return self.kyc_status in (KycStatus.REJECTED, KycStatus.FAILED) and self.erased_at is None
+
+    @property
     def next_due(self) -> datetime | None:
         """When it is read at the provider next, as long as something is open there."""
         return self.check_at

@@ -1,6 +1,6 @@
 """Reads payers and their bank accounts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from chalicelib.base.frozen import frozen
@@ -24,6 +24,15 @@ def payer(store: Store, user_id: str) -> Payer | None:
 def name(store: Store, name_hash: str) -> PayerName | None:
     """The entry of the merchant's id of a person (rules.name_hash). One read."""
     return store.get(PayerName, PayerName.KEY.of(name_hash=name_hash))
+
+
+def with_names(store: Store, name_hashes: Iterable[str]) -> dict[str, Payer]:
+    """The payers that exist, by the hash of the merchant's id. Two reads for up to 100 of them."""
+    keys = {PayerName.KEY.of(name_hash=each): PayerName for each in name_hashes}
+    names: list[PayerName] = list(store.get_many(keys).values()) if keys else []
+    users = {Payer.KEY.of(user_id=each.user_id): Payer for each in names}
+    found = {each.user_id: each for each in store.get_many(users).values()} if users else {}
+    return {each.name_hash: found[each.user_id] for each in names if each.user_id in found}
 
 
 def bank_account(store: Store, user_id: str, details_id: str) -> BankAccount | None:

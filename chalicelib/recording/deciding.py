@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from chalicelib.base.records import Record
 from chalicelib.chain.escrow.logs import EscrowEventKind
 from chalicelib.links.records import Bill
-from chalicelib.recording import escrows, payments, refunds, rules, unmatched, valuing
+from chalicelib.recording import escrows, payments, refunds, returned, rules, unexpected, unmatched, valuing
 from chalicelib.recording.offramps import follow_payment
 from chalicelib.recording.payments import Decision
 from chalicelib.recording.rules import OPEN, UNDECIDED, RecordedId, Stored
@@ -14,7 +14,7 @@ from chalicelib.recording.valuing import Accepted, Worth
 from chalicelib.requests.commerce.ledger import is_balanced
 from chalicelib.requests.commerce.records import EscrowEntry
 from chalicelib.requests.offramps.rules import Telling
-from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund, SentRefund, UnmatchedTransfer
 from chalicelib.requests.records import Request
 from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
 from chalicelib.webhooks.records import Event
@@ -60,6 +60,7 @@ class _Deciding:
         self._part, self._stored, self._accepted, self._context = part, stored, accepted, context
         self._payments, self._unmatched = dict(stored.payments), dict(stored.unmatched)
         self._refunds, self._ledger = dict(stored.refunds), dict(stored.ledger)
+        self._returned = dict(stored.returned)
         self._ids = rules.ids(bill, stored.entries.values())
         added = {(entry.tx_hash, entry.event_key): entry for entry in self._entries(part.added)}
         for entry in self._entries(part.removed):
@@ -205,10 +206,22 @@ class _Deciding:
             self.changes.skipped.append((entry, reason))
             self._mark(entry, TransferState.IGNORED)
             return
-        sent, event = refunds.send(refund, entry, requests[refund.request_id], self._context)
+        request = requests[refund.request_id]
+        sent, event = refunds.send(refund, entry, request, self._context)
         self._put_refund(sent)
+        known, dollar_rate = self._returned.get(entry.transfer_id), self._stored.dollar_rates.get(entry.transfer_id)
+        bill, now = self.changes.bill, self._context.now
+        self._put_returned(entry, *returned.returned(bill, request, refund, entry, known, dollar_rate, now))
         self.changes.events += [event] if event is not None else []
         self._mark(entry, TransferState.REFUND)
+
+    def _put_returned(self, entry: LoggedTransfer, request: Request, sent: SentRefund | None) -> None:
+        """Writes a request and the line of its refund, if they have changed."""
+        if sent is None or sent == self._returned.get(entry.transfer_id):
+            return
+        self._returned[entry.transfer_id] = sent
+        self.changes.put(sent)
+        self._put_request(request)
 
     def _refund(self, entry: LoggedTransfer) -> Refund | None:
         key = refunds.refund_key(entry)
@@ -222,17 +235,28 @@ class _Deciding:
         if known is None and not unmatched.has_room(request, kind):
             self._mark(entry, TransferState.IGNORED)
             return
+        after = unmatched.with_one_more(request, kind) if known is None else request
         if known is None or known.status is PaymentStatus.REVERSED or known.block_hash != entry.block_hash:
             new = unmatched.unmatched_transfer(request, entry, reason, self._context.now)
-            self._put_unmatched(replace(new, version=known.version if known else 0))
-        if known is None:
-            self._put_request(unmatched.with_one_more(request, kind))
+            if known is not None:
+                new = replace(new, version=known.version, is_unexpected=known.is_unexpected)
+            if known is None or known.status is PaymentStatus.REVERSED:
+                bill, context = self.changes.bill, self._context
+                after, new, events = unexpected.told_unmatched(bill, after, new, entry.payer, context)
+                self.changes.events += events
+            self._put_unmatched(new)
+        if after != request:
+            self._put_request(after)
         self._mark(entry, TransferState.UNMATCHED)
 
     def _remove(self, entry: LoggedTransfer) -> None:
         if entry.state is TransferState.REFUND:
             if (refund := self._refund(entry)) is not None:
                 self._put_refund(refunds.undo(refund, entry))
+                of_refund = (each for each in self.changes.bill.requests if each.request_id == refund.request_id)
+                sent, request = self._returned.get(entry.transfer_id), next(of_refund, None)
+                if sent is not None and request is not None:
+                    self._put_returned(entry, *returned.taken_back(request, sent))
             self._mark(entry, TransferState.REVERSED)
             return
         request = self._request(entry)
@@ -246,8 +270,10 @@ class _Deciding:
             self._reverse(entry, request)
         elif entry.state is TransferState.UNMATCHED:
             transfer = self._unmatched.get(self._ids[entry.transfer_id])
-            if transfer is not None and transfer.block_hash == entry.block_hash:
-                self._put_unmatched(replace(transfer, status=PaymentStatus.REVERSED))
+            if transfer is not None and transfer.block_hash == entry.block_hash and request is not None:
+                gone, bill = replace(transfer, status=PaymentStatus.REVERSED), self.changes.bill
+                self.changes.events += unexpected.taken_back(bill, request, gone, self._context, entry.payer)
+                self._put_unmatched(replace(gone, is_unexpected=False))
         self._mark(entry, TransferState.REVERSED)
 
     def _reverse(self, entry: LoggedTransfer, request: Request) -> None:
@@ -268,6 +294,9 @@ class _Deciding:
         """Gives the transfer its new block, in the state that it has."""
         recorded_id = self._ids.get(entry.transfer_id)
         if entry.state is TransferState.REFUND:
+            if (sent := self._returned.get(entry.transfer_id)) is not None:
+                self._returned[successor.transfer_id] = moved_refund = payments.moved_to(successor, sent)
+                self.changes.put(moved_refund)
             self._mark(successor, entry.state)
             self._mark(entry, TransferState.REVERSED)
             return

@@ -3,13 +3,14 @@
 from decimal import Decimal
 
 from chalicelib.base import ids
-from chalicelib.base.addresses import hex_address
+from chalicelib.base.addresses import address_of_log, hex_address
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.catalogue.tokens import family_of, token_of_log, token_with_id
 from chalicelib.links.records import Bill
 from chalicelib.rates.rules import inverted, rate_text
-from chalicelib.requests.payments.records import Payment, Refund
+from chalicelib.recording import labels
+from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
 from chalicelib.requests.records import CustomerInfo, Request, RequestStatus
 from chalicelib.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.webhooks.records import Event, EventVariant
@@ -31,6 +32,7 @@ def payment_event(bill: Bill, request: Request, payment: Payment, context: Event
         "reference": bill.reference_of(request),
         "payerIdentifier": bill.link.payer_identifier if bill.link else None,
         "payerAddress": payment.payer,
+        "labels": labels.of_payment(bill, request, payment),
     }
     if request.paid > request.amount:
         payload["excessAmount"] = amount_text(request.paid - request.amount, request)
@@ -64,20 +66,51 @@ def refunded_event(request: Request, refund: Refund, amount: BaseUnits, context:
     token = token_with_id(refund.currency)
     assert token is not None, "only a catalogued token is refunded"
     payload = {
-        "event": "payment.refunded",
-        "requestId": request.request_id,
-        "requestID": request.request_id,
-        "paymentReference": request.payment_reference,
-        "explorer": f"{context.explorer_url}/request/{request.request_id}",
+        **_request_payload("payment.refunded", request, context),
         "refundedTo": refund.payer,
         "refundAmount": format_amount(amount, token.decimals),
         "currency": token.symbol,
-        "timestamp": iso(context.now),
         "txHash": refund.tx_hash,
         "network": refund.network,
-        "paymentProcessor": context.payment_processor,
-        **request.origin_facts,
     }
+    return event_of(request, [payload], context)
+
+
+def unexpected_event(
+    bill: Bill,
+    request: Request,
+    transfer: Payment | UnmatchedTransfer,
+    context: EventContext,
+    payer: str | None = None,
+) -> Event:
+    """`payment.unexpected` for a transfer with the request's reference that was not owed, or does not count.
+
+    `request` is the state after it, and after its removal if it is reversed. `payer` is who sent an unmatched transfer.
+    """
+    is_reversed = transfer.status is PaymentStatus.REVERSED
+    payload = {
+        **_request_payload("payment.unexpected", request, context),
+        "status": transfer.status.value,
+        "totalAmountPaid": amount_text(request.paid, request),
+        "expectedAmount": amount_text(request.amount, request),
+        "txHash": transfer.tx_hash,
+        "network": transfer.network,
+        "currency": invoice_of(request).symbol,
+        "reference": bill.reference_of(request),
+        "untoldCount": 0 if is_reversed else request.unexpected_untold,
+    }
+    if isinstance(transfer, Payment):
+        token, payee, payer = currency_of(request), request.payee, transfer.payer
+        payload["labels"] = labels.of_payment(bill, request, transfer)
+        payload["amount"] = amount_text(transfer.counted, request)
+    else:
+        found = token_of_log(transfer.network, transfer.token_address)
+        assert found is not None, "only a catalogued token is told of"
+        token, payee = found, address_of_log(transfer.payee, family_of(found))
+        payload["labels"] = labels.of_unmatched(bill, request, transfer)
+        payload["amount"] = amount_text(0, request)
+    payload |= {"payee": payee, "payerAddress": payer, "paymentCurrency": token.symbol}
+    payload["receivedAmount"] = format_amount(transfer.amount, token.decimals)
     return event_of(request, [payload], context)
 
 
@@ -99,24 +132,31 @@ def _fees(bill: Bill, request: Request, payment: Payment) -> list[dict[str, str]
 
 def _payment_payload(kind: str, request: Request, payment: Payment, context: EventContext) -> Payload:
     return {
-        "event": kind,
-        "requestId": request.request_id,
-        "requestID": request.request_id,
-        "paymentReference": request.payment_reference,
-        "explorer": f"{context.explorer_url}/request/{request.request_id}",
+        **_request_payload(kind, request, context),
         "amount": amount_text(payment.counted, request),
         "totalAmountPaid": amount_text(request.paid, request),
         "expectedAmount": amount_text(request.amount, request),
-        "timestamp": iso(context.now),
         "txHash": payment.tx_hash,
         "network": request.network,
         "currency": invoice_of(request).symbol,
         "paymentCurrency": currency_of(request).symbol,
         "isCryptoToFiat": False,
-        "paymentProcessor": context.payment_processor,
-        **request.origin_facts,
         **_conversion(request, payment),
         **_recurring(request),
+    }
+
+
+def _request_payload(kind: str, request: Request, context: EventContext) -> Payload:
+    """What every event about a payment of a request has."""
+    return {
+        "event": kind,
+        "requestId": request.request_id,
+        "requestID": request.request_id,
+        "paymentReference": request.payment_reference,
+        "explorer": f"{context.explorer_url}/request/{request.request_id}",
+        "timestamp": iso(context.now),
+        "paymentProcessor": context.payment_processor,
+        **request.origin_facts,
     }
 
 

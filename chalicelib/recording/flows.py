@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
+from chalicelib.catalogue.tokens import dollar
 from chalicelib.links import store as link_store
 from chalicelib.links.records import Bill, Link
 from chalicelib.metrics import PAYMENTS
@@ -25,8 +26,9 @@ from chalicelib.requests import store as request_store
 from chalicelib.requests.commerce.records import CommercePayment
 from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.payments import store as payment_store
-from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.payments.records import Payment, SentRefund
 from chalicelib.requests.records import Request
+from chalicelib.requests.rules import invoice_of
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.hints import hint
 from chalicelib.scanning.records import LoggedTransfer, UnrecordedTransfers
@@ -155,7 +157,9 @@ def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before:
     """Writes what a part changes. What has no rate stays in a part that waits for rates."""
     bill, stored = _read(services, part, before)
     accepted = Accepted(services.settings.payment_tolerance_bps, services.settings.feed_max_age_seconds)
-    stored = _with_rates(bases, rules.new_payments(bill, part, stored), stored, accepted)
+    returns = rules.refunding(bill, stored.entries.values(), stored.refunds)
+    stored = replace(stored, returned=store.returned(services.store, returns))
+    stored = _with_rates(bases, rules.new_payments(bill, part, stored), returns, stored, accepted)
     changes = decide(bill, part, stored, accepted, webhooks.event_context(services))
     work: list[UnrecordedTransfers | Delete] = [Delete(part)]
     if changes.unvalued:
@@ -172,7 +176,7 @@ def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before:
     added = _count(bill, stored, changes)
     services.store.write(*work, *changes.records.values(), *changes.events, *written, *added)
     for each in changes.records.values():
-        if isinstance(each, Payment) and not each.version:  # a new one
+        if isinstance(each, Payment) and not isinstance(each, SentRefund) and not each.version:  # a new one
             services.metrics.add(PAYMENTS, each.network)
     for transfer, reason in changes.skipped:
         facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
@@ -185,11 +189,18 @@ def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before:
 
 
 def _with_rates(
-    bases: Bases, new: Sequence[tuple[LoggedTransfer, Request]], stored: Stored, accepted: Accepted
+    bases: Bases,
+    new: Sequence[tuple[LoggedTransfer, Request]],
+    returns: Sequence[tuple[LoggedTransfer, Request]],
+    stored: Stored,
+    accepted: Accepted,
 ) -> Stored:
-    """What is stored for a part, with what its new payments are valued by, and what a dollar was in their tokens."""
+    """What is stored for a part, with what its new payments are valued by, and what a dollar was in the tokens of them
+    and of its refunds."""
     known = bases.of(rules.without_basis(new, accepted))
-    return replace(stored, bases=known, dollar_rates=bases.dollars(rules.without_dollars(new, known, accepted)))
+    wanted = rules.without_dollars(new, known, accepted)
+    wanted += [(entry, request) for entry, request in returns if invoice_of(request) != dollar()]
+    return replace(stored, bases=known, dollar_rates=bases.dollars(wanted))
 
 
 def _count(before: Bill, stored: Stored, changes: Changes) -> list[Add]:
@@ -200,7 +211,8 @@ def _count(before: Bill, stored: Stored, changes: Changes) -> list[Add]:
     again, or by `python -m infra.admin reindex`.
     """
     payments = {key: counting.marked(each) for key, each in changes.records.items() if isinstance(each, Payment)}
-    known = [*stored.payments.values(), *(each for listed in stored.listed.values() for each in listed)]
+    listed = (each for of_request in stored.listed.values() for each in of_request)
+    known = [*stored.payments.values(), *stored.returned.values(), *listed]
     requests = {key: counts.marked(each) for key, each in changes.records.items() if isinstance(each, Request)}
     added = list[Add]()
     others = len(changes.records) + len(changes.events) + 3  # the work itself, what of it waits, and the link

@@ -15,9 +15,18 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.escrow.logs import ENDS
 from chalicelib.links.records import Bill, Link, LinkStatus
+from chalicelib.recording import unexpected
 from chalicelib.recording.events import failed_event, payment_event
 from chalicelib.recording.valuing import Worth
-from chalicelib.requests.payments.records import Origin, Payment, PaymentKind, PaymentStatus, UnmatchedTransfer
+from chalicelib.requests.payments.records import (
+    NOTICED,
+    Origin,
+    Payment,
+    PaymentKind,
+    PaymentStatus,
+    SentRefund,
+    UnmatchedTransfer,
+)
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.records import Event
@@ -31,7 +40,7 @@ MAX_PAYMENTS = 2000
 """The number of listed payments of a request after which only the payment that completes it is listed. To reach it
 takes almost twice the amount of the request."""
 
-R = TypeVar("R", Payment, UnmatchedTransfer)
+R = TypeVar("R", Payment, SentRefund, UnmatchedTransfer)
 
 
 @frozen
@@ -122,16 +131,16 @@ def record(
     """What a matching transfer changes; None if it is recorded already. `known` is the stored payment of the transfer.
 
     A late payment completes an expired link, with events, because the payee has the money. A payment of a paid request
-    is recorded without events: a second `payment.confirmed` could make the merchant ship twice, and anybody could cause
-    it with dust. A payment that a fork removed is confirmed again when its transaction is back in a block; if it is
-    confirmed and now in another block, only its block changes.
+    is told by `payment.unexpected` alone: a second `payment.confirmed` could make the merchant ship twice, and anybody
+    could cause it with dust. A payment that a fork removed is confirmed again when its transaction is back in a block;
+    if it is confirmed and now in another block, only its block changes.
     """
     new = _payment_of(bill, request, transfer, worth, context.now)
     if known is not None and known.status is PaymentStatus.CONFIRMED:
         moved = moved_to(transfer, known)
         return None if moved == known else Decision(moved, request)
     was_paid = request.status is RequestStatus.PAID
-    settled = _with_amount(request, request.paid + new.counted)
+    settled = _moved(_with_amount(request, request.paid + new.counted), new.amount)
     if known is None and not _is_listed(request, settled, new):
         return Decision(
             None,
@@ -145,9 +154,13 @@ def record(
     settled = _with_confirmed(settled, 1)
     if known is None:
         settled = replace(settled, payment_count=(request.payment_count or 0) + 1)
-    payment = replace(new, version=known.version if known else 0, is_announced=not was_paid)
+    excess = BaseUnits(max(settled.paid - request.amount, 0) - max(request.paid - request.amount, 0))
+    payment = replace(new, version=known.version if known else 0, is_announced=not was_paid, excess=excess)
+    if excess and excess * NOTICED >= request.amount:
+        settled = replace(settled, surplus_hash=payment.tx_hash)
     if was_paid:
-        return Decision(payment, settled)
+        settled, payment, events = unexpected.told(bill, settled, payment, context)
+        return Decision(payment, settled, events=events)
     settled = replace(settled, tx_hash=payment.tx_hash)
     link = _complete(bill, settled, context.now)
     return Decision(payment, settled, link, _told(bill, settled, payment, context))
@@ -172,11 +185,14 @@ def reverse(
     rest = [each for each in others if each.status is PaymentStatus.CONFIRMED and each.key != known.key]
     newest = max(rest, key=lambda each: (each.block_number, each.log_index), default=None)
     settled = _with_confirmed(_with_amount(request, request.paid - known.counted), -1)
+    settled = _moved(settled, -known.amount)
     settled = _unpaid(request, replace(settled, tx_hash=newest.tx_hash if newest else None), context.now)
     link = _reopened(bill, settled)
+    corrected = unexpected.taken_back(bill, settled, reversed_payment, context)
+    reversed_payment = replace(reversed_payment, is_unexpected=False)
     if not known.is_announced and not _is_unpaid_by(request, settled):
-        return Decision(reversed_payment, settled, link)
-    events = [failed_event(settled, reversed_payment, context)]
+        return Decision(reversed_payment, settled, link, corrected)
+    events = [failed_event(settled, reversed_payment, context), *corrected]
     announced = None
     if settled.status is RequestStatus.PAID and newest is not None and not newest.is_announced:
         announced = replace(newest, is_announced=True)
@@ -193,7 +209,7 @@ def subtract(
     """
     payment = _payment_of(bill, request, removed, Worth.summed(removed), context.now)
     settled = replace(
-        _with_amount(request, request.paid - payment.counted),
+        _moved(_with_amount(request, request.paid - payment.counted), -removed.amount),
         unlisted_count=request.unlisted_count - 1,
         unlisted_amount=BaseUnits(request.unlisted_amount - payment.counted),
     )
@@ -276,6 +292,11 @@ def _with_confirmed(request: Request, change: int) -> Request:
     """The request with more or fewer confirmed payments; unchanged if their number is not known."""
     known = 0 if request.payment_count == 0 else request.confirmed_count
     return request if known is None else replace(request, confirmed_count=known + change)
+
+
+def _moved(request: Request, amount: int) -> Request:
+    """The request after its payments moved so many base units more, or less."""
+    return replace(request, received=BaseUnits(request.received + amount))
 
 
 def _with_amount(request: Request, paid: int) -> Request:

@@ -11,7 +11,7 @@ from chalicelib.rates.records import Rate
 from chalicelib.recording import escrows, payments, refunds, unmatched, valuing
 from chalicelib.recording.valuing import Accepted, Basis
 from chalicelib.requests.commerce.records import EscrowEntry
-from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund, SentRefund, UnmatchedTransfer
 from chalicelib.requests.records import Reference, Request
 from chalicelib.requests.references import reference_topic
 from chalicelib.requests.rules import invoice_of
@@ -43,6 +43,7 @@ class Stored:
     follows from a removal, and are not read otherwise. `refunds` are by topic and currency. `bases` are what transfers
     are valued by (`without_basis`), `dollar_rates` what one US dollar was in their token (`without_dollars`). `ledger`
     are the entries of the escrow's events, `references` by topic what found those of wallets that are not the payer.
+    `returned` are the lines of refunds that were recorded before.
     """
 
     entries: Mapping[TransferId, LoggedTransfer]
@@ -54,6 +55,7 @@ class Stored:
     dollar_rates: Mapping[TransferId, Rate] = field(default_factory=dict)
     ledger: Mapping[TransferId, EscrowEntry] = field(default_factory=dict)
     references: Mapping[str, Reference] = field(default_factory=dict)
+    returned: Mapping[TransferId, SentRefund] = field(default_factory=dict)
 
 
 def requests_by_topic(requests: Iterable[Request]) -> dict[str, Request]:
@@ -87,6 +89,22 @@ def refund_keys(bill: Bill, entries: Iterable[LoggedTransfer]) -> set[tuple[str,
     transfers = (each for each in entries if each.escrow is None)
     keys = {refunds.refund_key(entry) for entry in transfers if entry.reference_topic not in requests}
     return {key for key in keys if key is not None}
+
+
+def refunding(
+    bill: Bill, entries: Iterable[LoggedTransfer], known: Mapping[tuple[str, str], Refund]
+) -> list[tuple[LoggedTransfer, Request]]:
+    """The transfers that send a refund in the token of its request, with the request."""
+    requests, found = {each.request_id: each for each in bill.requests}, []
+    for entry in entries:
+        key = refunds.refund_key(entry) if entry.escrow is None else None
+        refund = known.get(key) if key is not None else None
+        request = requests.get(refund.request_id) if refund is not None else None
+        if refund is None or request is None or refund.currency != request.currency:
+            continue
+        if refunds.is_sent_by(refund, entry):
+            found.append((entry, request))
+    return found
 
 
 def with_totals(

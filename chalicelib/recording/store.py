@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from chalicelib.base.records import Key, Record
 from chalicelib.recording.rules import RecordedId
 from chalicelib.requests.commerce.records import EscrowEntry
-from chalicelib.requests.payments.records import Payment, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, SentRefund, UnmatchedTransfer
+from chalicelib.requests.records import Request
 from chalicelib.scanning.records import LoggedTransfer, TransferId
 from chalicelib.storage.store import Store
 
@@ -25,6 +26,20 @@ def recorded(
         {RecordedId.of(each): each for each in found if isinstance(each, Payment)},
         {RecordedId.of(each): each for each in found if isinstance(each, UnmatchedTransfer)},
     )
+
+
+def returned(
+    store: Store, transfers: Iterable[tuple[LoggedTransfer, Request]]
+) -> dict[TransferId, SentRefund]:
+    """The lines of transfers that send refunds of these requests, as far as they exist, in batches of 100."""
+    keys = {
+        entry.transfer_id: SentRefund.KEY.of(
+            request_id=request.request_id, network=entry.network, tx_hash=entry.tx_hash, event_key=entry.event_key
+        )
+        for entry, request in transfers
+    }
+    found = store.get_many(dict.fromkeys(keys.values(), SentRefund)) if keys else {}
+    return {transfer_id: found[key] for transfer_id, key in keys.items() if key in found}
 
 
 def ledger(store: Store, request_id: str, events: Iterable[LoggedTransfer]) -> dict[TransferId, EscrowEntry]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 from chalicelib.access.callers import Owner, check_executes
 from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound
@@ -97,13 +98,15 @@ def activate(services: Services, owner: Owner, recurring_id: str, signature: str
 
 
 def find(services: Services, owner: Owner, recurring_id: str) -> tuple[RecurringPayment, tuple[Period, ...]]:
-    """A recurring payout with its periods that have requests. One query. Raises NotFound."""
-    schedule, periods = store.with_periods(services.store, recurring_id)
-    return _checked(services, owner, schedule), periods
+    """A recurring payout with its periods that have requests, as its payments are now (`_counted`). Raises NotFound."""
+    found, known = store.with_periods(services.store, recurring_id)
+    step = _counted(services, _checked(services, owner, found))
+    changed = {each.number: each for each in step.records if isinstance(each, Period)}
+    return step.schedule, tuple(changed.get(each.number, each) for each in known)
 
 
 def cancel(services: Services, owner: Owner, recurring_id: str) -> Cancelled:
-    """Cancels a recurring payout; a payment that was sent before can still be made. One query, one write, one read.
+    """Cancels a recurring payout; a payment that was sent before can still be made. One query, one write, two reads.
 
     Raises NotFound, BadRequest if it has ended, and WriteConflict after five conflicts.
     """
@@ -141,11 +144,30 @@ def _changed(
         schedule = _checked(services, owner, store.recurring(services.store, recurring_id))
         if not permissions.may_change(owner, schedule.template):
             raise NotFound("Recurring payment not found; the API key that has created it can change it")
-        step = decide(schedule)
+        step = _after(_counted(services, schedule), decide)
         with suppress(WriteConflict):  # a run has changed it meanwhile: read again
             steps.write(services, schedule, step)
             return step.schedule
     raise WriteConflict
+
+
+def _counted(services: Services, schedule: RecurringPayment) -> Step:
+    """What counts the payment of the period in work, if that is recorded: merchants are told of it at once, and the run
+    that counts it comes up to a minute later. One read if there is a request, one query more if it is paid."""
+    if schedule.request_id is None:
+        return Step(schedule)
+    known = store.in_work(services.store, [schedule], ())
+    request, period = known.requests.get(schedule.request_id), known.periods.get(schedule.recurring_id)
+    if request is None or period is None or not periods.is_paid(request):
+        return Step(schedule)
+    payment = store.completing_payment(services.store, request)
+    return periods.counted(schedule, period, payment, services.clock())
+
+
+def _after(first: Step, decide: Callable[[RecurringPayment], Step]) -> Step:
+    """A decision about a recurring payout that another step has changed, as one step of both."""
+    second = decide(first.schedule)
+    return replace(second, records=(*first.records, *second.records), events=(*first.events, *second.events))
 
 
 def _checked(services: Services, owner: Owner, schedule: RecurringPayment | None) -> RecurringPayment:

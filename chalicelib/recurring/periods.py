@@ -104,7 +104,7 @@ def stepped(schedule: RecurringPayment, facts: Facts, retry_after: timedelta, co
     """What a look at a recurring payout leads to that is due."""
     now = context.now
     if facts.payment is not None and facts.period is not None:
-        return _paid(schedule, facts.period, facts.payment, now)
+        return counted(schedule, facts.period, facts.payment, now)
     if schedule.request_id is None and facts.period is not None:
         return Step(taken_up(schedule, facts.period, now))
     if schedule.status is not RecurringStatus.ACTIVE:
@@ -230,7 +230,7 @@ def taken_up(schedule: RecurringPayment, period: Period, now: datetime) -> Recur
     )
 
 
-def _paid(schedule: RecurringPayment, period: Period, payment: Payment, now: datetime) -> Step:
+def counted(schedule: RecurringPayment, period: Period, payment: Payment, now: datetime) -> Step:
     """The period in work is paid: the next one begins when it is due, at once if it was due before."""
     period = replace(
         period,

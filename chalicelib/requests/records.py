@@ -166,6 +166,8 @@ class Request(Record):
     unknown_token_count: int = 0
     other_payee_count: int = 0
     right_payee_count: int = 0
+    surplus_hash: str | None = None
+    """The newest transaction that paid more than was due, by enough to be told (links/sent.py)."""
     account_id: str = ""
     """Its owner; in items from before it was kept, links/store.py fills in the owner of the link."""
     client_id: str | None = None
@@ -197,6 +199,16 @@ class Request(Record):
     confirmed_count: int | None = None
     execution: Execution | None = None
     """The last payment of it that a payer has signed and the service makes; None if there was none."""
+    received: BaseUnits = BaseUnits(0)
+    """What its confirmed payments moved, in base units of `currency`."""
+    refunded: BaseUnits = BaseUnits(0)
+    """What of that was returned, by as many transfers as `refund_count` says (recording/returned.py)."""
+    refund_count: int = 0
+    unexpected_on: str | None = None
+    """The day (UTC) of the last `payment.unexpected` of it; `unexpected_count` is their number of that day, and
+    `unexpected_untold` that of the transfers since the last one that were too many to be told."""
+    unexpected_count: int = 0
+    unexpected_untold: int = 0
     counted_as: RequestStatus | None = None
     """The status under which the daily counts of its account have it (counts.py); None if they do not have it."""
     version: int = 0

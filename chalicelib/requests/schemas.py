@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Self
 
-from pydantic import Field, StrictBool, StringConstraints, field_validator
+from pydantic import ConfigDict, Field, StrictBool, StringConstraints, field_validator
 
 from chalicelib.accounts.sign_in.rules import EMAIL_PATTERN
 from chalicelib.http.fields import Address, Amount, CurrencyId, Recipient, ShortText, form
@@ -64,6 +64,15 @@ class RecurrenceBody(Input):
 class CreateRequest(Input):
     """An amount in one currency that is owed to one payee, and paid in a token."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "not": {
+                "required": ["isCryptoToFiatAvailable", "recurrence"],
+                "properties": {"isCryptoToFiatAvailable": {"const": True}, "recurrence": {"type": "object"}},
+            }
+        }
+    )
+
     amount: Amount = Field(description="In the invoice currency: a human-readable decimal amount, greater than 0")
     invoiceCurrency: _Currency = Field(description="The currency of the amount: a token, or a fiat code such as USD")
     paymentCurrency: _Currency = Field(description="Which token is paid")
@@ -77,7 +86,9 @@ class CreateRequest(Input):
     customerInfo: CustomerInfoBody | None = Field(None, description="Who the invoice is for")
     recurrence: RecurrenceBody | None = Field(None, description="Creates a new request on each later date")
     isCryptoToFiatAvailable: StrictBool | None = Field(
-        None, description="Whether it may be paid out to a bank account (docs/off-ramp.md); then no payee is needed"
+        None,
+        description="Whether it may be paid out to a bank account (docs/off-ramp.md); then no payee is needed, and no "
+        "recurrence possible",
     )
     originalRequestId: ShortText | None = Field(None, description="Of the first request of a recurrence")
     originalRequestPaymentReference: ShortText | None = Field(None, description="Its payment reference")

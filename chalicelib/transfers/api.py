@@ -13,10 +13,18 @@ from chalicelib.requests.payments.records import Payment, UnmatchedTransfer
 from chalicelib.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.settings import ValueForm
 from chalicelib.transfers import flows as transfers
+from chalicelib.transfers import returning
 from chalicelib.transfers.flows import ListedTransfer, Listing
 from chalicelib.transfers.refunds import RefundOffer
 from chalicelib.transfers.rules import ClassifiedTransfer
-from chalicelib.transfers.schemas import RefundAnswer, RequestTransfersAnswer, TransferAnswer, TransfersAnswer
+from chalicelib.transfers.schemas import (
+    OrderRefundAnswer,
+    RefundAnswer,
+    RefundRequest,
+    RequestTransfersAnswer,
+    TransferAnswer,
+    TransfersAnswer,
+)
 
 
 def list_transfers(call: Call[None, None]) -> TransfersAnswer:
@@ -31,6 +39,24 @@ def list_transfers_of_request(call: Call[None, None]) -> RequestTransfersAnswer:
         paymentReference=request.payment_reference,
         transfers=_transfers(call, listing),
         truncated=listing.truncated,
+    )
+
+
+def refund_request(call: Call[RefundRequest, None]) -> OrderRefundAnswer:
+    name, body = call.path["request_id"], call.body
+    made = returning.refund(call.services, name, Viewer.of(call.caller), body.amount, body.to)
+    request, offer = made.request, made.offer
+    decimals = offer.token.decimals
+    return OrderRefundAnswer(
+        requestId=request.request_id,
+        paymentReference=request.payment_reference,
+        payer=offer.payer,
+        amount=format_amount(offer.amount, decimals),
+        currency=offer.token.id,
+        refundedAmount=format_amount(request.refunded, decimals),
+        remainingAmount=format_amount(made.left, decimals),
+        transactions=_transactions(offer, call.services.settings.value_form("plain")),
+        explanation=[explanation_answer(each) for each in offer.explanations],
     )
 
 

@@ -1,7 +1,6 @@
 """Lists the transfers of a link or of a request, and builds the refunds of amounts that were not owed."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
@@ -12,17 +11,16 @@ from chalicelib.links.reading import Viewer, load_request, load_visible
 from chalicelib.links.records import Link, PaymentType, Proof, SecurePayment
 from chalicelib.links.rules import check_unlocked
 from chalicelib.recording import unmatched
-from chalicelib.requests import store as request_store
 from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.payments.records import Payment
-from chalicelib.requests.payments.records import Refund as StoredRefund
-from chalicelib.requests.records import Reference, Request
+from chalicelib.requests.records import Request
 from chalicelib.services import Services
 from chalicelib.stopping.flows import refuse_while_stopped
-from chalicelib.storage.store import LARGEST_TRANSACTION, WriteConflict
+from chalicelib.storage.store import LARGEST_TRANSACTION
 from chalicelib.transfers import refunds
 from chalicelib.transfers import rules as transfers
-from chalicelib.transfers.refunds import RefundKey, RefundOffer
+from chalicelib.transfers.keeping import kept
+from chalicelib.transfers.refunds import RefundOffer
 from chalicelib.transfers.rules import ClassifiedTransfer, TransfersOfChildren
 
 MAX_LISTED = 1000
@@ -30,9 +28,6 @@ MAX_LISTED = 1000
 MAX_REFUNDS = LARGEST_TRANSACTION // 2
 """The most refunds in one response: they are stored in one transaction, with two records each, and each payer is read
 from a receipt, on Tron with one call per receipt."""
-
-_ATTEMPTS = 3
-"""How often offers are stored again after another list of the same transfers stored them first."""
 _BY_PROVIDER = "The off-ramp provider has received it: ask the provider to return it"
 _BY_PAYEE = "The payee paid itself: there is nothing to return"
 _BY_BRIDGE = "A bridge brought it from another network: ask the payer where to send it on this one"
@@ -96,7 +91,7 @@ def _listing(services: Services, requests: Sequence[Request], link: Link | None,
 
     Two queries per request, for its payments and its unmatched transfers. The node is called only if an amount is
     refundable; if it does not answer, the list has no refunds. Refunds that are offered for the first time are stored
-    (`_kept`).
+    (`kept`).
     """
     classified, is_truncated = list[ClassifiedTransfer](), False
     for request in requests:
@@ -140,47 +135,9 @@ def _with_refunds(
         for each, payer in payers.items()
         if payer is not None and _unavailable(each, payer, wallets) is None
     }
-    offers = refunds.offers(known, _kept(services, known))
+    wanted = {refunds.refund_key(each, payer): (each.request, payer) for each, payer in known.items()}
+    offers = refunds.offers(known, kept(services, wanted))
     return tuple(_listed_transfer(each, payers, wallets, offers.get(each)) for each in classified)
-
-
-def _kept(services: Services, payers: Mapping[ClassifiedTransfer, str]) -> dict[RefundKey, StoredRefund]:
-    """The refunds to these payers as they are stored; those that are offered for the first time are stored now.
-
-    Up to two reads and one transaction. Their references are known before their calldata is shown, so that the scanner
-    finds every refund that is sent. Raises WriteConflict after three conflicts with another list of the same transfers.
-    """
-    if not payers:
-        return {}
-    keys = {refunds.refund_key(each, payer) for each, payer in payers.items()}
-    for _ in range(_ATTEMPTS):
-        stored = payment_store.refunds(services.store, keys)
-        missing = refunds.missing(payers, stored)
-        if not missing:
-            return stored
-        found = request_store.references(services.store, {topic for topic, _ in missing})
-        known = {reference.topic for reference in found}
-        offered, references = [], dict[str, Reference]()
-        for (topic, currency), (each, payer) in missing.items():
-            request = each.request
-            offered.append(
-                StoredRefund(
-                    topic=topic,
-                    currency=currency,
-                    request_id=request.request_id,
-                    bill_id=request.bill_id,
-                    network=request.network,
-                    payer=payer,
-                    offered_at=services.clock(),
-                )
-            )
-            if topic not in known:
-                references[topic] = Reference(
-                    topic, request.bill_id, request.position, is_refund=True, account_id=request.account_id
-                )
-        with suppress(WriteConflict):  # another list offers them, too
-            services.store.write(*offered, *references.values())
-    raise WriteConflict
 
 
 def _payers(

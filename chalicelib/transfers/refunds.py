@@ -4,7 +4,7 @@ An offer is for one transfer. The transfers of one payer, request and token shar
 is taken as sent for the earliest of them first.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
@@ -47,7 +47,18 @@ class RefundOffer:
 def refund_key(each: ClassifiedTransfer, payer: str) -> RefundKey:
     """The key of the Refund of a refundable transfer to its payer."""
     assert each.token is not None, "only a catalogued token is refunded"
-    return reference_topic(_reference(each.request, payer)), each.token.id
+    return key_of(each.request, payer, each.token.id)
+
+
+def key_of(request: Request, receiver: str, currency: str) -> RefundKey:
+    """The key of the Refund of a request to an address in a currency."""
+    return reference_topic(_reference(request, receiver)), currency
+
+
+def offer_of(request: Request, token: Token, receiver: str, amount: BaseUnits) -> RefundOffer:
+    """A refund of an amount of a request, of which nothing is sent."""
+    transactions = _transactions(token, receiver, amount, _reference(request, receiver))
+    return RefundOffer(token, receiver, amount, BaseUnits(0), None, transactions, explain(token.network, transactions))
 
 
 def offers(
@@ -81,13 +92,3 @@ def _transactions(token: Token, payer: str, amount: BaseUnits, reference: bytes)
 
 def _reference(request: Request, payer: str) -> bytes:
     return payment_reference(request.request_id, request.salt, payer)
-
-
-def missing(
-    payers: Mapping[ClassifiedTransfer, str], refunds: Mapping[RefundKey, Refund]
-) -> dict[RefundKey, tuple[ClassifiedTransfer, str]]:
-    """The refunds that are not kept yet, each with a transfer and its payer."""
-    keys: Sequence[tuple[RefundKey, ClassifiedTransfer, str]] = [
-        (refund_key(each, payer), each, payer) for each, payer in payers.items()
-    ]
-    return {key: (each, payer) for key, each, payer in keys if key not in refunds}

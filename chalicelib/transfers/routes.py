@@ -27,4 +27,18 @@ OPERATIONS = (
         scope="requests:read",
         errors=(401, 403, 404, 423),
     ),
+    Operation(
+        "POST", "/v2/request/{request_id}/refund", "refund_request",
+        "What the payee signs to refund a request, in full or in part",
+        description=(
+            "Answers with transactions that return `amount`, or all that is left, to who has paid, with a reference by "
+            "which the refund is found: payment.refunded tells of it once it is confirmed. Nothing is moved before "
+            "they are signed and sent, and the same call has the same answer until then: send them once. `request_id` "
+            "is its id or its payment reference, alone or in a link."
+        ),
+        modes=(Mode.API_KEY, Mode.SESSION),
+        scope="requests:write",
+        errors=(400, 401, 403, 404, 409),
+        moves_money=True,
+    ),
 )

@@ -32,6 +32,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.links.records import Link
+from chalicelib.recording.labels import is_late
 from chalicelib.recording.unmatched import token_of
 from chalicelib.requests.payments.records import Payment, PaymentStatus, UnmatchedTransfer
 from chalicelib.requests.records import Request
@@ -167,7 +168,7 @@ def _classified_unmatched(link: Link | None, request: Request, transfer: Unmatch
 
 
 def _is_late(link: Link | None, transfer: Payment | UnmatchedTransfer) -> bool:
-    return link is not None and (transfer.paid_at or transfer.detected_at) >= link.expires_at
+    return is_late(link, transfer.paid_at or transfer.detected_at)
 
 
 def _time_order(transfer: Payment | UnmatchedTransfer) -> tuple[object, ...]:

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from chalicelib.checkout.schemas.transactions import ExplanationAnswer, TransactionAnswer
 from chalicelib.http.errors import details_of
-from chalicelib.http.schemas import Output
+from chalicelib.http.fields import Amount, Recipient
+from chalicelib.http.schemas import Input, Output, address_text
 from chalicelib.transfers.rules import Classification, RecoveryAction, TransfersOfChildren
 
 
@@ -19,6 +20,36 @@ class RefundAnswer(Output):
     status: Literal["offered", "sent"] = Field(description="sent once all of it has arrived")
     sentAmount: str = Field(description="What the payer has received with the refund's reference; the rest is offered")
     txHash: str | None = Field(description="The last transaction that sent it; null before the first")
+    transactions: list[TransactionAnswer] = Field(description="What the payee signs")
+    explanation: list[ExplanationAnswer] = Field(description="What they do, decoded from their bytes")
+
+
+class RefundRequest(Input):
+    """What to refund of a request. Without fields all that is left, to who has paid."""
+
+    amount: Amount | None = Field(None, description="In units of the request's token; null for all that is left")
+    to: Recipient | None = Field(
+        None,
+        description="Who receives it: needed if several have paid, or the chain does not show a wallet that has paid; "
+        "null for who has paid",
+    )
+
+    @field_validator("to")
+    @classmethod
+    def _to(cls, text: str | None) -> str | None:
+        return None if text is None else address_text(text)
+
+
+class OrderRefundAnswer(Output):
+    """What the payee signs to refund a request. Amounts are in `currency`, the request's token."""
+
+    requestId: str
+    paymentReference: str = Field(description="That of the request; the refund has a reference of its own")
+    payer: str = Field(description="Who receives it")
+    amount: str = Field(description="What the transactions return")
+    currency: str = Field(description="Its currency id")
+    refundedAmount: str = Field(description="What was returned of the request before")
+    remainingAmount: str = Field(description="What can be refunded after this")
     transactions: list[TransactionAnswer] = Field(description="What the payee signs")
     explanation: list[ExplanationAnswer] = Field(description="What they do, decoded from their bytes")
 

@@ -25,7 +25,9 @@ VARIANT_KINDS = (
     "payment.partial.client_id",
     "payment.partial.checkout",
 )
-KINDS = CORE_KINDS + VARIANT_KINDS
+NAMED_KINDS = ("payment.unexpected",)
+"""Kinds that only those webhooks receive that choose them by their full name, because receivers did not expect them."""
+KINDS = CORE_KINDS + VARIANT_KINDS + NAMED_KINDS
 
 
 @frozen

@@ -22,7 +22,7 @@ def sample_event(kind: str, account_id: str, client_id: str | None, context: Eve
         expected = " | ".join(f"'{k}'" for k in KINDS)
         problem = Problem(
             ("eventType",),
-            f"Invalid enum value. Expected {expected}, received '{kind}'",
+            f"Invalid enum value. Expected {expected}, received '{kind[:100]}'",
             "invalid_enum_value",
             (("options", list(KINDS)),),
             verbatim=True,
@@ -73,11 +73,30 @@ _PAID: dict[str, Any] = {
     "reference": "INV-1",
     "payerIdentifier": None,
     "payerAddress": _WALLET,
+    "labels": [],
 }
 
 _BODIES: dict[str, dict[str, Any]] = {
     "payment.confirmed": _PAID,
-    "payment.partial": {**_PAID, "amount": "50", "totalAmountPaid": "50"},
+    "payment.partial": {**_PAID, "amount": "50", "totalAmountPaid": "50", "labels": ["under"]},
+    "payment.unexpected": {
+        "requestId": _REQUEST_ID,
+        "paymentReference": _REFERENCE,
+        "labels": ["duplicate"],
+        "status": "confirmed",
+        "amount": "100",
+        "totalAmountPaid": "200",
+        "expectedAmount": "100",
+        "txHash": _TX_HASH,
+        "network": "mainnet",
+        "currency": "USDC",
+        "paymentCurrency": "USDC",
+        "receivedAmount": "100",
+        "payee": _WALLET,
+        "reference": "INV-1",
+        "payerAddress": _WALLET,
+        "untoldCount": 0,
+    },
     "payment.failed": {
         **_CHANGED,
         "totalAmountPaid": "0",

@@ -144,6 +144,10 @@ class _ConfirmedPayload(_MovedPayload):
         description=f"As the request was created with; absent without it; {_PERSONAL}",
     )
     excessAmount: str = Field("", description="By how much it is overpaid, in the invoice currency; otherwise absent")
+    labels: list[Literal["over", "under", "late"]] = Field(
+        description="over: more than the amount is paid with it; under: less is; late: its block is of the time of the "
+        "link's expiry or later. Empty if it is as it was asked for"
+    )
 
 
 class PaymentPayload(_ConfirmedPayload):
@@ -192,6 +196,37 @@ class FailedPayload(_AmountPayload):
     )
     offrampId: str = Field("", description="As in payment.processing; only if it is about fiat, as the next one")
     rawPayload: dict[str, Any] = Field(default_factory=dict, description="As in payment.processing")
+
+
+class UnexpectedPayload(PaymentEventPayload):
+    """A transfer with the request's reference that no other event tells of: one that came when the request was paid, or
+    that does not count. Only webhooks that choose this kind by its name receive it. Of a request at most ten are told a
+    day, and none in tokens that are not in the catalogue.
+    """
+
+    event: Literal["payment.unexpected"] = Field(description="The kind of the event")
+    labels: list[Literal["duplicate", "late", "wrong_token", "wrong_network", "wrong_payee"]] = Field(
+        description="duplicate: the request was paid before; late: its block is of the time of the link's expiry or "
+        "later; wrong_token, wrong_network, wrong_payee: it does not count, because it is in another token, on another "
+        "network, or was received by another address than was asked for"
+    )
+    status: Literal["confirmed", "reversed"] = Field(
+        description="reversed: a chain reorganization has removed a transfer that an event told of as confirmed"
+    )
+    amount: str = Field(description="What it counts for, in the invoice currency; 0 if it does not count")
+    totalAmountPaid: str = Field(description="What is paid of the request in all, in the invoice currency")
+    expectedAmount: str = Field(description="What the request asks for, in the invoice currency")
+    txHash: str = Field(description="Its transaction")
+    network: str = Field(description="Its network")
+    currency: str = Field(description="The symbol of the invoice currency")
+    paymentCurrency: str = Field(description="The symbol of the token that was sent")
+    receivedAmount: str = Field(description="How much was sent, in units of the token")
+    payee: str = Field(description="Who received it")
+    reference: str | None = Field(description="Your own reference of the link or request")
+    payerAddress: str | None = Field(description="Who sent it; null if the chain does not tell")
+    untoldCount: int = Field(
+        description="How many such transfers of the request since the last event were too many to be told"
+    )
 
 
 class RefundedPayload(PaymentEventPayload):
@@ -279,6 +314,7 @@ EVENTS = {
     "payment.partial.checkout": _PARTIAL,
     "payment.partial.client_id": EventKind(_PARTIAL.summary, ClientPaymentPayload),
     "payment.failed": EventKind("A payment was reversed, or will not be made", FailedPayload),
+    "payment.unexpected": EventKind("A transfer that was not owed, or does not count", UnexpectedPayload),
     "payment.refunded": EventKind("A refund is confirmed", RefundedPayload),
     "payment.processing": EventKind("A paid request is a step nearer to the bank account", ProcessingPayload),
     "request.recurring": EventKind("A new request of a series was created", RecurringPayload),

@@ -222,7 +222,7 @@ _NODE = {
 HANGS = {"hang": True}
 
 
-def _error(code: int) -> dict[str, Any]:
+def error_of(code: int) -> dict[str, Any]:
     return {"error": {"code": code, "message": "no"}}
 
 
@@ -264,7 +264,7 @@ class Scene:
     """The facts in the server's HTML, for a browser without scripts."""
 
     def answer(self, method: str) -> dict[str, Any]:
-        result: dict[str, Any] = {**_NODE, **self.says}.get(method, _error(4200))
+        result: dict[str, Any] = {**_NODE, **self.says}.get(method, error_of(4200))
         return result
 
 
@@ -279,13 +279,13 @@ _PAID = ended(409, requestStatuses=[{"txHash": HASH}])
 _EXPIRED = (200, {**LINK, "status": "expired"})
 _CHANGED = (200, {**LINK, "payee": WALLET})
 _PROPOSED = {"safeTxHash": HASH, "safePaymentDeadline": 4_070_908_800}
-_REFUSES = {"eth_requestAccounts": _error(4001)}
+_REFUSES = {"eth_requestAccounts": error_of(4001)}
 _IN_A_BLOCK = {"eth_getTransactionReceipt": _receipt("0x1", 100)}
 _DEEP = {"eth_getTransactionReceipt": _receipt("0x1", 90)}
 _HEARD_OF = {"eth_getTransactionByHash": {"result": {"hash": HASH}}}
 _TAKEN = {"eth_getTransactionCount": {"result": "0x2"}}
 _AWAY = {"wallet_switchEthereumChain": {"result": None}, "eth_chainId": {"result": "0x1"}}
-_UNKNOWN = {**_AWAY, "wallet_switchEthereumChain": _error(4902), "wallet_addEthereumChain": _error(4001)}
+_UNKNOWN = {**_AWAY, "wallet_switchEthereumChain": error_of(4902), "wallet_addEthereumChain": error_of(4001)}
 _NO_STORAGE = "Storage.prototype.setItem = () => { throw new Error(); };"
 _IN_ANOTHER_TAB = f'navigator.locks?.request("pay:{TOKEN}", () => new Promise(() => {{}})).catch(() => {{}});'
 _OF_SAFE = {"getSafeInfo": {"result": {"safeAddress": WALLET, "chainId": 11155111}}}
@@ -377,11 +377,11 @@ SCENES: dict[str, Scene] = {
     "signing": Scene("signing", says={"eth_sendTransaction": HANGS}, press=PAY),
     "withdrawn": Scene("withdrawn", then=_PAID, says={"eth_sendTransaction": HANGS}, press=PAY, waits=True),
     "slow": Scene("slow", says={"eth_sendTransaction": HANGS}, press=PAY, waits=True),
-    "declined": Scene("wallet-rejected", says={"eth_sendTransaction": _error(4001)}, press=PAY),
-    "busy": Scene("wallet-busy", says={"eth_sendTransaction": _error(-32002)}, press=PAY),
+    "declined": Scene("wallet-rejected", says={"eth_sendTransaction": error_of(4001)}, press=PAY),
+    "busy": Scene("wallet-busy", says={"eth_sendTransaction": error_of(-32002)}, press=PAY),
     "silent": Scene("wallet-timeout", says={"eth_getTransactionCount": HANGS}, press=PAY, waits=True),
-    "unable": Scene("wallet-unsupported", says={"eth_sendTransaction": _error(4200)}, press=PAY),
-    "broken": Scene("wallet-failed", says={"eth_getTransactionCount": _error(-32000)}, press=PAY),
+    "unable": Scene("wallet-unsupported", says={"eth_sendTransaction": error_of(4200)}, press=PAY),
+    "broken": Scene("wallet-failed", says={"eth_getTransactionCount": error_of(-32000)}, press=PAY),
     "lied": Scene("wallet-lied", says={"eth_chainId": {"result": "one"}}, press=PAY),
     "waiting": Scene("waiting", press=PAY),
     "pending": Scene("pending", says=_HEARD_OF, note=note_of(startedAt=1), waits=True),

@@ -25,8 +25,9 @@ from infra.local.scenes import SCENES as SCENES_OF_ONE_CHAIN
 from infra.local.scenes import TOKEN, Scene, code_text
 from infra.local.scenes_commerce import COMMERCE_SCENES
 from infra.local.scenes_crosschain import CROSSCHAIN_SCENES
+from infra.local.scenes_sent import SENT_SCENES
 
-SCENES = {**SCENES_OF_ONE_CHAIN, **CROSSCHAIN_SCENES, **COMMERCE_SCENES}
+SCENES = {**SCENES_OF_ONE_CHAIN, **CROSSCHAIN_SCENES, **COMMERCE_SCENES, **SENT_SCENES}
 ORIGIN = "https://pay.example"
 _API, _ELSEWHERE = "https://api.example", "https://other.example"
 _SETTINGS = Settings(

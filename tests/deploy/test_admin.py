@@ -19,6 +19,7 @@ from infra import admin
 from infra.local.process import ROOT
 from tests.docs.documents import DOCS
 from tests.fakes.offramps import store_order
+from tests.fakes.payouts import store_payouts
 from tests.fakes.requests import store_request
 from tests.fakes.world import PlainSigningKeys, World, in_process_aws
 from tests.support.running import restart, running
@@ -88,6 +89,17 @@ def test_it_stops_payments_and_lets_them_go_on_and_the_audit_log_says_so(run: Ru
     ]
     newest, oldest = run("audit")[1].splitlines()
     assert newest.endswith("operator  payments.resumed") and oldest.endswith("payments.stopped  wrong calldata")
+
+
+def test_it_refuses_a_payout_once_and_nothing_else(run: Run, services: Services) -> None:
+    (payout,) = store_payouts(services, "acct", 1)
+    token = payout.link.token
+    assert run("refuse-payout", token) == (0, f"{token} can no longer be paid.", "")
+    (entry,) = services.store.query(AuditEntry, AuditEntry.KEY.all(account_id="acct"))
+    assert (entry.actor, entry.action, entry.target) == ("operator", "payout.refused", token)
+    again = run("refuse-payout", token)
+    assert again == (1, "", "Only a pending payout can be refused: this is pay, compliance_failed")
+    assert run("refuse-payout", "01")[0] == 1
 
 
 def test_it_settles_an_off_ramp_order_and_says_why_it_cannot(run: Run, services: Services) -> None:

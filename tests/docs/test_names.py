@@ -175,6 +175,8 @@ TYPES: dict[str, Callable[[Any], bool]] = {
     "boolean": lambda value: isinstance(value, bool),
     "list of objects": lambda value: isinstance(value, list) and all(isinstance(each, dict) for each in value),
     "object": lambda value: isinstance(value, dict),
+    "list of texts": lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+    "number": lambda value: isinstance(value, int),
     "null": lambda value: value is None,
 }
 
@@ -203,7 +205,8 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
     """The payloads of each kind of event, for links with and without a client id: after a partial payment, an
     overpayment, a refund, and a reorganization that removes the payments."""
     world.register_webhook()
-    endpoints.register(world.services, world.actor, None, Mode.API_KEY, "https://platform.example/hook")
+    every = ("*", "payment.unexpected")
+    endpoints.register(world.services, world.actor, None, Mode.API_KEY, "https://platform.example/hook", every)
     context = event_context(world.services)
     sent: dict[str, list[dict[str, Any]]] = {}
     for owner in (replace(world.owner, mode=Mode.CLIENT_ID), Owner(world.account_id, None, None, mode=Mode.API_KEY)):
@@ -214,7 +217,9 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
         world.scan()
         world.chain.pay(request)
         world.scan()
-        world.chain.fork(8)
+        world.chain.pay(request, payee=PAYEE.replace("1", "2"))
+        world.scan()
+        world.chain.fork(11)
         world.scan()
         refund = Refund("0x", request.currency, request.request_id, "token", "sepolia", PAYEE, START, tx_hash="0x1")
         refunded = refunded_event(request, refund, BaseUnits(1), context)
@@ -311,7 +316,7 @@ def test_the_fields_of_events_are_those_that_are_sent(sent: dict[str, list[dict[
     changes = ("payment.confirmed", "payment.partial")
     variants = {f"{kind}.{variant}" for kind in changes for variant in ("client_id", "checkout")}
     of_payers = {"compliance.updated", "payment_detail.updated"}
-    others = {"payment.failed", "payment.refunded", "payment.processing", "request.recurring"}
+    others = {"payment.failed", "payment.refunded", "payment.unexpected", "payment.processing", "request.recurring"}
     assert set(sent) == {*changes, *others, *variants, *of_payers}
     for kind, payloads in sent.items():
         for payload in payloads:

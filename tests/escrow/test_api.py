@@ -103,6 +103,7 @@ def test_without_a_buyer_the_link_gives_each_wallet_its_transactions(shop: Shop)
         ({"minFeeBps": 10, "maxFeeBps": 9}, "minFeeBps must not be more than maxFeeBps"),
         ({"maxFeeBps": 10_001}, "maxFeeBps"),
         ({"feeReceiver": "0x" + "0" * 40}, "feeReceiver is the zero address"),
+        ({"feeReceiver": ""}, "feeReceiver"),
     ],
 )
 def test_a_creation_that_cannot_be_is_refused_and_writes_nothing(

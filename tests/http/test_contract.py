@@ -69,7 +69,7 @@ def test_the_example_is_answered_with_the_fields_that_the_document_shows(api: Ap
     content = operation["responses"][str(known.status)]["content"]["application/json"]
     holds(content["schema"], reply.json)
     holds(content["schema"], content["example"])
-    if name != "openapi":
+    if not name.startswith("openapi"):
         assert shape(reply.json) == shape(content["example"]), "`make docs` writes the example anew"
 
 

@@ -66,6 +66,10 @@ class Stack:
     def settle(self, name: str = "sepolia") -> None:
         """Mines what confirmations it takes, and the service sees what was paid."""
         self.mine(network(name).confirmations, name)  # type: ignore[union-attr]
+        self.record(name)
+
+    def record(self, name: str = "sepolia") -> None:
+        """The service sees what was paid in confirmed blocks."""
         with self.lock:
             scanning.scan(running(), name)
             for token in list(scan_store.bills_with_work(running().store, running().clock(), 1000, 0)):

@@ -252,7 +252,7 @@ def test_a_script_is_served_without_its_comments_and_with_every_other_line() -> 
 
 
 @pytest.mark.parametrize("language", sorted(locales()))
-def test_it_is_63_kb_at_most_in_any_language_and_9_kb_more_for_each_other_way_to_pay(api: Api, language: str) -> None:
+def test_it_is_66_kb_at_most_in_any_language_and_9_kb_more_for_each_other_way_to_pay(api: Api, language: str) -> None:
     """The other ways, each loaded for those alone who need it: from another chain, and into an escrow. So is the view of
     a multicall that cannot be paid at once."""
     page = get(api, "/?token=x", {"Accept-Language": language}).body
@@ -260,7 +260,7 @@ def test_it_is_63_kb_at_most_in_any_language_and_9_kb_more_for_each_other_way_to
     always = {name for name in assets() if name.endswith(".js")} - needed | {f"locales/{language}.json"}
     sizes = {name: len(gzip.compress(asset.text.encode())) for name, asset in assets().items()}
     held = {"authorize.js", "held.js", f"locales/{language}.held.json", f"locales/{language}.reclaim.json"}
-    assert len(gzip.compress(page)) + sum(sizes[name] for name in always) <= 63_000
+    assert len(gzip.compress(page)) + sum(sizes[name] for name in always) <= 66_000
     for group in (needed - held - {"blocked.js"}, held):
         assert len(group) > 2 and sum(sizes[name] for name in group) <= 9_000
 

@@ -183,7 +183,7 @@ def test_what_cannot_be_paid_is_offered_once_it_can(stack: Stack, purse: Purse, 
 
     visitor = new_visitor(purse)
     forge(visitor, "", stopped)
-    visitor.open(token, "blocked").shows("Is being paid by a Safe")
+    visitor.open(token, "blocked").shows("Is being paid")
     reasons[:] = ["compliance_failed"]
     visitor.shows("Was stopped by a compliance check")
     reasons.clear()

@@ -17,7 +17,7 @@ from tests.support.items import native
 from tests.support.stored_links import expire, pass_expiry
 
 pytestmark = pytest.mark.xdist_group("browser")
-MOST_BYTES, MOST_REQUESTS = 60_500, 6
+MOST_BYTES, MOST_REQUESTS = 63_500, 6
 
 
 def test_a_payment_by_keyboard_alone(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:

@@ -18,7 +18,10 @@ ENGLISH = {
     for key, text in locale("en", group).items()
     if "{" not in text and text != locale("de", group).get(key)
 }
-OTHER_TITLES = {"paid": "already-paid", "part": "part-settled", "apart": "apart", "found": "found"}
+OTHER_TITLES = {
+    "paid": "already-paid", "part": "part-settled", "apart": "apart", "found": "found", "surplus": "surplus",
+    "wallet-declined": "declined-unknown",
+}
 """Of a state that has another title besides, the scene that shows this one."""
 NO_STATES = {"page", "manual"}
 """What has a title, and is no state: the document and the section that is open beside one."""

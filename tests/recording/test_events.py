@@ -90,6 +90,7 @@ def test_a_payment_is_told_with_every_field_of_the_interface() -> None:
         "reference": "INV-1",
         "payerIdentifier": "payer-7",
         "payerAddress": None,
+        "labels": [],
     }
 
 

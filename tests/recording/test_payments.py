@@ -323,7 +323,7 @@ def test_a_payment_that_is_only_summed_up_can_be_subtracted_again_and_reopens_th
     assert ledger.events == [*told, "payment.failed"], "the merchant was told that it is paid"
 
 
-def test_a_surplus_is_not_announced_and_its_loss_is_not_either() -> None:
+def test_a_surplus_is_told_as_unexpected_alone_and_so_is_its_loss() -> None:
     ledger = Ledger(new_bill())
     ledger.pay(transfer(10_000_000, 1))
     told = list(ledger.events)
@@ -331,7 +331,7 @@ def test_a_surplus_is_not_announced_and_its_loss_is_not_either() -> None:
     surplus = ledger.payments[1]
     assert (surplus.is_announced, ledger.request.tx_hash) == (False, ledger.payments[0].tx_hash)
     ledger.lose(surplus)
-    assert (ledger.events, ledger.request.paid) == (told, 10_000_000)
+    assert (ledger.events, ledger.request.paid) == ([*told, *["payment.unexpected"] * 2], 10_000_000)
     assert link_of(ledger.state).status is LinkStatus.COMPLETED
 
 

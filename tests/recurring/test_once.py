@@ -360,7 +360,8 @@ def test_whatever_happens_to_payouts_of_one_payer_the_sums_hold(seed: int) -> No
     shop.settle(40)
     found = [shop.load(each) for each in payouts]
     assert all(count == 1 for count in shop.proxy.made.values())
-    assert shop.committed == sum(each.remaining for each in found if each.status in OPEN)
+    as_stored = shop.store.all(RecurringPayment)  # what is paid by hand in a pause is stored when it is resumed
+    assert shop.committed == sum(each.remaining for each in as_stored if each.status in OPEN)
     stored = [shop.find(each)[1] for each in payouts]
     assert [each.processed for each in found] == [sum(p.payment_id is not None for p in periods) for periods in stored]
     assert len(shop.events("request.recurring")) == sum(len(periods) for periods in stored)

@@ -10,7 +10,8 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import Fee
 from chalicelib.recording.jobs import record_transfers
 from chalicelib.recurring import flows, jobs
-from chalicelib.recurring.records import RecurringStatus
+from chalicelib.recurring.records import RecurringPayment, RecurringStatus
+from chalicelib.recurring.responses import changed_answer
 from chalicelib.requests.payments.records import Payment, PaymentKind
 from chalicelib.requests.records import Request
 from infra.bench.calls import counted
@@ -38,6 +39,42 @@ def test_every_period_is_paid_when_it_is_due_and_then_it_is_completed() -> None:
     assert list(shop.proxy.made.values()) == [1, 1, 1]
     assert [each.payment_reference for each in periods] == shop.proxy.references
     assert shop.committed == 0
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+def test_what_is_told_as_confirmed_is_counted_at_once_and_a_cancel_answers_what_remains(is_cancelled: bool) -> None:
+    """The run that counts a payment comes later, and finds nothing to do then."""
+    shop = Recurring()
+    schedule = shop.start()
+    for paid in (1, 2, 3):
+        for _ in range(4):
+            shop.minute()
+            told = len(shop.events("payment.confirmed"))
+            shown, periods = shop.find(schedule)
+            assert shown.processed == told == sum(each.payment_id is not None for each in periods)
+            if told == paid:
+                break
+        else:
+            pytest.fail("it was not paid")
+        if paid == 2 and is_cancelled:
+            (stored,) = shop.store.all(RecurringPayment)
+            assert stored.processed == 1, "the run has not counted it"
+            cancelled = flows.cancel(shop.services, shop.owner, schedule.recurring_id)
+            answer = changed_answer(cancelled, "published").model_dump()
+            assert answer["metadata"] == {
+                "remainingPayments": 1,
+                "remainingAmount": str(AMOUNT),
+                "remainingPaymentsAmount": str(AMOUNT),
+                "processedPayments": 2,
+                "totalPayments": 3,
+            }
+            shop.settle()
+            assert (shop.load(schedule).processed, shop.committed) == (2, 0)
+            return
+        shop.jump(days=1)
+    assert shop.load(schedule).status is RecurringStatus.COMPLETED
+    with pytest.raises(BadRequest, match="completed"):
+        flows.cancel(shop.services, shop.owner, schedule.recurring_id)
 
 
 def test_a_period_has_a_request_an_event_and_a_payment_that_name_the_payout() -> None:

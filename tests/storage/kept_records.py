@@ -4,7 +4,7 @@
 records declared their own keys. A state directory of that time holds such items, so the file is never written anew.
 """
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 
 from chalicelib.access.audit.records import AuditEntry
@@ -66,11 +66,13 @@ from chalicelib.requests.commerce.records import (
 )
 from chalicelib.requests.offramps.records import Order, OrderStatus
 from chalicelib.requests.payments.records import (
+    Direction,
     Origin,
     Payment,
     PaymentKind,
     PaymentStatus,
     Refund,
+    SentRefund,
     UnmatchedTransfer,
 )
 from chalicelib.requests.quotes.records import HeldRate, Quote
@@ -608,6 +610,10 @@ RECORDS: dict[str, Record] = {
     ),
     "payment, from another chain": replace(
         PAYMENT, type=PaymentKind.CROSSCHAIN, origin=Origin("base", "0x" + HASH, WALLET)
+    ),
+    "refund that was sent": SentRefund(
+        **{each.name: getattr(PAYMENT, each.name) for each in fields(PAYMENT) if each.name != "direction"},
+        direction=Direction.OUT,
     ),
     "payment": PAYMENT,
     "payment, with an event key, not announced": replace(PAYMENT, event_key=f"{HASH[:16]}-1", is_announced=False),

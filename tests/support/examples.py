@@ -195,7 +195,7 @@ def settled_request(owner: Tenant, way: Way) -> str:
 
 
 def paid_request(owner: Tenant, way: Way) -> str:
-    paid = {"paid": 12_500_000, "status": RequestStatus.PAID, "payment_count": 1}
+    paid = {"paid": 12_500_000, "received": 12_500_000, "status": RequestStatus.PAID, "payment_count": 1}
     request = store_request(running(), owner.account_id, client_id=owner.client_id, **paid)
     store_payment_of(request, 12_500_000)
     return request.request_id
@@ -271,6 +271,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/status"): example(before=scanned),
     ("GET", "/v1/health"): example(),
     ("GET", "/openapi.json"): example(),
+    ("GET", "/openapi-3.0.json"): example(),
     ("GET", "/v2/currencies"): example(),
     ("GET", "/v2/currencies/{currency_id}/conversion-routes"): example(),
     ("POST", "/v2/request"): example(body=a_request),
@@ -337,8 +338,10 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v2/request/payment-intents/{intent_id}"): example(
         {"intent_id": lambda owner, way: owner.offered.intent_id}, body=signed_intent
     ),
+    ("DELETE", "/v2/request/payment-intents/{intent_id}"): example({"intent_id": offered_intent}),
     ("GET", "/v2/payments"): example(before=has_payment),
     ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),
+    ("POST", "/v2/request/{request_id}/refund"): example({"request_id": paid_request}),
     ("POST", "/v2/secure-payments/{token}/intent"): example(TOKEN, before=scanned),
     ("DELETE", "/v2/secure-payments/{token}/intent"): example({"token": waiting_token}),
     ("POST", "/v2/secure-payments/{token}/refresh-step-transaction"): example(

@@ -18,7 +18,7 @@ LEAST_CONTRAST_OF_SIGNS = 3.0
 """Of a button's edge, the current step and the keyboard focus (WCAG 2.2, 1.4.11 AA)."""
 MAX_URL_LENGTH = 2048
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
-LINK_PATTERN = r"""^https://[^/?#<>"'`\x00-\x20\x7f@\\]+([/?#][^<>"'`\x00-\x20\x7f\\]*)?$"""
+LINK_PATTERN = r"^https://[^/?#<>\x22\x27`\x00-\x20\x7f@\\]+([/?#][^<>\x22\x27`\x00-\x20\x7f\\]*)?$"
 
 
 COLOURS = {

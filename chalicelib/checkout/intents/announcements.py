@@ -40,7 +40,7 @@ class IntentDraft:
     """An announcement by a payer: `chain` and `token` are the label and symbol paid with, `payer_address` the Safe.
 
     `token` is None in the form for multicalls. `bridge_tool` is the bridge that a payment from another chain goes
-    through, as the payer says.
+    through, as the payer says. `announcer` is the SHA-256 hash of the secret for which it does not lock the link.
     """
 
     tx_hash: str | None
@@ -50,6 +50,7 @@ class IntentDraft:
     token: str | None
     payer_address: str | None
     bridge_tool: str | None = None
+    announcer: str | None = None
 
 
 @frozen
@@ -103,11 +104,8 @@ def check_draft(payment: SecurePayment, draft: IntentDraft, now: datetime) -> Ne
     networks = {request.network for request in payment.requests}
     chain = network(payment.requests[0].network)
     assert chain is not None, "a stored request is on a catalogued network"
-    if chain.family == "tron":
-        raise BadRequest(
-            "Multisig payments are not supported on Tron, and a transaction there needs no intent: it is in a block "
-            "within seconds, and its payment is detected"
-        )
+    if chain.family == "tron" and draft.safe_tx_hash is not None:
+        raise BadRequest("Multisig payments are not supported on Tron: announce the transaction by its txHash")
     if len(networks) > 1 or draft.chain != chain.label or not _pays_in(payment, draft.token, chain):
         raise BadRequest(
             "Unsupported crosschain configuration: this link is paid in "
@@ -199,6 +197,7 @@ def create_intent(
         transaction_hash=draft.tx_hash,
         unseen_since=now if draft.tx_hash is not None and start.proof is None else None,
         crossing=start.crossing,
+        announcers=(draft.announcer,) if draft.announcer is not None else (),
     )
 
 

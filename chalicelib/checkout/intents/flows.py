@@ -13,7 +13,7 @@ from chalicelib.checkout.flows import safe_transactions
 from chalicelib.checkout.intents import announcements
 from chalicelib.checkout.intents.announcements import IntentDraft, IntentStart
 from chalicelib.checkout.intents.crossings import recording as crossings
-from chalicelib.checkout.intents.observing import proof_of, read_proposal
+from chalicelib.checkout.intents.observing import nonce_of, proof_of, read_proposal
 from chalicelib.checkout.intents.rules import withdraw as withdrawn
 from chalicelib.checkout.intents.tracking import with_children
 from chalicelib.links.reading import Viewer, load_visible
@@ -40,6 +40,7 @@ def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -
     `check_payable` raises, but not because of other pending intents of this link; BadRequest, ChainUnavailable, and
     WriteConflict after five conflicts.
     """
+    viewer = replace(viewer, announcer=None)  # what is written back has every intent
     for _ in range(_ATTEMPTS):
         stored = load_visible(services, token, viewer)
         if stored.commerce is not None:
@@ -49,7 +50,7 @@ def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -
         if known is not None and known.link_token != token:
             return payment, known  # of the multicall that has claimed the link
         now, lifetime = services.clock(), timedelta(seconds=services.settings.safe_intent_lifetime_seconds)
-        if known is not None:
+        if known is not None and not _is_unseen(known):
             start = IntentStart(known.wallet, known.nonce, known.scanned_to, lifetime, viewer.is_public)
             start = replace(start, network=known.network, crossing=known.crossing)
         else:
@@ -113,11 +114,16 @@ def _start(
         if sent is None:
             return start
         announcements.check_sent(payment, sent, cursor.scanned_to)
-        return replace(start, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT)
+        return replace(start, wallet=sent.sender, nonce=nonce_of(chain.name, sent), proof=Proof.SENT)
     start = _with_safe(services, chain, payment, parts, draft, start)
     for part in parts:
         announcements.check_payer(part.link, start.wallet)
     return start
+
+
+def _is_unseen(known: Intent) -> bool:
+    """Whether the node did not have a transaction of the link's own chain when it was announced: it is asked again."""
+    return known.safe_tx_hash is None and known.proof is None and known.crossing is None
 
 
 def _start_elsewhere(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.safe import safe_tx_hash
+from chalicelib.calldata.transaction import SentTransaction
 from chalicelib.catalogue.networks import network
 from chalicelib.chain.logs import BlockRange
 from chalicelib.chain.ranges import RangeTooLarge
@@ -37,7 +38,7 @@ def observed(
     assert cursor is not None, "an intent is recorded where detection has begun"
     if cursor.read_until is None:
         raise ChainUnavailable(f"The {intent.network} chain has not been read since the service was updated")
-    chain = services.chains.evm(intent.network)
+    chain = services.chains.evm(intent.network)  # of Tron, its reads of what was sent are the same
     chain.head()
     detected_to = cursor.read_until
     if intent.safe_tx_hash is None:
@@ -78,11 +79,18 @@ def _observed_sent(
         return intent, replace(observation, nonce=count, is_unknown=True)
     if intent.proof is None and not pays_link(payment, sent):
         return intent, replace(observation, is_foreign=True)
-    known = replace(intent, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT, unseen_since=None, locks=True)
+    locks = intent.locks or intent.proof is not Proof.SENT  # it is known from now on
+    nonce = nonce_of(intent.network, sent)
+    known = replace(intent, wallet=sent.sender, nonce=nonce, proof=Proof.SENT, unseen_since=None, locks=locks)
     if sent.block is None or sent.block > cursor.scanned_to:
-        return known, observation
+        return known, replace(observation, is_waiting=sent.block is None)
     execution = Execution(sent.success is True, sent.block, intent.transaction_hash)
     return known, replace(observation, execution=execution)
+
+
+def nonce_of(name: str, sent: SentTransaction) -> int | None:
+    """The nonce of a transaction that was sent; None on Tron, which has none."""
+    return sent.nonce if name != "tron" else None
 
 
 def execution(

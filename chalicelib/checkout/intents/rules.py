@@ -22,6 +22,8 @@ from chalicelib.links.records import Intent, IntentStatus, LinkStatus, Proof, Se
 MIN_CHECK_DELAY, MAX_CHECK_DELAY = timedelta(seconds=10), timedelta(minutes=5)
 """The delay until the next check: an eighth of the intent's age, within these bounds."""
 _CHECKS_PER_AGE = 8
+SOON, SENT_CHECK_DELAY = timedelta(hours=1), timedelta(seconds=45)
+"""In its first hour a transaction that was sent is checked in each run, so that one that failed frees its link soon."""
 UNKNOWN_AFTER = timedelta(minutes=10)
 """How long a multisig transaction can be unknown to the Safe Transaction Service, if that answers. Owners propose
 transactions there before they sign; without this limit, announcing a transaction that does not exist would lock the
@@ -29,6 +31,14 @@ link. A public announcement ends so also if the service does not answer."""
 UNSEEN_AFTER = timedelta(minutes=2)
 """How long the node can be without a transaction that was sent. Nodes know one some seconds after it was sent; they may
 forget one that pays too little for a block."""
+MOST_WAITING = timedelta(minutes=10)
+"""How long a public announcement locks its link while its transaction is in no block: one that offers too little for
+gas costs its sender nothing, and may wait for ever. After that the link shows it as a warning."""
+MAX_SENT = 6
+"""How many publicly announced transactions that the node has had lock a link, in all. Each costs its sender something
+only once it is in a block. Later ones are shown as a warning."""
+MAX_ANNOUNCERS = 4
+"""Of how many announcers of one transaction the secrets are kept; the newest, as anybody can announce it."""
 UNREAD_GRACE = timedelta(hours=1)
 """How long an intent stays pending after its end if the Safe's events could not be read up to that end."""
 KEPT_ENDED, KEPT_UNLOCKING = 8, 3
@@ -58,8 +68,8 @@ class Observation:
 
     `nonce` is the wallet's after that block, None if it was not read or the node does not have it. `is_unknown` means
     that whoever has to know the transaction (the Safe Transaction Service, or the node for one that was sent) answered
-    that it does not; `is_foreign`, that the node has it and it does not pay this link. `detected_to` is the timestamp
-    of the last block that detection has finished.
+    that it does not; `is_foreign`, that the node has it and it does not pay this link; `is_waiting`, that the node has
+    it in no block. `detected_to` is the timestamp of the last block that detection has finished.
     """
 
     block: int
@@ -70,16 +80,19 @@ class Observation:
     is_completed: bool
     is_unknown: bool = False
     is_foreign: bool = False
+    is_waiting: bool = False
 
 
 def together(before: Intent | None, intents: Iterable[Intent]) -> Intent:
     """The record of a link's intents: those that lock the link first, of these the proved ones, then the oldest.
 
     Keeps all pending intents that lock the link, and the newest of the others. Of two pending ones for the same
-    transaction, one of which was announced without its Safe, one is kept. `before` is the stored record.
+    transaction, one of which was announced without its Safe, one is kept. `before` is the stored record. Publicly
+    announced transactions that the node has got to know are counted, and lock nothing above MAX_SENT.
     """
     pending, ended, unlocking = list[Intent](), list[Intent](), list[Intent]()
-    for intent in sorted(intents, key=lambda each: (not each.is_locking, each.proof is None, each.created_at)):
+    admitted, sent_claims = _counted(before, intents)
+    for intent in sorted(admitted, key=lambda each: (not each.is_locking, each.proof is None, each.created_at)):
         same = next((each for each in pending if is_same(each, intent)), None)
         if intent.status is not IntentStatus.PENDING:
             ended.append(intent)
@@ -88,10 +101,26 @@ def together(before: Intent | None, intents: Iterable[Intent]) -> Intent:
         else:
             (pending if intent.locks else unlocking).append(intent)
     for listed, most in ((unlocking, KEPT_UNLOCKING), (ended, KEPT_ENDED)):
-        pending += sorted(listed, key=lambda each: each.created_at, reverse=True)[:most]
-    first, *others = (replace(each, others=(), public_claims=0, failures_told=0, version=0) for each in pending)
+        pending += sorted(listed, key=lambda each: (each.proof is not None, each.created_at), reverse=True)[:most]
+    first, *others = (
+        replace(each, others=(), public_claims=0, sent_claims=0, failures_told=0, version=0) for each in pending
+    )
     claims, told, version = (before.public_claims, before.failures_told, before.version) if before else (0, 0, 0)
-    return replace(first, others=tuple(others), public_claims=claims, failures_told=told, version=version)
+    counted = replace(first, public_claims=claims, sent_claims=sent_claims, failures_told=told)
+    return replace(counted, others=tuple(others), version=version)
+
+
+def _counted(before: Intent | None, intents: Iterable[Intent]) -> tuple[list[Intent], int]:
+    """The intents, those that are one publicly announced transaction too many without their lock, and the number."""
+    known = {each.intent_id for each in (before.all if before else ()) if each.proof is Proof.SENT}
+    count, result = before.sent_claims if before else 0, list[Intent]()
+    for each in intents:
+        is_new = each.proof is Proof.SENT and each.crossing is None and each.intent_id not in known
+        if is_new and each.is_public:
+            count += 1
+            each = replace(each, locks=each.locks and count <= MAX_SENT)
+        result.append(each)
+    return result, count
 
 
 def is_same(one: Intent, other: Intent) -> bool:
@@ -125,7 +154,10 @@ def merged(known: Intent, new: Intent) -> Intent:
         ends_at=max(known.ends_at, new.ends_at),
         unseen_since=None if new.proof is Proof.SENT else known.unseen_since,
         is_public=known.is_public and new.is_public,
-        locks=known.locks or not new.is_public or new.proof is Proof.SENT,
+        locks=known.locks or not new.is_public or (new.proof is Proof.SENT and known.proof is not Proof.SENT),
+        announcers=(*(each for each in known.announcers if each not in new.announcers), *new.announcers)[
+            -MAX_ANNOUNCERS:
+        ],
         crossing=_fuller(known.crossing, new.crossing),
     )
 
@@ -155,6 +187,8 @@ def decide(intent: Intent, observation: Observation, now: datetime) -> Intent:
         return replace(updated, status=IntentStatus.FAILED)
     if intent.nonce is not None and observation.nonce is not None and observation.nonce > intent.nonce:
         return replace(updated, status=IntentStatus.REPLACED)
+    if observation.is_waiting and intent.is_public and now > intent.created_at + MOST_WAITING:
+        updated = replace(updated, locks=False)
     if intent.safe_tx_hash is None and observation.is_unknown:
         updated = replace(updated, unseen_since=intent.unseen_since or now)
     end = _end_if_unknown(updated) if _is_unknown(intent, observation) else intent.ends_at
@@ -211,7 +245,9 @@ def withdraw(payment: SecurePayment) -> Intent:
 
 def postpone(intent: Intent, now: datetime) -> Intent:
     """The intent with its next check: the older the intent, the longer the delay, but soon after its end."""
-    wait = min(max((now - intent.created_at) / _CHECKS_PER_AGE, MIN_CHECK_DELAY), MAX_CHECK_DELAY)
+    age = now - intent.created_at
+    most = SENT_CHECK_DELAY if intent.safe_tx_hash is None and age < SOON else MAX_CHECK_DELAY
+    wait = min(max(age / _CHECKS_PER_AGE, MIN_CHECK_DELAY), most)
     return replace(intent, check_at=min(now + wait, max(intent.ends_at, now) + MIN_CHECK_DELAY))
 
 

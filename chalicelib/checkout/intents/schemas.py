@@ -10,15 +10,20 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.checkout.intents.announcements import IntentDraft
 from chalicelib.http.fields import NULL, WHOLE, EvmAddress, ShortText, together
 from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.links.announcers import FORM, announcer_of
 
 _END_OF_TIME = 253_402_300_799
 """The last second of the year 9999."""
 Hash = Annotated[str, StringConstraints(pattern=r"^0x[a-fA-F0-9]{64}$")]
+Secret = Annotated[str, StringConstraints(pattern=FORM)]
 UnixSeconds = Annotated[int, Field(strict=True, gt=0, le=_END_OF_TIME), WHOLE]
 
 
 class RecordIntent(Input):
-    """Exactly one of `txHash`, of a transaction that was sent, and `safeTxHash`, of one that a Safe's owners sign."""
+    """Exactly one of `txHash`, of a transaction that was sent, and `safeTxHash`, of one that a Safe's owners sign.
+
+    The `txHash` of a transaction on Tron begins with 0x here, too.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -40,6 +45,13 @@ class RecordIntent(Input):
         None, description="Symbol of the token that is paid with, such as USDC; required without transactionIndices"
     )
     payerAddress: EvmAddress | None = Field(None, description="The Safe, or the wallet that sent the transaction")
+    announcerSecret: Secret | None = Field(
+        None,
+        description=(
+            "32 random bytes of the caller's, in hexadecimal: the transaction does not lock the link for calls that "
+            "have them in the header x-announcer-secret"
+        ),
+    )
     bridgeTool: ShortText | None = Field(None, description="The bridge of a payment from another chain, as across")
     smartAccountAddress: EvmAddress | None = Field(None, description="Who sent the transaction of a multicall")
     userOpHash: Hash | None = Field(None, description="The user operation of it")
@@ -76,6 +88,7 @@ class RecordIntent(Input):
             token=self.token,
             payer_address=self.payerAddress,
             bridge_tool=self.bridgeTool,
+            announcer=announcer_of(self.announcerSecret),
         )
 
 

@@ -23,7 +23,7 @@ from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.records import Event
 
 _DUE_PER_SHARD = 60
-_PER_ACCOUNT = 20
+_PER_ACCOUNT = 100
 """For how many links of an account one run checks the intents; the others of that account are postponed."""
 _TIME_PER_RUN = timedelta(seconds=40)
 """A run checks no more intents after this time; the Lambda may take 60 seconds."""
@@ -39,7 +39,8 @@ def track_due(services: Services) -> int:
     concerns one intent, or one Safe, which can be any contract, delays no others.
 
     A record that is due costs two reads and one write, and one query per link if one of its intents ends; its intents
-    cost a read of the cursor each, and what observing.py and crossings/observing.py say.
+    cost a read of the cursor each, and what observing.py and crossings/observing.py say. What was sent for a link that
+    is completed costs no more than that: each payment of the payment page is announced.
     """
     now, shard = services.clock(), services.entropy(1)[0]
     deadline = now + _TIME_PER_RUN
@@ -129,7 +130,11 @@ def _tracked(services: Services, record: Intent, unavailable: set[str]) -> Check
     due = _due(record, now)
     here = [each for each in due if each.crossing is None]
     crossing = [each for each in due if each.crossing is not None]
-    seen = [_seen(services, payment, each, unavailable) for each in here]
+    is_over = payment.link.status is LinkStatus.COMPLETED
+    seen = [
+        (each, None) if is_over and each.safe_tx_hash is None else _seen(services, payment, each, unavailable)
+        for each in here
+    ]
     crossed = [crossings.checked(services, payment, each, unavailable) for each in crossing]
     decided = _decided(seen, _is_completed(services, record), now) if here else []
     has_ended = [each for each in crossed if each.status is not IntentStatus.PENDING]

@@ -12,7 +12,7 @@ from chalicelib.checkout import building, conversions
 from chalicelib.checkout.building import PayOptions, Prepared
 from chalicelib.checkout.crosschain import flows as crosschain
 from chalicelib.checkout.payouts.rules import check_fits, check_for_wallets, check_together, check_unpaid
-from chalicelib.checkout.permits.flows import check_not_executed
+from chalicelib.checkout.permits.locking import unlocked
 from chalicelib.checkout.rules import Owed, SourceToken, being_paid, check_payer
 from chalicelib.links.fees import rules as fees
 from chalicelib.links.reading import Viewer
@@ -127,9 +127,7 @@ def _load(services: Services, viewer: Viewer, request_ids: Sequence[str]) -> lis
         found = alone.get(request_id)
         if found is None or not viewer.sees(found):
             raise NotFound(f"Request {request_id} not found; requests of links are paid by their links")
-    for each in alone.values():
-        check_not_executed(each)
-    return [alone[request_id] for request_id in request_ids]
+    return [unlocked(services, alone[request_id]) for request_id in request_ids]
 
 
 def _fee_of(services: Services, owner: Owner, paid: Sequence[Request], terms: Terms) -> Fee:

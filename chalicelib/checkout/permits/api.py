@@ -1,7 +1,13 @@
-"""The view that accepts the signature of a payment intent."""
+"""Views that accept the signature of a payment intent, and withdraw one."""
 
 from chalicelib.checkout.permits import flows as permits
-from chalicelib.checkout.permits.schemas import PaymentIntentSent, SignPaymentIntent, payment_intent_sent
+from chalicelib.checkout.permits import locking
+from chalicelib.checkout.permits.schemas import (
+    PaymentIntentSent,
+    PaymentIntentWithdrawn,
+    SignPaymentIntent,
+    payment_intent_sent,
+)
 from chalicelib.http.view import Call
 
 
@@ -11,3 +17,9 @@ def send_payment_intent(call: Call[SignPaymentIntent, None]) -> PaymentIntentSen
     signed = body.signedPaymentIntent.sent()
     intent = permits.accept(call.services, call.caller.owner, call.path["intent_id"], signed, approval)
     return payment_intent_sent(intent)
+
+
+def withdraw_payment_intent(call: Call[None, None]) -> PaymentIntentWithdrawn:
+    caller = call.caller
+    intent = locking.withdraw(call.services, caller.account_id, caller.client_id, call.path["intent_id"])
+    return PaymentIntentWithdrawn(paymentIntentId=intent.intent_id, status="failed")

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 from chalicelib.access.callers import Owner
+from chalicelib.access.modes import Mode
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, NotFound
 from chalicelib.base.frozen import frozen
@@ -19,13 +20,14 @@ from chalicelib.checkout import conversions
 from chalicelib.checkout.crosschain.rules import Payer, check_bridged, purpose_of, wanted_for
 from chalicelib.checkout.permits import rules, stages, store
 from chalicelib.checkout.permits.hints import queue_look
-from chalicelib.checkout.permits.records import PaymentIntent, Stage
-from chalicelib.checkout.permits.rules import RequestExecuted, Signed, Wish
+from chalicelib.checkout.permits.locking import unlocked
+from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
+from chalicelib.checkout.permits.rules import Signed, Wish
 from chalicelib.checkout.rules import Owed, Position
 from chalicelib.offramp import store as offramp_store
 from chalicelib.relayer import flows as relayer
+from chalicelib.requests import executions
 from chalicelib.requests import store as request_store
-from chalicelib.requests.executions import Execution, ExecutionStatus
 from chalicelib.requests.permissions import sees
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.rules import remaining
@@ -96,9 +98,9 @@ def accept(
 
     The same signature again is accepted again. Two to three calls to the source's node, a quote, four reads, one write.
     Raises NotFound; BadRequest for another nonce or deadline, a signature that is not the payer's, or one that comes
-    too late; Conflict if another signature was accepted, the request is paid, something else is due of it now, or the
-    service has another account; Locked while another payment intent of the request is made; WriteConflict after five
-    conflicts.
+    too late; Conflict if another signature was accepted, too many payments of the request were signed and not made, it
+    is paid, something else is due of it now, or the service has another account; Locked while another payment intent of
+    the request is made; WriteConflict after five conflicts.
     """
     signed = Signed(_bytes_of("signedPaymentIntent", sent.signature), sent.nonce, sent.deadline)
     allowed = None
@@ -107,18 +109,20 @@ def accept(
         if len(text) != SIGNATURE_BYTES:
             raise BadRequest(f"signedApprovalPermit: the signature has {SIGNATURE_BYTES} bytes")
         allowed = Signed(text, approval.nonce, approval.deadline)
+    is_public = owner.mode is Mode.CLIENT_ID
     for _ in range(_ATTEMPTS):
         intent = _visible(services, owner, intent_id)
         if intent.stage is not Stage.OFFERED:
             return _repeated(intent, signed)
         rules.check_signed(intent, signed, allowed, services.clock())
         request = _open_request(services, intent)
+        rules.check_not_repeated(request.execution, is_public)
         if (reason := trouble(services, intent)) is not None:
             raise Conflict(f"{reason[0].upper()}{reason[1:]}: get another payment intent from /pay, and sign that")
         right = _checked(services, intent, signed.signature)
         made = _accepted(services, intent, request, right, allowed)
         _check_allowance(services, made, allowed)
-        execution = Execution(intent.intent_id, ExecutionStatus.PENDING)
+        execution = executions.begun(request.execution, intent.intent_id, is_public)
         try:
             services.store.write(made, replace(request, execution=execution))
         except WriteConflict:  # the same was sent twice, or a payment was recorded meanwhile
@@ -152,7 +156,9 @@ def _visible(services: Services, owner: Owner, intent_id: str) -> PaymentIntent:
 
 
 def _repeated(intent: PaymentIntent, signed: Signed) -> PaymentIntent:
-    """The payment intent whose signature was accepted before. v may have been sent in either form."""
+    """The payment intent whose signature was accepted before. v may have been sent in either form. Raises Conflict."""
+    if intent.end is End.FAILED:
+        raise Conflict("This payment intent has ended, and nothing was taken: get another one from /pay, and sign that")
     known = bytes.fromhex((intent.signature or "0x")[2:])
     is_same = (signed.nonce, signed.deadline) == (str(intent.permit.nonce), str(intent.permit.deadline))
     if is_same and known in (signed.signature, _with_large_v(signed.signature)):
@@ -165,7 +171,7 @@ def _open_request(services: Services, intent: PaymentIntent) -> Request:
     converted. Raises Conflict and Locked."""
     request = request_store.request(services.store, intent.request_id)
     assert request is not None, "a payment intent is of a stored request"
-    check_not_executed(request)
+    request = unlocked(services, request)
     if request.status is RequestStatus.PAID:
         raise Conflict("This request has already been paid")
     if not is_wanted(services, request):
@@ -193,12 +199,6 @@ def trouble(services: Services, intent: PaymentIntent) -> str | None:
     if not same_address(relayer.account_address(services, intent.network), intent.permit.spender):
         return f"the service's account on {intent.network} is not {intent.permit.spender} any more"
     return None
-
-
-def check_not_executed(request: Request) -> None:
-    """Raises RequestExecuted while a payment of the request is made that its payer has signed."""
-    if request.is_executed and request.execution is not None:
-        raise RequestExecuted(request.execution)
 
 
 def _checked(services: Services, intent: PaymentIntent, signature: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The operation that accepts the signature of a payment intent."""
+"""The operations that accept the signature of a payment intent, and withdraw one."""
 
 from chalicelib.access.modes import Mode
 from chalicelib.http.operation import Operation
@@ -18,5 +18,17 @@ OPERATIONS = (
         moves_money=True,
         executes=True,
         errors=(400, 401, 403, 404, 409, 423, 503),
+    ),
+    Operation(
+        "DELETE", "/v2/request/payment-intents/{intent_id}", "withdraw_payment_intent",
+        "Withdraw a payment that its payer has signed",
+        description=(
+            "For the owner of the request, as long as none of the payer's tokens were taken: the request can be paid "
+            "again, and the signature has no effect any more. `payment.failed` tells it. Once the tokens are being "
+            "taken it is refused (409)."
+        ),
+        modes=(Mode.API_KEY, Mode.SESSION),
+        scope="requests:write",
+        errors=(401, 403, 404, 409),
     ),
 )

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from chalicelib.base import ids
-from chalicelib.base.errors import BadRequest, Locked
+from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.keccak import keccak256
@@ -29,6 +29,11 @@ LEAST_TIME_TO_TAKE = timedelta(minutes=2)
 """Before the deadline: a signature is accepted no later."""
 TAKEN_AFTER_QUOTE = timedelta(minutes=10)
 """How long the signature of a converted amount is good after its rate, which is not kept by delaying the payment."""
+MOST_UNMADE, MOST_UNMADE_PUBLIC = 10, 1
+"""How many payments of a request may be accepted and not pay it, in all and from a client id alone, before no other one
+is accepted: each of them keeps everybody else from paying for some time."""
+COUNTS_AFTER = timedelta(seconds=30)
+"""How long after a signature was accepted a reading counts that contradicts it: nodes behind one address may lag."""
 _NONCE_BITS = 64
 
 
@@ -137,6 +142,32 @@ def check_signed(intent: PaymentIntent, signed: Signed, approval: Signed | None,
     if intent.token_permit is None:
         raise BadRequest("signedApprovalPermit: this payment intent has no approvalPermitPayload; leave it out")
     _check_same("signedApprovalPermit", approval, intent.token_permit.nonce, intent.token_permit.deadline)
+
+
+def check_not_repeated(execution: Execution | None, is_public: bool) -> None:
+    """Raises Conflict if too many payments of the request were signed before, and did not pay it."""
+    if execution is None:
+        return
+    if execution.unmade >= MOST_UNMADE:
+        raise Conflict(
+            f"{MOST_UNMADE} payments of this request were signed and not made: pay it with transactions on its own "
+            "network, or create a new request"
+        )
+    if is_public and execution.unmade_public >= MOST_UNMADE_PUBLIC:
+        raise Conflict(
+            "A payment of this request was signed before and not made. Without an API key no other one is accepted: "
+            "pay it with transactions on its own network, or send the signature with an API key"
+        )
+
+
+def may_contradict(intent: PaymentIntent, now: datetime) -> bool:
+    """Whether a reading that the tokens cannot be taken counts: they may still be with the payer, who signed long
+    enough ago."""
+    return (
+        intent.stage is Stage.TAKING
+        and intent.accepted_at is not None
+        and now - intent.accepted_at >= COUNTS_AFTER
+    )
 
 
 def accepted(

@@ -16,8 +16,8 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.bridging import flows as bridging
 from chalicelib.calldata import erc20, erc2612
 from chalicelib.checkout.intents.crossings import following as crossings
-from chalicelib.checkout.intents.crossings.events import Failure, failure_event
-from chalicelib.checkout.permits import held_rates, rules, stages, store
+from chalicelib.checkout.permits import ending, held_rates, locking, rules, stages, store
+from chalicelib.checkout.permits.ending import facts_of
 from chalicelib.checkout.permits.flows import is_wanted, trouble
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
 from chalicelib.links.records import Bill, IntentStatus
@@ -25,22 +25,16 @@ from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.records import CallStatus
 from chalicelib.relayer.rules import Submission, SubmissionStatus
 from chalicelib.requests import store as request_store
-from chalicelib.requests.executions import Execution, ExecutionStatus
-from chalicelib.requests.payments.records import Payment
-from chalicelib.requests.quotes.records import HeldRate
-from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.requests.records import Request
 from chalicelib.scanning import store as scan_store
 from chalicelib.services import Services
 from chalicelib.storage import sweeping
-from chalicelib.storage.store import Add, WriteConflict
-from chalicelib.webhooks import flows as webhooks
-from chalicelib.webhooks.records import Event
+from chalicelib.storage.store import WriteConflict
 
 _DUE_PER_SHARD = 60
 _TIME_PER_RUN = timedelta(seconds=40)
 _STEPS_AT_ONCE = 4
 """How many steps of one payment intent one run takes, if none of them has to wait for a chain."""
-NOTHING_TAKEN = "Nothing was taken: the payment could not be begun before its deadline"
 GIVEN_BACK = "The payment could not be brought to the chain of the request, and the payer has it back"
 
 
@@ -74,7 +68,7 @@ def advance(services: Services, intent_id: str, unavailable: set[str]) -> None:
         try:
             _step(services, intent)
         except ChainUnavailable as error:
-            services.log.error("payment intent waits", extra={**_facts(intent), "reason": error.message})
+            services.log.error("payment intent waits", extra={**facts_of(intent), "reason": error.message})
             unavailable.add(intent.network)
         except WriteConflict:
             return  # another worker was faster, or a payment of the request was recorded: looked at again
@@ -100,12 +94,21 @@ def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
         services.store.write(stages.postponed(intent, now))
     elif known is not None or stages.cannot_be_taken(intent, now):
         why = known.reason if known is not None else intent.reason
-        _end(services, replace(intent, reason=f"{NOTHING_TAKEN}: {why}" if why else NOTHING_TAKEN), request, End.FAILED)
+        late = f"{ending.NOTHING_TAKEN} before its deadline"
+        ending.end(services, replace(intent, reason=f"{late}: {why}" if why else late), request, End.FAILED)
+    elif (gone := _gone(services, intent)) is not None:
+        ending.give_up(services, intent, request, gone)
     else:
         refused = None
         if stages.may_take(intent, now) and is_wanted(services, request):
             refused = trouble(services, intent) or _submit_take(services, intent)
         services.store.write(stages.postponed(replace(intent, reason=refused or intent.reason), now))
+
+
+def _gone(services: Services, intent: PaymentIntent) -> str | None:
+    """Why the tokens cannot be taken any more, though no call was accepted that takes them. At most one call to the
+    source's node. Raises ChainUnavailable."""
+    return locking.why_gone(services, intent) if rules.may_contradict(intent, services.clock()) else None
 
 
 def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
@@ -131,7 +134,7 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
     if known is None:
         held = relayer.outcome(services, stages.call_key(intent, "take"))
         if held is not None and held.status in (CallStatus.REVERTED, CallStatus.SUPERSEDED):  # since a deep fork
-            _end(services, replace(intent, reason=NOTHING_TAKEN), request, End.FAILED)
+            ending.end(services, replace(intent, reason=ending.NOTHING_TAKEN), request, End.FAILED)
             return
         reason = trouble(services, intent)
         if held is None or held.status is not CallStatus.SUCCEEDED:
@@ -146,7 +149,7 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
         services.store.write(replace(intent, spends=intent.spends + 1, reason=outcome.reason, check_at=now))
     elif same_address(made.to, rules.source_of(intent).address):
         back = replace(intent, returned_by=outcome.tx_hash, reason=GIVEN_BACK)
-        _end(services, back, request, End.REFUNDED)
+        ending.end(services, back, request, End.REFUNDED)
     else:
         assert outcome.tx_hash is not None, "a call that succeeded has a transaction"
         services.store.write(stages.bridged(intent, request, outcome.tx_hash, now))
@@ -214,50 +217,21 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
     done = crossings.concluded(services, Bill((request,)), before, [before], [after])
     changed = stages.followed(intent, done.intents[0], services.clock())
     if stages.is_contradicted(changed, done.intents[0]):
-        services.log.error("payment intent overdue", extra={**_facts(changed), "reason": changed.reason})
+        services.log.error("payment intent overdue", extra={**facts_of(changed), "reason": changed.reason})
     if changed.end is None:
         services.store.write(changed, *rate)
     else:
-        _write_end(services, changed, request, (*done.payments, *done.counts, *rate), done.events)
-
-
-def _end(services: Services, intent: PaymentIntent, request: Request, end: End) -> None:
-    """Ends a payment intent that never got into the bridge, and tells the merchant why, unless the request is paid."""
-    ended, events = stages.ended(intent, end, services.clock()), tuple[Event, ...]()
-    if request.status is not RequestStatus.PAID:
-        status = "bounced" if end is End.REFUNDED else "failed"
-        failure = Failure(intent.due, intent.returned_by, intent.network, status, intent.reason)
-        events = (failure_event(request, failure, webhooks.event_context(services)),)
-    _write_end(services, ended, request, held_rates.ended(services, intent), events)
-
-
-def _write_end(
-    services: Services,
-    intent: PaymentIntent,
-    request: Request,
-    also: tuple[Payment | Add | HeldRate, ...],
-    events: tuple[Event, ...],
-) -> None:
-    """Writes the end with its events and the request, which can be paid again from then on, in one transaction."""
-    assert intent.end is not None
-    execution = Execution(intent.intent_id, ExecutionStatus(intent.end.value))
-    services.store.write(intent, replace(request, execution=execution), *also, *events)
-    webhooks.queue_announcements(services, events)
-    services.log.info("payment intent ended", extra={**_facts(intent), "end": intent.end.value})
+        ending.write(services, changed, request, (*done.payments, *done.counts, *rate), done.events)
 
 
 def _refusal(services: Services, intent: PaymentIntent, submission: Submission) -> str | None:
     if submission.status is SubmissionStatus.ACCEPTED:
         return None
-    services.log.warning("payment intent refused", extra={**_facts(intent), "reason": submission.reason})
+    services.log.warning("payment intent refused", extra={**facts_of(intent), "reason": submission.reason})
     return submission.reason
 
 
 def _watch(services: Services, intent: PaymentIntent) -> None:
     """Logs tokens that are in the service's account for long; an alarm is made of it (infra/template.yaml)."""
     if stages.is_overdue(intent, services.clock()):
-        services.log.error("payment intent overdue", extra={**_facts(intent), "reason": intent.reason})
-
-
-def _facts(intent: PaymentIntent) -> dict[str, str]:
-    return {"intent_id": intent.intent_id, "network": intent.network, "stage": intent.stage.value}
+        services.log.error("payment intent overdue", extra={**facts_of(intent), "reason": intent.reason})

@@ -59,6 +59,11 @@ class PaymentIntentSent(Output):
     paymentIntentId: str
 
 
+class PaymentIntentWithdrawn(Output):
+    paymentIntentId: str
+    status: Literal["failed"] = Field(description="As `execution` of the request has it: nothing was taken")
+
+
 @details_of.register
 def _(error: RequestExecuted) -> dict[str, Any]:
     return {"execution": {"paymentIntentId": error.execution.intent_id, "status": error.execution.status.value}}

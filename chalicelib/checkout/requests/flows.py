@@ -13,7 +13,8 @@ from chalicelib.checkout.crosschain import flows as crosschain
 from chalicelib.checkout.crosschain.choices import Choice, choices
 from chalicelib.checkout.crosschain.rules import payer_of, source_for
 from chalicelib.checkout.permits import flows as permits
-from chalicelib.checkout.permits.flows import Offer, check_not_executed
+from chalicelib.checkout.permits.flows import Offer
+from chalicelib.checkout.permits.locking import unlocked
 from chalicelib.checkout.requests.rules import Part, amount_due, fee_of, seconds_to_confirm
 from chalicelib.checkout.rules import Owed, Position, being_paid, check_payer
 from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, WrongWallet
@@ -163,8 +164,8 @@ def _due(
     account: ChosenAccount | None,
 ) -> _Due:
     """`account` is None if nothing is to be paid yet: then no bank account is chosen."""
-    request, payment = loaded
-    check_not_executed(request)
+    stored, payment = loaded
+    request = unlocked(services, stored)
     if payment is not None:
         require_payable(services, payment)
     amount, is_capped = amount_due(request, part.amount)

@@ -1,9 +1,9 @@
 """Models of links as payers see them; base units become human-readable amounts here."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, StringConstraints, field_validator
 
 from chalicelib.accounts.branding.schemas import LinkBranding
 from chalicelib.base.addresses import evm_address, tron_address
@@ -27,12 +27,17 @@ from chalicelib.links.schemas import (
     ChainAnswer,
     CrosschainIntentAnswer,
     DestinationAnswer,
+    SentTransactionAnswer,
     chain_answer,
     crosschain_answers,
     destination_answer,
+    sent_answers,
 )
+from chalicelib.links.sent import MAX_ASKED
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import amount_text, currency_of, invoice_of, remaining
+
+_HASHES = rf"^(0x)?[a-fA-F0-9]{{64}}(,(0x)?[a-fA-F0-9]{{64}}){{0,{MAX_ASKED - 1}}}$"
 
 
 class WalletQuery(Input):
@@ -42,6 +47,20 @@ class WalletQuery(Input):
     @classmethod
     def _address(cls, value: str | None) -> str | None:
         return wallet_address(value)
+
+
+class LinkQuery(WalletQuery):
+    sent: Annotated[str, StringConstraints(pattern=_HASHES)] | None = Field(
+        None,
+        description=(
+            f"Hashes of at most {MAX_ASKED} transactions that the caller has sent for the link, separated by commas: "
+            "once it is paid, `sentTransactions` says what became of them"
+        ),
+    )
+
+    @property
+    def hashes(self) -> tuple[str, ...]:
+        return tuple(self.sent.split(",")) if self.sent is not None else ()
 
 
 def wallet_address(value: str | None) -> str | None:
@@ -90,6 +109,13 @@ class LinkAnswer(Output):
     )
     crosschainIntents: list[CrosschainIntentAnswer] = Field(
         default_factory=unsent, description="Payments from other chains that did not pay it; absent without any"
+    )
+    sentTransactions: list[SentTransactionAnswer] = Field(
+        default_factory=unsent,
+        description=(
+            "Transactions that can still pay the link, though they do not lock it any more; or of a link that is paid, "
+            "what became of those asked for with `sent`, and others that paid too much. Absent without any"
+        ),
     )
     unavailableChains: list[str] | None = Field(
         None,
@@ -148,6 +174,8 @@ def secure_payment_answer(
     facts["branding"] = LinkBranding.of(description.branding)
     if crossings := crosschain_answers(payment):
         facts["crosschainIntents"] = crossings
+    if description.sent:
+        facts["sentTransactions"] = sent_answers(description.sent)
     if payment.link.payment_type is PaymentType.SINGLE:
         if payment.commerce is not None and description.commerce is not None:
             facts["commerce"] = commerce_facts(payment.commerce, description.commerce)

@@ -1,6 +1,6 @@
 """Responses about multicalls, and the bodies of refusals; base units become human-readable amounts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -33,7 +33,8 @@ from chalicelib.links.multicalls.schemas import (
     MulticallTotals,
 )
 from chalicelib.links.rules import shown_status, status_at
-from chalicelib.links.schemas import chain_answer
+from chalicelib.links.schemas import chain_answer, sent_answers
+from chalicelib.links.sent import SentOutcome
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, remaining
 
@@ -77,9 +78,12 @@ def multicall_created(details: MulticallDetails, url: str) -> MulticallCreated:
 
 
 def multicall_answer(
-    details: MulticallDetails, branding: PageBranding | None, confirmations: Mapping[str, int]
+    details: MulticallDetails,
+    branding: PageBranding | None,
+    confirmations: Mapping[str, int],
+    sent: Sequence[SentOutcome] = (),
 ) -> MulticallAnswer:
-    """The details of a multicall: each child, why it is blocked, and the totals."""
+    """The details of a multicall: each child, why it is blocked, the totals, and transactions that were `sent`."""
     link, children = details.payment.link, details.children
     networks = [request.network for request in details.requests]
     return MulticallAnswer(
@@ -100,6 +104,7 @@ def multicall_answer(
         createdAt=iso(link.created_at),
         children=[_child(child, details) for child in children],
         totals=_totals(details),
+        **({"sentTransactions": sent_answers(sent)} if sent else {}),
     )
 
 

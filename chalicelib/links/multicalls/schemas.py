@@ -7,10 +7,10 @@ from pydantic import ConfigDict, Field, StringConstraints
 from chalicelib.accounts.branding.schemas import LinkBranding
 from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 from chalicelib.http.fields import form
-from chalicelib.http.schemas import Input, Output
+from chalicelib.http.schemas import Input, Output, unsent
 from chalicelib.links.fees.schemas import FeePlanAnswer
 from chalicelib.links.multicalls.rules import ExecutionKind
-from chalicelib.links.schemas import ChainAnswer
+from chalicelib.links.schemas import ChainAnswer, SentTransactionAnswer
 
 ChildToken = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 
@@ -139,3 +139,6 @@ class MulticallAnswer(Output):
     createdAt: str
     children: list[ChildAnswer]
     totals: MulticallTotals
+    sentTransactions: list[SentTransactionAnswer] = Field(
+        default_factory=unsent, description="As in the answer of a link of one payment; absent without any"
+    )

@@ -3,13 +3,16 @@
 from contextlib import suppress
 from dataclasses import replace
 
+from chalicelib.access.audit import rules as audit
+from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Owner
 from chalicelib.access.sessions.records import Session, SessionKind, Wallet
+from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.links import flows as links
 from chalicelib.links import reading
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft, create_payout, merge
-from chalicelib.links.records import SecurePayment
+from chalicelib.links.records import Flow, LinkStatus, SecurePayment
 from chalicelib.requests.permissions import check_platform
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
@@ -49,3 +52,18 @@ def combine(services: Services, owner: Owner, draft: MergeDraft) -> SecurePaymen
             services.store.write(merged.batch.link, *merged.batch.requests, *children)
             return replace(merged.batch, link=replace(merged.batch.link, version=1))
     raise WriteConflict
+
+
+def refuse(services: Services, token: str, actor: Actor) -> None:
+    """Marks an unpaid payout as refused by compliance, which ends it: the operator's decision, in the audit log.
+
+    Raises NotFound, Conflict for what is no payout, or none that is pending.
+    """
+    payment = reading.load(services, token)
+    if payment is None:
+        raise NotFound("Secure payment not found")
+    link = payment.link
+    if link.flow is not Flow.PAY or payment.is_paid or link.status is not LinkStatus.PENDING:
+        raise Conflict(f"Only a pending payout can be refused: this is {link.flow.value}, {link.status.value}")
+    entry = audit.entry(actor, "payout.refused", token, services.clock(), services.entropy)
+    services.store.write(replace(link, status=LinkStatus.COMPLIANCE_FAILED), entry)

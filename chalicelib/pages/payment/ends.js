@@ -1,8 +1,9 @@
 // Views of a link that cannot be paid now: paid, expired, waiting for a transaction, its network or a Safe.
 
-import { Notes, isPayment } from "./link.js";
+import { Notes, isPayment, sentHere, sentIn } from "./link.js";
 
 const HASH = /^(0x)?[0-9a-f]{64}$/i;
+const LOST_AFTER = 1_800_000; // milliseconds after which a transaction that was not counted is not waited for
 const DEFAULT_LABEL = "Go Back and Close"; // redirectLabel of a link that was created without one
 const TONES = { completed: "good", safe: "busy", sent: "busy", awaiting: "busy" };
 
@@ -46,28 +47,44 @@ export async function ended(app, outcome) {
   const isListed = known === "sent" && listed.includes(sent); // the link waits for the transaction that was sent here
   // isLate: somebody else paid while the wallet was asked here, unless the hash that was sent here is listed.
   const isCounted = crossing ? crossing.status === "settled" && !crossing.isSurplus : !(note?.isLate && !listed.includes(sent));
-  const isDone = known === "completed" && isCounted;
+  const told = known === "completed" ? sentIn(body) : [];
+  const surplus = told.filter(({ status }) => status === "surplus");
+  const isYoung = note?.sentAt > Date.now() - LOST_AFTER;
+  const isUnsure = isYoung && !listed.includes(sent) && told.some(({ txHash, status }) => txHash === sent && status === "unknown");
+  const isDone = known === "completed" && isCounted && !isUnsure;
   const key = known === "completed" && !(isDone && (app.paidHere || sent)) ? "paid" : known;
   const valid = [...new Set([...listed, sent])].filter((hash) => HASH.test(hash));
-  const shown = valid.filter((hash) => !way?.hashes.includes(hash));
-  if (isDone) for (const name of ["pay", "from"]) app.stored.set(`${name}:${app.token}`, null);
+  const isOwn = ({ txHash }) => sentHere(app)?.hashes.includes(txHash);
+  const shown = valid.filter((hash) => !way?.hashes.includes(hash) && !surplus.some(({ txHash }) => txHash === hash));
+  if (isDone) for (const name of ["pay", "from", "declined"]) app.stored.set(`${name}:${app.token}`, null);
   if (app.link) app.summary(app.link);
   app.show(known === "sent" && way ? way.state : known, () => ({
     title: app.t(`${key}.title`),
     text: app.t(`${key}.text`),
     tone: TONES[known] ?? "plain",
     ...(known === "sent" && way?.head()),
-    ...(known === "completed" && crossing && way.isUnderWay && { text: app.t("route.second") }),
+    ...(known === "completed" && (isUnsure || (crossing && way.isUnderWay)) && { text: app.t("route.second") }),
+    ...(surplus.some(isOwn) && { title: app.t("surplus.title"), text: app.t("surplus.text"), tone: "bad" }),
     body: [
-      ...shown.map((hash) => hashField(app, known, hash, link?.chain ?? body.chain)),
+      ...(surplus.some(isOwn) ? [] : shown).map((hash) => hashField(app, known, hash, link?.chain ?? body.chain)),
+      ...surplus.map((each) => excess(app, each, isOwn(each))),
       ...(way ? way.parts(known) : []),
-      note && !crossing && !isDone && known !== "safe" && !isListed && openPayment(app, note),
+      note && !crossing && !isDone && !isUnsure && known !== "safe" && !isListed && openPayment(app, note),
       known === "safe" && deadline(app, statuses),
       ...(known === "completed" ? back(app, link ?? body) : []),
     ],
   }));
   const isOpen = ["safe", "sent", "awaiting"].includes(known) || (note && known !== "completed") || (crossing && way.isUnderWay);
-  if (isOpen) await again(app, kind, JSON.stringify(crossing ?? null));
+  if (isOpen || isUnsure) await again(app, kind, JSON.stringify([crossing ?? null, told]));
+}
+
+/** A transaction that paid more than was due: how much, and what to do unless that is said already. */
+function excess(app, { txHash, excessAmount: text, currency }, isOwn) {
+  const { t, el, money, units, clean, paragraph } = app;
+  const decimals = /^\d{1,40}(\.\d{1,20})?$/.test(text) ? (text.split(".")[1]?.length ?? 0) : -1;
+  const amount = decimals < 0 ? "" : money(units(text, decimals), decimals, clean(String(currency).split("-")[0]));
+  const field = copyField(app, t("transaction"), txHash, `surplus-${txHash}`);
+  return [!isOwn && paragraph(t("surplus.other"), "note"), amount && el("p", {}, amount), field];
 }
 
 /** A payment from another chain that the response or the note tells of, and what is shown of it; null without one. */
@@ -122,7 +139,8 @@ async function again(app, before, crossing) {
     const outcome = await app.load();
     const way = await crossingIn(app, outcome.body ?? {}, paymentNote(app));
     if (outcome.kind === "open" && way?.isUnderWay) outcome.kind = "sent"; // the link is not locked, but it is paid soon
-    const isSame = JSON.stringify(way?.crossing ?? null) === crossing;
+    const told = outcome.kind === "completed" ? sentIn(outcome.body) : [];
+    const isSame = JSON.stringify([way?.crossing ?? null, told]) === crossing;
     if (outcome.kind === before && isSame) return false;
     if (outcome.kind === "open") return location.reload(), true; // the link can be paid again
     Object.assign(app, { paidHere: before === "safe" || Boolean(paymentNote(app)?.txHash), end: outcome.kind });

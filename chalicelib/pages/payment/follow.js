@@ -2,7 +2,8 @@
 // The step is offered again if it certainly failed, or if its time is over and the payer confirms that nothing was sent.
 
 import { transaction } from "./ends.js";
-import { announced, isPayment } from "./link.js";
+import { chainOf } from "./identity.js";
+import { isPayment, sentHere } from "./link.js";
 import { poll } from "./poll.js";
 import { Views } from "./views.js";
 
@@ -14,18 +15,19 @@ const UNTIL_SEEN = 120_000; // from the last confirmation until the service has 
 const LOST_AFTER = 1_800_000; // after this a transaction that is in no block counts as lost
 const AGAIN_AFTER = 300_000; // after this the payer may say that nothing was sent
 const GONE_AFTER = 3; // checks in a row in which the nonce is used and the transaction is unknown
+const TELLING = { first: 2_000, most: 60_000 };
 const LATE_AFTER = 5; // reads of a link that has ended unpaid while the chain has the payment
 
 export class Follower extends Views {
   /** Polls `task` until it returns a truthy value and returns that; returns `left` after `cancel`. */
-  until(task) {
+  until(task, pace = FAST) {
     this.cancel();
     return new Promise((resolve) => {
       const stop = poll(async () => {
         const end = await task();
         if (end) resolve(end);
         return end;
-      }, FAST);
+      }, pace);
       this.cancel = () => void (stop(), resolve("left"));
     });
   }
@@ -35,6 +37,7 @@ export class Follower extends Views {
     this.entered = Date.now();
     const isCrossing = note.source && isPayment(note) && note.txHash && !note.code;
     if (isCrossing && (await this.crosses(note))) return "settled";
+    if (note.txHash) this.tell(note);
     if (!note.txHash || note.isLost || note.isUncounted) return this.askPayer(note);
     if (note.isAnnounced) return this.askPayer({ ...note, isDoubted: true }); // a Safe's owners have not executed it
     if (note.step === "safe") return this.app.held?.awaitOwners(this, note) ?? this.announce(note);
@@ -53,6 +56,19 @@ export class Follower extends Views {
     return end;
   }
 
+  // Its answer changes nothing here: what became of the transaction is read from the chain.
+  /** Tells the service of a payment that was sent, so that other devices do not offer it; again once it is in a block. */
+  tell(note, isMined = false) {
+    const { app } = this;
+    const told = `${note.txHash} ${isMined}`;
+    if (this.told === told || app.held || note.step !== "pay" || note.source) return;
+    this.told = told;
+    const token = app.link.payments[0].currency;
+    const facts = { txHash: `0x${note.txHash.replace(/^0x/, "")}`, chain: chainOf(app.link).label, token, announcerSecret: sentHere(app)?.secret };
+    const task = async () => Boolean(await app.ask("/intent", facts));
+    if (facts.announcerSecret) task().catch(() => poll(async () => this.told !== told || task(), TELLING));
+  }
+
   /** What `goOn` of crossing.js returns. */
   async crosses(note) {
     const { goOn } = await this.app.asset("crossing.js");
@@ -65,7 +81,7 @@ export class Follower extends Views {
     return this.prepareAgain();
   }
 
-  // That the link waits for the transaction `txHash`, which is followed here, is no end.
+  // That the link waits for a transaction is no end while one is followed here, `txHash`.
   /** Whether the link is settled. That it has expired counts only if the payment is final and still not recorded. */
   async isSettled(isDeep = false, txHash = undefined) {
     const { app } = this;
@@ -74,7 +90,7 @@ export class Follower extends Views {
     });
     if (!outcome) return false;
     app.paidHere = true;
-    if (outcome.kind === "sent" && announced(outcome.body).includes(txHash?.toLowerCase())) return false;
+    if (outcome.kind === "sent" && txHash) return false;
     const isEnd = ["open", "completed", "held", "safe", "sent"].includes(outcome.kind);
     this.late = isDeep && !isEnd ? (this.late ?? 0) + 1 : 0;
     return isEnd || this.late > LATE_AFTER ? app.settle(outcome) : false;
@@ -86,6 +102,7 @@ export class Follower extends Views {
     const receipt = isHere ? await this.session.receipt(note.txHash, this.chain).catch(() => undefined) : undefined;
     const isDeep = receipt?.confirmations >= this.chain.depth;
     if (receipt?.status === "failed" && isDeep) return "failed"; // before that, a reorganisation may undo the failure
+    if (receipt) this.tell(note, true);
     if (receipt?.status === "success") return this.checkConfirmations(note, receipt);
     const isLate = receipt === null && Date.now() - this.notAfterEntry(note.sentAt ?? note.startedAt) > LOST_AFTER;
     const pending = isLate ? await this.pending(note) : null;
@@ -194,6 +211,29 @@ export class Follower extends Views {
     if (end === "again") return notes.release(note), this.prepareAgain();
     if (end.code) this.showError(end);
     return end;
+  }
+
+  // It is not locked for it any more, so that nobody can hold the link with a transaction that costs nothing.
+  /** Warns that a transaction sent elsewhere can still pay the link, until that is over or the payer pays all the same. */
+  async warn() {
+    const { app } = this;
+    const { waiting } = app.link;
+    const consent = { isSure: false, isWanted: false };
+    app.show("warned", () => ({
+      title: app.t("warned.title"),
+      text: app.t("warned.text"),
+      tone: "bad",
+      body: [
+        ...waiting.split(",").map((hash) => transaction(app, hash, chainOf(app.link))),
+        ...this.consentForm(consent, "warned.sure", "route.again"),
+      ],
+    }));
+    const end = await this.until(async () => {
+      if (await app.refresh()) return "settled";
+      if (consent.isSure && consent.isWanted) app.sureOf = waiting;
+      return (app.link.waiting !== waiting || app.sureOf === waiting) && "free";
+    });
+    if (end === "free") await this.prepare();
   }
 
   prepareAgain() {

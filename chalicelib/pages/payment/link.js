@@ -12,6 +12,33 @@ export class Trouble extends Error {
   }
 }
 
+const MOST_SENT = 5; // hashes that are kept of a link; the service tells of so many
+const SENT_HASH = /^(0x)?[0-9a-f]{64}$/;
+
+/** What was sent here for this link: the hashes, and the secret for which they do not lock it; null if nothing was. */
+export function sentHere({ stored, token }) {
+  try {
+    const { secret, hashes } = JSON.parse(stored.get(`sent:${token}`));
+    return /^[0-9a-f]{64}$/.test(secret) ? { secret, hashes: hashes.filter((each) => SENT_HASH.test(each)) } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps the hash of a payment for good: the page compares its own with those that were counted. */
+function keepSent(app, hash) {
+  const random = () => Array.from(crypto.getRandomValues(new Uint8Array(32)), (each) => each.toString(16).padStart(2, "0"));
+  const { secret, hashes } = sentHere(app) ?? { secret: random().join(""), hashes: [] };
+  const kept = [...new Set([...hashes, hash.toLowerCase()])].slice(-MOST_SENT);
+  app.stored.set(`sent:${app.token}`, JSON.stringify({ secret, hashes: kept }));
+}
+
+/** The transactions that were sent to pay the link, with what became of them, by the body of a response. */
+export function sentIn({ sentTransactions: all } = {}) {
+  const isRight = (each) => SENT_HASH.test(each?.txHash) && typeof each.status === "string";
+  return (Array.isArray(all) ? all : []).filter(isRight).slice(0, 20);
+}
+
 /** Throws Trouble `odd` unless the condition holds. */
 export function need(condition) {
   if (!condition) throw new Trouble("odd");
@@ -123,6 +150,7 @@ function readLink(raw) {
     blocked: children.filter((child) => child.blockReason),
     free: children.filter((child) => child.executable === true),
     dollars: /^\d{1,15}(\.\d+)?$/.exec(raw.feePlan?.payerTotalAmountUsd)?.[0] ?? null,
+    waiting: sentIn(raw).filter(({ status }) => status === "waiting").map(({ txHash }) => txHash).join(), // and may pay it
     ...{ network, chain, expiresAt, reference: optional(raw.reference), branding: raw.branding ?? null },
     ...{ redirectUrl: webAddress(raw.redirectUrl), redirectLabel: optional(raw.redirectLabel) },
   };
@@ -231,6 +259,8 @@ export class Notes {
     const now = this.of(note.token);
     if (now?.startedAt > note.startedAt) return;
     const hash = now?.startedAt === note.startedAt ? now.txHash : undefined;
+    const isKept = note.txHash && note.step === "pay" && !note.source && note.token === this.app.token && !this.app.held;
+    if (isKept) keepSent(this.app, note.txHash);
     const isStored = this.app.stored.set(`pay:${note.token}`, JSON.stringify({ ...note, txHash: note.txHash ?? hash }));
     // A Safe's frame may have no storage; for Safes the service locks the link while the owners sign.
     if (!isStored && note.step !== "safe") throw new Trouble("storage");

@@ -1,7 +1,7 @@
 // The payment page until a wallet is connected: reads the link, shows it and its state. wallets.js offers the wallets, and
 // payment.js continues with the session of one. Texts are put into the document as text nodes only, never as markup.
 
-import { Trouble, clean, fixed, need, outcomeOf, totals, units, webAddress } from "./link.js";
+import { Trouble, clean, fixed, need, outcomeOf, sentHere, totals, units, webAddress } from "./link.js";
 
 const API_TIMEOUT = 15_000; // milliseconds
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/;
@@ -141,9 +141,10 @@ const now = () => Date.now() - ahead;
 
 /** One API request about this link; returns status and body. Throws Trouble if there is no response or no JSON object. */
 async function ask(path = "", body = undefined) {
-  const headers = { "x-client-id": meta("client-id"), ...(body && { "content-type": "application/json" }) };
+  const own = sentHere(app); // what was sent here does not lock the link for this page
+  const headers = { "x-client-id": meta("client-id"), ...(body && { "content-type": "application/json" }), ...(own && { "x-announcer-secret": own.secret }) };
   const options = { headers, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(API_TIMEOUT) };
-  if (body) Object.assign(options, { method: "POST", body: JSON.stringify(body) });
+  if (body) Object.assign(options, { method: "POST", body: JSON.stringify(body), keepalive: true }); // also if it is closed
   const sentAt = Date.now();
   const send = async () => {
     const response = await fetch(`${base}/v2/secure-payments/${token}${path}`, options);
@@ -252,7 +253,7 @@ function changed() {
 }
 
 async function load() {
-  const outcome = outcomeOf(await ask());
+  const outcome = outcomeOf(await ask(sentHere(app)?.hashes.length ? `?sent=${sentHere(app).hashes}` : ""));
   if (!outcome.body?.commerce) return outcome;
   app.held ??= await asset("held.js");
   return app.held.judge(app, outcome);
@@ -286,7 +287,7 @@ async function open(loaded) {
     setTimeout(() => asset("poll.js").then(({ watch }) => watch(app), () => {}), 10_000);
     const sent = app.notes.crossing();
     if (sent && (await (await asset("crossing.js")).goOn(app, sent))) return;
-    if (!app.link.canPay && !app.notes.paying()) return void (await asset("blocked.js")).blocked(app);
+    if (!app.link.canPay && !app.notes.paying() && !app.notes.twin()) return void (await asset("blocked.js")).blocked(app);
     app.choose();
     app.resume();
   } catch (trouble) {

@@ -9,7 +9,9 @@ import { expected, readQuote, stands, verify } from "./quote.js";
 
 const SLOW = 30_000; // milliseconds after which the page says that the wallet may be hidden or stuck
 const WATCH = { first: 3_000, most: 15_000 }; // milliseconds between two reads of the link while the wallet asks
-const HARMLESS = ["rejected", "unsupported", "wrong-chain", "add-chain-refused", "account"]; // nothing was sent
+const HARMLESS = ["rejected", "unsupported", "wrong-chain", "add-chain-refused", "account"]; // nothing was sent, it says
+const LOOKS = 4; // at the account after a wallet said that
+const LOOKING = { first: 500, most: 2_000 }; // milliseconds between two of them: what it sends is known to its node by then
 
 /** Starts paying with the session of a wallet. */
 export async function begin(app, wallet, session) {
@@ -96,9 +98,10 @@ class Payment extends Follower {
     app.show("reading", () => ({ title: app.t("reading.title"), tone: "busy" }));
     try {
       if (await app.refresh()) return;
-      if (!app.link.canPay) return void (await app.asset("blocked.js")).blocked(app);
       const twin = app.notes.twin();
       if (twin) return this.waitFor(twin);
+      if (!app.link.canPay) return void (await app.asset("blocked.js")).blocked(app);
+      if (app.link.waiting && app.link.waiting !== app.sureOf) return this.warn();
       await this.fetchQuote(turn);
     } catch (trouble) {
       if (turn === this.turn) this.showUnpriced(trouble);
@@ -230,7 +233,8 @@ class Payment extends Follower {
       if (await this.app.refresh()) return;
       const rest = this.isSafe ? this.verdict.steps : steps.slice(place);
       const isHeld = !this.rateEndsAt || this.app.now() < this.rateEndsAt;
-      if (!isHeld || !stands(this.app.link, this.quote, this.owed, rest)) return void (this.next = "prepare");
+      const isWarned = this.app.link.waiting && this.app.link.waiting !== this.app.sureOf;
+      if (!isHeld || isWarned || !stands(this.app.link, this.quote, this.owed, rest)) return void (this.next = "prepare");
       const end = await this.request(step, place, rest);
       if (end !== "done") return;
     }
@@ -255,12 +259,13 @@ class Payment extends Follower {
     if (this.app.link.isReclaim) facts.isReclaim = true;
     const note = await this.app.notes.claim({ ...facts, ...(from && { source: from, fillBy: this.verdict.fillBy }) });
     if (!note) return void (this.next = "start");
+    if (this.hasMovedOn(note)) return this.askPayer(Object.assign(note, { code: "declined", isDoubted: true }));
     const stopWatching = this.watchLink(note, rest);
     try {
       const all = this.verdict.steps.map((each) => each.transaction);
       note.txHash = hashOf(await session.send(this.isSafe ? all : step.transaction, chain));
     } catch (trouble) {
-      return this.handleNoHash(note, trouble);
+      return this.handleNoHash(note, trouble, step.transaction);
     } finally {
       stopWatching();
     }
@@ -286,12 +291,43 @@ class Payment extends Follower {
     return () => void (clearTimeout(slow), stop(), (isAnswered = true));
   }
 
+  /** Whether the account has sent something since its wallet said that it has not sent this payment. */
+  hasMovedOn(note) {
+    const { stored, token } = this.app;
+    const [wallet, nonce] = (isPayment(note) && stored.get(`declined:${token}`)?.split(" ")) || [];
+    if (wallet) stored.set(`declined:${token}`, null);
+    return wallet === note.wallet && note.nonce > Number(nonce);
+  }
+
+  // A contract's transactions are sent by others, so that its nonce says nothing.
+  /** Whether the account has sent something although its wallet says it has not: `sent`, `unknown`, or null if not. */
+  async whetherSent(note) {
+    const { session } = this;
+    if (note.nonce === null) return null; // a Safe proposes, and on Tron this page sends what a wallet has signed
+    this.progress("checking", note.place, note);
+    const isAlone = session.hasCode().then((has) => !has, () => false);
+    let looks = 0;
+    const end = await this.until(async () => {
+      const nonces = await Promise.all(["pending", "latest"].map((block) => session.nonce(block).catch(() => null)));
+      if (Math.max(...nonces) > note.nonce) return "sent";
+      return ++looks === LOOKS && (nonces[0] !== null && (await isAlone) ? "none" : "unknown");
+    }, LOOKING);
+    return end === "none" ? null : end === "sent" ? end : "unknown";
+  }
+
   /** The wallet returned no hash: deletes the note if nothing was sent or the step does not pay; else follows it. */
-  async handleNoHash(note, trouble) {
+  async handleNoHash(note, trouble, transaction) {
     const { app } = this;
     const { code, detail, hash } = trouble;
-    const isHarmless = trouble.isUnasked || HARMLESS.includes(code) || !isPayment(note);
+    const isUnsent = trouble.isUnasked || !isPayment(note);
+    const isHarmless = isUnsent || HARMLESS.includes(code);
     if (isHarmless && !(hash && code === "timeout")) {
+      const doubt = isUnsent ? null : await this.whetherSent(note);
+      const found = doubt && (await this.session.sent(transaction).catch(() => null));
+      if (doubt) app.notes.write(Object.assign(note, { code: "declined" }, found && { txHash: found, sentAt: Date.now() }));
+      if (found) return this.follow(note);
+      if (doubt) return doubt === "sent" ? this.doubt(note) : this.askPayer({ ...note, isDoubted: true });
+      if (!isUnsent && note.nonce !== null) app.stored.set(`declined:${app.token}`, `${note.wallet} ${note.nonce}`);
       app.notes.undo(note);
       if (note.isWithdrawn && (await app.refresh())) return "settled";
       throw trouble;

@@ -83,8 +83,21 @@ export function evmSession(ask, provider, address) {
     onChange: (callback) => watch(provider, address, callback),
     ensureChain: (chain) => switchChain(ask, chainId, chain, (target) => addChain(ask, target, chain)),
     nonce: async (block = "latest") => quantity(await ask("eth_getTransactionCount", [address, block])),
+    sent: (transaction) => findSent(ask, address, transaction),
+    hasCode: async () => (await ask("eth_getCode", [address, "latest"])) !== "0x",
     ...reading(ask, chainId),
   };
+}
+
+/** The hash of a transaction of the account, if its node shows it in the newest block or among those that wait. */
+async function findSent(ask, address, { to, data }) {
+  const isIt = (each) => [each?.from, each?.to, each?.input].join().toLowerCase() === [address, to, data].join().toLowerCase();
+  for (const name of ["pending", "latest"]) {
+    const block = await ask("eth_getBlockByNumber", [name, true]).catch(() => null);
+    const found = Array.isArray(block?.transactions) && block.transactions.find(isIt);
+    if (found) return hashOf(found.hash);
+  }
+  return null;
 }
 
 async function addChain(ask, target, chain) {

@@ -302,7 +302,7 @@ export class Views {
         note.txHash && sent(),
         app.paragraph(app.t("asked.account")),
         app.code(note.wallet),
-        from === 0 ? this.consentForm(consent, note) : from && app.paragraph(app.t("asked.when", { time: time() }), "note"),
+        from === 0 ? this.consentForm(consent, note.isUncounted ? "uncounted.sure" : "asked.sure") : from && app.paragraph(app.t("asked.when", { time: time() }), "note"),
       ],
     }));
   }
@@ -319,10 +319,9 @@ export class Views {
     app.show("withdrawn", () => ({ title: app.t("withdrawn.title"), text: app.t("withdrawn.text"), tone: "bad" }));
   }
 
-  consentForm(consent, { isUncounted }) {
+  consentForm(consent, sure, again = "asked.again") {
     const { app } = this;
-    const sure = isUncounted ? "uncounted.sure" : "asked.sure";
-    const button = app.button("ask-again", app.t("asked.again"), () => (consent.isWanted = true));
+    const button = app.button("ask-again", app.t(again), () => (consent.isWanted = true));
     const change = ({ target }) => (button.disabled = !(consent.isSure = target.checked));
     const box = app.el("input", { type: "checkbox", id: "ask-sure", checked: consent.isSure, on: { change } });
     button.disabled = !consent.isSure;

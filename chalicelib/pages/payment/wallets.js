@@ -5,9 +5,11 @@
 //   connect and resume return a Session; resume never prompts: it returns null if a prompt would be needed;
 //   id is the same in the next visit.
 // Session: { address, family, chainId(), onChange(callback) -> stop(), ensureChain(chain), send(transaction, chain),
-//            receipt(hash, chain), isKnown(hash), nonce(block), call({ to, data }) }
+//            receipt(hash, chain), isKnown(hash), nonce(block), hasCode(), sent(transaction), call({ to, data }) }
 //   callback gets "account", "chain" or "disconnect"; send returns the hash, or for a Safe's list { safeTxHash };
 //   nonce counts transactions in blocks, with "pending" also pending ones; null on Tron and for Safes;
+//   of EVM wallets alone: hasCode, whether the account is a contract or may act as one; sent, the hash of a transaction
+//   that its node shows in the newest block or among those that wait, or null;
 //   isKnown: whether the wallet's node knows a pending transaction; always false on Tron, where they expire soon;
 //   receipt: { status: "success" | "failed", block, confirmations } or null; on Tron 0 confirmations until it is final.
 // WalletError.code: those of CODES, "account" (another account is connected), "wrong-chain", "add-chain-refused",

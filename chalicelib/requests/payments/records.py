@@ -13,6 +13,10 @@ from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.rates.records import Rate
 from chalicelib.requests import listing
 
+NOTICED = 100
+"""What is paid beyond the amount is told if it is at least this part of the amount. Less comes from a rate that has
+changed, or from somebody who pays next to nothing to be seen."""
+
 
 class PaymentStatus(StrEnum):
     CONFIRMED = "confirmed"
@@ -27,6 +31,13 @@ class PaymentKind(StrEnum):
     """It pays one period of a recurring payout."""
     CROSSCHAIN = "crosschain"
     """A bridge brought it from another network."""
+
+
+class Direction(StrEnum):
+    """Whether tokens reached the payee of a request, or were returned."""
+
+    IN = "in"
+    OUT = "out"
 
 
 @frozen
@@ -90,8 +101,14 @@ class Payment(Record):
     is_counted: bool = False
     """Whether the daily counts of its account have it (recording/counting.py)."""
     recurring_payment_id: str | None = None
+    is_unexpected: bool = False
+    """Whether the merchant was told of it by `payment.unexpected` (recording/unexpected.py)."""
+    direction: Direction = Direction.IN
+    """OUT is that of a SentRefund, among the payments in a list."""
     origin: Origin | None = None
     """Of a payment that a bridge brought; `payer` is then the wallet that deposited it on the other network."""
+    excess: BaseUnits = BaseUnits(0)
+    """What of it was not owed when it was recorded, in the units of `value`."""
     version: int = 0
 
     @property
@@ -154,6 +171,17 @@ class Payment(Record):
 
 
 @frozen
+class SentRefund(Payment):
+    """A transfer that returned something of a request's payments, in the lists of payments beside them.
+
+    `amount` is what of it counts (recording/returned.py), `payer` who sent it, `payee` who received it, and `value` the
+    part of what the payments count that `amount` is of what they moved.
+    """
+
+    KEY = KeyPattern(PAYMENTS, "RETURNED#{request_id}", "{network}#{tx_hash}#{event_key}")
+
+
+@frozen
 class UnmatchedTransfer(Record):
     """A transfer with a request's reference that does not count for it; `reason` says why. Identified as a Payment.
 
@@ -176,6 +204,8 @@ class UnmatchedTransfer(Record):
     paid_at: datetime | None = None
     status: PaymentStatus = PaymentStatus.CONFIRMED
     event_key: str = ""
+    is_unexpected: bool = False
+    """As in Payment."""
     version: int = 0
 
 

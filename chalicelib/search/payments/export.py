@@ -9,30 +9,35 @@ from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
 from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests.payments.records import Payment
-from chalicelib.search.payments.schemas import currency, invoice_amount
+from chalicelib.search.payments.schemas import currency, invoice_amount, signed
 from chalicelib.search.rules import dollar_rate, dollars
 
 COLUMNS = (
     "timestamp", "id", "type", "network", "txHash", "payer", "payee", "amount", "paymentCurrency", "paymentCurrencyId",
     "invoiceAmount", "invoiceCurrency", "invoiceCurrencyId", "rate", "rateSource", "rateTime", "feeAmount",
     "feeCurrency", "feeAddress", "requestId", "paymentReference", "reference", "clientId", "amountInUsd", "usdRate",
+    "direction",
 )  # fmt: skip
 _STARTS_FORMULA = tuple("=+-@＝＋－＠")
 """Spreadsheets in East Asia take the wide signs too."""
 _STARTS_CELL = ("\t", "\r", "\n")
+_AMOUNTS = ("amount", "invoiceAmount", "amountInUsd")
+"""The columns with our own numbers, which may be negative, so that spreadsheets have to read them as numbers."""
 
 
 def table(payments: Iterable[Payment], with_head: bool) -> str:
-    """One line a payment. Amounts are in whole units; `rate` is what of the payment currency one invoice unit was.
+    """One line a payment or refund, whose amounts are negative. They are in whole units.
 
-    `usdRate` is what one unit of the payment currency was in US dollars. What is not known is empty.
+    `rate` is what of the payment currency one invoice unit was, `usdRate` what one unit of the payment currency was in
+    US dollars. What is not known is empty.
     """
     text = io.StringIO()
     writer = csv.writer(text)
     if with_head:
         writer.writerow(COLUMNS)
     for payment in payments:
-        writer.writerow([inert(cell) for cell in _row(payment)])
+        cells = zip(COLUMNS, _row(payment), strict=True)
+        writer.writerow([cell if column in _AMOUNTS else inert(cell) for column, cell in cells])
     return text.getvalue()
 
 
@@ -56,7 +61,7 @@ def _row(payment: Payment) -> tuple[str, ...]:
         payment.tx_hash,
         payment.payer or "",
         payment.payee,
-        format_amount(payment.amount, token.decimals),
+        signed(payment, format_amount(payment.amount, token.decimals)),
         token.symbol,
         token.id,
         invoice_amount(payment),
@@ -72,6 +77,7 @@ def _row(payment: Payment) -> tuple[str, ...]:
         payment.payment_reference,
         payment.reference or "",
         payment.client_id or "",
-        format_amount(worth, FIAT_DECIMALS_ON_CHAIN) if worth is not None else "",
+        signed(payment, format_amount(worth, FIAT_DECIMALS_ON_CHAIN)) if worth is not None else "",
         rate_text(inverted(dollar)) if dollar else "",
+        payment.direction,
     )

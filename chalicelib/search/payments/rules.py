@@ -75,9 +75,11 @@ def series_of(filters: Filters) -> str:
 
 
 def number_of(filters: Filters, request: Request) -> int | None:
-    """How many payments a search for those of one request has; None if the request does not tell."""
+    """How many payments and refunds a search for those of one request has; None if the request does not tell."""
     is_found = filters.account_id == request.account_id and filters.client_id in (None, request.client_id)
-    return request.confirmed_count if is_found else 0
+    if not is_found:
+        return 0
+    return None if request.confirmed_count is None else request.confirmed_count + request.refund_count
 
 
 @frozen

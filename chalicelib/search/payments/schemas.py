@@ -13,7 +13,7 @@ from chalicelib.http.fields import DIGITS, Address, NetworkName, Offset, ShortTe
 from chalicelib.http.schemas import Dated, Output, address_text, rule, unsent
 from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests import listing
-from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.payments.records import Direction, Payment
 from chalicelib.requests.records import Request
 from chalicelib.search.payments.records import Filters, Page
 from chalicelib.search.requests.schemas import CustomerInfoAnswer
@@ -130,9 +130,13 @@ class PaidRequestAnswer(Output):
 
 
 class PaymentAnswer(Output):
-    """One payment. `amount` is what moved; the status of a request has under that name what it counts."""
+    """One payment, or one refund, whose amounts are negative: so sums of amounts are what is left.
+
+    `amount` is what moved; the status of a request has under that name what it counts.
+    """
 
     id: str
+    direction: Direction = Field(description="in: the payee received it; out: it was returned, so amounts are negative")
     amount: str = Field(
         description="What was paid, in whole units of the token (`paymentCurrency`), without the fee. What it counts "
         "for the request is `convertedAmountDestination`, or the same if that is null. In `payments` of "
@@ -185,11 +189,12 @@ class PaymentsPage(Output):
 def payment_answer(payment: Payment, request: Request | None, provider: str, shows_customer: bool) -> PaymentAnswer:
     """A payment; `request` is that which it pays."""
     token, invoice = currency(payment.currency), currency(payment.invoiced_in)
-    amount = format_amount(payment.amount, token.decimals)
+    amount = signed(payment, format_amount(payment.amount, token.decimals))
     rate, value = payment.rate, invoice_amount(payment)
     info = request.customer_info if request is not None and shows_customer else None
     known: dict[str, Any] = {
         "id": payment.payment_id,
+        "direction": payment.direction,
         "amount": amount,
         "sourceNetwork": payment.source_network,
         "destinationNetwork": payment.network,
@@ -227,8 +232,13 @@ def currency(id: str) -> Token:
 
 
 def invoice_amount(payment: Payment) -> str:
-    """What counts of a payment, in its invoice currency."""
-    return format_amount(payment.counted, on_chain_decimals(currency(payment.invoiced_in)))
+    """What counts of a payment, in its invoice currency; negative for a refund."""
+    return signed(payment, format_amount(payment.counted, on_chain_decimals(currency(payment.invoiced_in))))
+
+
+def signed(payment: Payment, amount: str) -> str:
+    """An amount of a payment, negative for a refund."""
+    return f"-{amount}" if payment.direction is Direction.OUT and amount.strip("0.") else amount
 
 
 def provider_of(source: str) -> str:

@@ -115,6 +115,7 @@ def _paid_facts(found: FoundRequest, processor: str, fiat_processor: str) -> dic
         "txHash": request.tx_hash,
         "paidAmount": amount_text(request.paid, request),
         "receivedAmount": format_amount(found.received, token.decimals),
+        "refundedAmount": format_amount(min(request.refunded, found.received), token.decimals),
         "excessAmount": amount_text(found.excess, request) if found.excess else None,
         "payerAddress": found.payer,
         "payments": [payment_item(each, request, processor) for each in found.payments],

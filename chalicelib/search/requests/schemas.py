@@ -167,6 +167,7 @@ class RequestAnswer(Output):
     paymentCurrency: str = Field(description="The id of the token that is paid")
     paidAmount: str = Field(description="What its payments count, in the invoice currency")
     receivedAmount: str = Field(description="What reached the payee, in units of the token")
+    refundedAmount: str = Field(description="What of that was returned, in units of the token")
     excessAmount: str | None = Field(description="What is paid too much, in the invoice currency; null if nothing is")
     payerAddress: str | None = Field(description="Who has paid; null if nobody or several have")
     payments: list[PaymentItem] = Field(description="Its payments that count, by time")

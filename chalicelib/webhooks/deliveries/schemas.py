@@ -18,7 +18,7 @@ Cursor = Annotated[str, StringConstraints(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
 
 
 class TestWebhook(ClientIdChoice):
-    eventType: Annotated[str, StringConstraints(max_length=100), form(enum=list(KINDS))] = Field(
+    eventType: Annotated[str, form(enum=list(KINDS))] = Field(
         description="The kind of the sample"
     )
 

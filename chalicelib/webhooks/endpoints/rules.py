@@ -4,14 +4,17 @@ from collections.abc import Iterable, Sequence
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.rules import KINDS
+from chalicelib.webhooks.rules import KINDS, NAMED_KINDS
 
 MAX_ENDPOINTS = 20
 """The most webhooks of one account as a whole, or of one client id. A client id alone may register as many more."""
 
 
 def _covering(kind: str) -> tuple[str, ...]:
-    """What a webhook may choose to receive a kind: `*`, each prefix of the kind with `.*`, and the kind itself."""
+    """What a webhook may choose to receive a kind: `*`, each prefix of the kind with `.*`, and the kind itself; for one
+    of NAMED_KINDS that alone."""
+    if kind in NAMED_KINDS:
+        return (kind,)
     words = kind.split(".")
     return ("*", *(".".join(words[:count]) + ".*" for count in range(1, len(words))), kind)
 

@@ -56,7 +56,7 @@ def test_a_strangers_240_intents_do_not_keep_another_accounts_one_from_being_che
     tracking.track_due(world.services)
     assert intent_of(world, payment).status is IntentStatus.SETTLED
     checked = [each for each in stored(world) if each.account_id == "stranger" and each.scanned_to > 0]
-    assert len(checked) == 20
+    assert len(checked) == 100
     assert all(each.check_at > world.now for each in stored(world) if each.status is IntentStatus.PENDING)
 
 

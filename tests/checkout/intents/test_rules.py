@@ -238,9 +238,11 @@ def test_a_batch_is_announced_in_any_of_its_currencies() -> None:
         assert check_draft(payment, replace(ANNOUNCED, token=token), START).name == "sepolia"
 
 
-def test_tron_has_no_multisig_payments() -> None:
+def test_tron_has_no_multisig_payments_and_what_was_sent_is_announced() -> None:
+    payment, on_tron = in_currencies("tron", "USDT-tron"), replace(ANNOUNCED, chain="TRON", token="USDT")
     with pytest.raises(BadRequest, match="Multisig payments are not supported on Tron"):
-        check_draft(in_currencies("tron", "USDT-tron"), replace(ANNOUNCED, chain="TRON", token="USDT"), START)
+        check_draft(payment, on_tron, START)
+    assert check_draft(payment, replace(on_tron, safe_tx_hash=None, tx_hash="0x" + "ab" * 32), START).name == "tron"
 
 
 def test_a_deadline_has_to_be_later_than_this_very_moment() -> None:

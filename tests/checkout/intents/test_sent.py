@@ -1,5 +1,8 @@
 """A link for which a transaction was sent is not offered again, until that one is confirmed, failed or dropped."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,9 +13,12 @@ from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.checkout.intents import tracking
 from chalicelib.checkout.intents.announcements import MAX_CLAIMS, IntentDraft
 from chalicelib.checkout.intents.flows import withdraw
+from chalicelib.checkout.intents.rules import MAX_ANNOUNCERS, MAX_SENT, MOST_WAITING
 from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.reading import load_visible
 from chalicelib.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
 from chalicelib.links.rules import check_payable
+from chalicelib.links.sent import Outcome, warnings
 from chalicelib.requests.references import reference_topic
 from tests.fakes.chain import SENDER
 from tests.fakes.intents import MINUTE, PAGE, SAFE, is_free, let_pass, record, stored, track, with_safe
@@ -21,6 +27,8 @@ from tests.fakes.world import World, in_process_aws
 from tests.support.errors import body_of
 
 NOWHERE = "0x" + "ee" * 32
+OWN, OTHERS = "0a" * 32, "0b" * 32
+"""Hashes of two secrets."""
 
 
 @pytest.fixture
@@ -315,3 +323,126 @@ def test_while_the_node_has_the_transaction_and_it_is_not_confirmed_the_link_is_
                 assert was_unseen or known.block is not None, "it ended for a reason that was seen"
                 return
             assert not is_free(world, payment)
+
+
+# --- who is not locked out, and for how long ---
+
+
+def by_page(world: World, payment: SecurePayment, tx_hash: str, announcer: str | None = None) -> Intent:
+    return record(world, payment, replace(sent(tx_hash), announcer=announcer), viewer=PAGE)
+
+
+def is_free_for(world: World, payment: SecurePayment, announcer: str | None) -> bool:
+    viewer = replace(PAGE, announcer=announcer)
+    found = load_visible(world.services, payment.link.token, viewer)
+    return not found.is_locked
+
+
+def test_who_announced_it_with_a_secret_goes_on_and_nobody_else_does(world: World) -> None:
+    payment = world.create_link()
+    first, second = (world.chain.send(payment.requests[0], nonce=nonce) for nonce in (1, 2))
+    by_page(world, payment, first, OWN)
+    assert is_free_for(world, payment, OWN)
+    for other in (None, OTHERS, OWN[:-1], ""):
+        assert not is_free_for(world, payment, other)
+    by_page(world, payment, second, OTHERS)
+    assert not is_free_for(world, payment, OWN), "another one pays it, too"
+    assert not is_free_for(world, payment, OTHERS)
+    before = stored(world)
+    by_page(world, payment, first, OWN)
+    assert stored(world) == before, "announced again it changes nothing"
+
+
+def test_somebody_elses_announcement_of_the_same_hash_takes_nothing_from_its_sender(world: World) -> None:
+    payment = world.create_link()
+    tx_hash = world.chain.send(payment.requests[0])
+    for number in range(20):
+        by_page(world, payment, tx_hash, f"{number:064x}")
+    by_page(world, payment, tx_hash, OWN)
+    assert is_free_for(world, payment, OWN)
+    (intent,) = stored(world)
+    assert len(intent.announcers) == MAX_ANNOUNCERS
+
+
+def test_a_child_of_a_multicall_is_not_locked_for_who_has_sent_that(world: World) -> None:
+    children = store_payouts(world.services, world.account_id, 2, creator_wallet=SAFE)
+    parent = multicalls.create(world.services, world.owner, [each.link.token for each in children], None).payment
+    by_page(world, parent, world.chain.send(children[1].requests[0]), OWN)
+    for each in (parent, *children):
+        assert (is_free_for(world, each, OWN), is_free_for(world, each, None)) == (True, False)
+
+
+def test_one_that_waits_for_a_block_for_long_is_a_warning_and_locks_no_more(world: World) -> None:
+    """It costs its sender nothing. Once the owner has announced it, it locks as long as it may be made."""
+    payment = world.create_link()
+    tx_hash = world.chain.send(payment.requests[0])
+    by_page(world, payment, tx_hash)
+    let_pass(world, MOST_WAITING / timedelta(minutes=1) - 2)
+    track(world)
+    assert not is_free(world, payment) and warnings(world.load(payment)) == ()
+    let_pass(world, 2)
+    assert track(world).status is IntentStatus.PENDING
+    for _ in range(2):
+        assert is_free(world, payment)
+        (warned,) = warnings(world.load(payment))
+        assert (warned.tx_hash, warned.outcome) == (tx_hash, Outcome.WAITING)
+        by_page(world, payment, tx_hash)
+        let_pass(world, 1)
+        track(world)
+    record(world, payment, sent(tx_hash))
+    assert not is_free(world, payment)
+    world.chain.include(tx_hash, success=False)
+    world.scan()
+    assert track(world).status is IntentStatus.FAILED
+    assert is_free(world, payment) and warnings(world.load(payment)) == ()
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["when it is announced", "later"])
+def test_strangers_lock_a_link_with_few_transactions_that_the_node_has(world: World, is_known: bool) -> None:
+    payment, locked = world.create_link(), 0
+    for number in range(MAX_SENT + 3):
+        tx_hash = world.chain.send(payment.requests[0], nonce=number)
+        late = world.chain.transactions.pop(tx_hash)
+        if is_known:
+            world.chain.transactions[tx_hash] = late
+        by_page(world, payment, tx_hash)
+        world.chain.transactions[tx_hash] = late
+        let_pass(world, 1)
+        track(world)
+        locked += not is_free(world, payment)
+        assert is_free(world, payment) or number < MAX_SENT
+        assert (warnings(world.load(payment)) != ()) is (number >= MAX_SENT)
+        world.chain.include(tx_hash, success=False)
+        world.scan()
+        track(world)
+        assert is_free(world, payment)
+    assert locked == MAX_SENT
+    record(world, payment, sent(world.chain.send(payment.requests[0], nonce=99)))
+    assert not is_free(world, payment), "the owner's announcements are not those of strangers"
+
+
+def test_a_warning_is_not_pushed_out_by_hashes_that_nobody_knows(world: World) -> None:
+    payment = world.create_link()
+    tx_hash = world.chain.send(payment.requests[0])
+    by_page(world, payment, tx_hash)
+    let_pass(world, 11)
+    track(world)
+    for number in range(MAX_CLAIMS + 12):
+        by_page(world, payment, f"0x{number:064x}")
+    assert [each.tx_hash for each in warnings(world.load(payment))] == [tx_hash]
+
+
+def test_one_that_was_not_known_is_looked_up_again_when_it_is_announced_again(world: World) -> None:
+    """The page announces it once more when it has seen it in a block."""
+    payment = world.create_link()
+    for number in range(MAX_CLAIMS):
+        by_page(world, payment, f"0x{number:064x}")
+        let_pass(world, 6)
+        track(world)
+    tx_hash = world.chain.send(payment.requests[0])
+    late = world.chain.transactions.pop(tx_hash)
+    by_page(world, payment, tx_hash, OWN)
+    assert is_free(world, payment)
+    world.chain.transactions[tx_hash] = late
+    assert by_page(world, payment, tx_hash, OWN).proof is Proof.SENT
+    assert not is_free(world, payment) and is_free_for(world, payment, OWN)

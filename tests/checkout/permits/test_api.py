@@ -6,18 +6,20 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.permits import PAYER, RIGHT, Permits
-from tests.fakes.world import PAYEE, in_process_aws
-from tests.support.client import Api, Reply, Shop
+from tests.fakes.permits import HAD, PAYER, RIGHT, Permits
+from tests.fakes.world import PAYEE, WALLET
+from tests.support.client import ORIGIN, Api, Reply, Shop
 from tests.support.opened import by_session
 from tests.support.running import run_on, serving
+
+OTHER = WALLET
 
 
 class Deployment:
     """The API over the contracts and chains of Permits; a merchant whose API key has payers sign."""
 
-    def __init__(self, client: Any, api: Api) -> None:
-        self.permits = Permits(client=client, rate_limit_scale=100_000)
+    def __init__(self, api: Api) -> None:
+        self.permits = Permits(rate_limit_scale=100_000)
         run_on(self.permits.services)
         self.shop = Shop(api)
         self.key = self._key()
@@ -27,6 +29,13 @@ class Deployment:
         made = self.shop.api.request("POST", "/v1/api-keys", body, by_session(self.shop.account_id))
         assert made.status == 201, made.json
         return {"x-api-key": made.json["key"]}
+
+    def public(self) -> dict[str, str]:
+        """A client id alone, which has payers sign."""
+        body = {"label": "signing", "allowedDomains": [ORIGIN], "usesPaymentIntents": True, "mayExecute": True}
+        made = self.shop.api.request("POST", "/v1/client-ids", body, by_session(self.shop.account_id))
+        assert made.status == 201, made.json
+        return {"x-client-id": made.json["clientId"], "origin": ORIGIN}
 
     def call(self, method: str, path: str, body: Any = None, by: dict[str, str] | None = None) -> Reply:
         return self.shop.api.request(method, path, body, by or self.key)
@@ -57,8 +66,8 @@ class Deployment:
 
 @pytest.fixture
 def deployment() -> Iterator[Deployment]:
-    with in_process_aws() as client, serving() as server:
-        yield Deployment(client, Api(server.server_port))
+    with serving() as server:
+        yield Deployment(Api(server.server_port))
 
 
 def test_a_merchant_is_paid_by_the_rates_of_the_time_however_often_a_payer_signs(deployment: Deployment) -> None:
@@ -85,3 +94,76 @@ def test_a_merchant_is_paid_by_the_rates_of_the_time_however_often_a_payer_signs
     assert shown["paidAmount"] == "94.56603773"
     late = deployment.call("GET", f"{request}/pay?wallet={PAYER}").json
     assert late["metadata"]["conversion"]["rate"] == "1.06"
+
+
+def locked(deployment: Deployment, request: str) -> bool:
+    """Whether a payer who has nothing to do with the signatures is refused now."""
+    status = deployment.call("GET", f"{request}/pay?wallet={OTHER}").status
+    assert status in (200, 423)
+    return status == 423
+
+
+@pytest.mark.parametrize("mode", ["key", "client"])
+def test_a_payer_who_signs_and_moves_the_tokens_away_locks_a_request_for_minutes_at_most(
+    deployment: Deployment, mode: str
+) -> None:
+    """For five hours, each minute: the tokens come back, are signed for if that is possible, and go away again."""
+    permits, by = deployment.permits, deployment.key if mode == "key" else deployment.public()
+    request, refused, accepted = deployment.request("12.50"), 0, 0
+    for _ in range(300):
+        permits.balances[PAYER.lower()] = HAD
+        offered = deployment.offer(request, by=by)
+        if offered.status == 200:
+            accepted += deployment.sign(offered, by).status == 200
+        permits.balances[PAYER.lower()] = 0
+        permits.world.advance(40)
+        refused += locked(deployment, request)
+        permits.minute()
+    assert refused <= 3 and accepted <= (1 if mode == "client" else 10)
+    assert permits.made["take"] == 0
+    failed = permits.events("payment.failed")
+    assert len(failed) == accepted
+
+
+def test_the_owner_withdraws_a_payment_that_a_payer_has_signed(deployment: Deployment) -> None:
+    request = deployment.request("12.50")
+    offered = deployment.offer(request)
+    assert deployment.sign(offered).status == 200 and locked(deployment, request)
+    path = f"/v2/request/payment-intents/{offered.json['paymentIntentId']}"
+    assert deployment.call("DELETE", path, by=deployment.shop.by_client).status == 401
+    answer = deployment.call("DELETE", path)
+    assert answer.status == 200
+    assert answer.json == {"paymentIntentId": offered.json["paymentIntentId"], "status": "failed"}
+    assert deployment.call("DELETE", path).json == answer.json, "the same again"
+    assert not locked(deployment, request)
+    assert deployment.status(request)["execution"]["status"] == "failed"
+    assert deployment.sign(offered).status == 409
+    deployment.permits.settle(10)
+    assert deployment.permits.made["take"] == 0
+    (told,) = deployment.permits.events("payment.failed")
+    assert "withdrawn" in told.body
+    other = by_session(Shop(deployment.shop.api).account_id)
+    assert deployment.call("DELETE", path, by=other).status == 404
+
+
+def test_what_was_taken_is_not_withdrawn(deployment: Deployment) -> None:
+    offered = deployment.offer(deployment.request("12.50"))
+    assert deployment.sign(offered).status == 200
+    deployment.permits.run()
+    path = f"/v2/request/payment-intents/{offered.json['paymentIntentId']}"
+    for _ in range(3):
+        refused = deployment.call("DELETE", path)
+        assert refused.status == 409, refused.json
+        deployment.permits.minute()
+    deployment.permits.fill(deployment.permits.sent[-1])
+    deployment.permits.settle(4)
+    assert deployment.call("DELETE", path).status == 409
+
+
+def test_what_was_withdrawn_before_it_was_signed_cannot_be_signed(deployment: Deployment) -> None:
+    offered = deployment.offer(deployment.request("12.50"))
+    path = f"/v2/request/payment-intents/{offered.json['paymentIntentId']}"
+    assert deployment.call("DELETE", path).status == 200
+    refused = deployment.sign(offered)
+    assert refused.status == 409 and "nothing was taken" in refused.message
+    assert deployment.permits.events("payment.failed") == []

@@ -56,6 +56,7 @@ def test_a_direct_payment_shows_every_field(new_shop: Shop) -> None:
     (found,) = reply.json["payments"]
     assert found == {
         "id": made.payment_id,
+        "direction": "in",
         "amount": "12.5",
         "sourceNetwork": "sepolia",
         "destinationNetwork": "sepolia",

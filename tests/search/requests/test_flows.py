@@ -96,6 +96,7 @@ def test_a_new_request_owes_everything_and_is_listened_for_once_its_calldata_was
         "paymentCurrency": "fUSDC-sepolia",
         "paidAmount": "0",
         "receivedAmount": "0",
+        "refundedAmount": "0",
         "excessAmount": None,
         "payerAddress": None,
         "payments": [],

@@ -89,24 +89,26 @@ def request_of(requests: Iterable[Request], deposit: Deposit) -> Request | None:
     return next((each for each in requests if each.payment_reference == deposit.payment_reference), None)
 
 
-def covers(deposit: Deposit, request: Request, due: int) -> bool:
+def covers(deposit: Deposit, request: Request, due: int | None) -> bool:
     """Whether a deposit brings what is due of a request, and is large enough that somebody fills it.
 
-    One that is not would lock its link until its deadline without the money for it.
+    One that is not would lock its link until its deadline without the money for it. `due` is None if nobody was asked
+    for any amount.
     """
     source = token_with_id(deposit.input_token)
     assert source is not None, "it was read by its address in the catalogue"
     least = least_input(deposit.output_amount, currency_of(request).decimals, source.decimals)
-    return deposit.amount >= due and deposit.input_amount >= least
+    return due is not None and deposit.amount >= due and deposit.input_amount >= least
 
 
-def least_due_of(services: Services, parts: Iterable[SecurePayment], request: Request) -> int:
-    """What is due of a request in the token that is paid; 0 if nothing is, or if no quote of it is held."""
+def least_due_of(services: Services, parts: Iterable[SecurePayment], request: Request) -> int | None:
+    """What is due of a request in the token that is paid; 0 if nothing is, None if it is converted and no quote was
+    given."""
     from chalicelib.checkout import conversions  # it is asked once of each deposit
     from chalicelib.checkout.rules import owed_of
 
     owed = (each for each in owed_of(tuple(parts)) if each.request.request_id == request.request_id)
-    return min((conversions.least_due(services, each) for each in owed), default=0)
+    return next((conversions.least_asked(services, each) for each in owed), 0)
 
 
 def _deposit(called: BridgedCall, source: Network, requests: Iterable[Request]) -> Deposit | None:

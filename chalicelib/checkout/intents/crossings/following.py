@@ -61,6 +61,7 @@ def _measured(services: Services, payment: Bill | SecurePayment, intent: Intent,
         return seen
     if request is None or seen.deposit is None:
         return seen
+    least: int | None
     try:
         least = least_due_of(services, (payment,), request)
     except RateUnavailable:  # then it is not known to be too little

@@ -15,6 +15,7 @@ from chalicelib.links.crossings import Stage
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.records import IntentStatus, Proof, SecurePayment
 from chalicelib.links.rules import check_payable
+from chalicelib.requests.quotes import flows as quotes
 from chalicelib.scanning.jobs import scan_chain
 from tests.fakes.bridge import Bridge
 from tests.fakes.chain import SENDER
@@ -114,6 +115,35 @@ def test_a_deposit_that_its_sender_alone_may_fill_for_long_does_not_lock_the_lin
     bridge.track()
     assert bridge.intent(payment).proof is Proof.SENT
     check_payable(bridge.world.load(payment), bridge.world.now)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("quoted", ["never", "long ago"])
+def test_a_deposit_of_little_locks_no_link_in_another_currency_while_no_quote_is_held(
+    bridge: Bridge, quoted: str, is_known: bool
+) -> None:
+    """What is converted is due by a quote: without one nothing would be too little."""
+    bridge.world.prices.set("USD", "USDC", "1")
+    payment = bridge.world.create_link(invoice_currency="USD", payment_currency="USDC-arbitrum-one")
+    (request,) = payment.requests
+    if quoted == "long ago":
+        quotes.hold(bridge.world.services, [request])
+        bridge.world.advance(3600)
+    little = bridge.send_deposit(bridge.deposit_for(request, amount=10_000, fee=0))
+    known = bridge.source.transactions[little.tx_hash]
+    if is_known:
+        with pytest.raises(BadRequest, match="does not pay what is due"):
+            bridge.announce(payment, little, PAGE)
+    else:
+        del bridge.source.transactions[little.tx_hash]
+        bridge.announce(payment, little, PAGE)
+        bridge.source.transactions[little.tx_hash] = known
+        bridge.include(little)
+        bridge.track()
+    check_payable(bridge.world.load(payment), bridge.world.now)
+    if quoted == "long ago":
+        whole = bridge.send_deposit(bridge.deposit_for(request, amount=12_500_000, fee=0), nonce=1)
+        assert bridge.announce(payment, whole, PAGE).is_locking
 
 
 def test_a_failed_transaction_is_refused(bridge: Bridge) -> None:

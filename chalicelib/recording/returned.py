@@ -1,0 +1,78 @@
+"""What a refund of a request's own token changes: its totals, and a line among the payments of its account.
+
+    received    what the payments of the request moved, in base units of its token
+    refunded    what of that was returned, never more: anybody can send more with the reference of a refund
+
+A refund in another token returns what never counted, and changes neither.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from chalicelib.base.money import BaseUnits
+from chalicelib.links.records import Bill
+from chalicelib.rates.records import Rate
+from chalicelib.requests.payments.records import Direction, PaymentStatus, Refund, SentRefund
+from chalicelib.requests.records import Request
+from chalicelib.scanning.records import LoggedTransfer
+
+
+def returned(
+    bill: Bill,
+    request: Request,
+    refund: Refund,
+    transfer: LoggedTransfer,
+    known: SentRefund | None,
+    dollar_rate: Rate | None,
+    now: datetime,
+) -> tuple[Request, SentRefund | None]:
+    """The request after a transfer sent a refund of it, and its line; None if nothing of it counts."""
+    if known is not None and known.status is PaymentStatus.CONFIRMED:
+        return request, known
+    amount = min(transfer.amount, max(request.received - request.refunded, 0))
+    if refund.currency != request.currency or not amount:
+        return request, None
+    after = replace(
+        request, refunded=BaseUnits(request.refunded + amount), refund_count=request.refund_count + 1
+    )
+    sent = SentRefund(
+        request_id=request.request_id,
+        network=transfer.network,
+        block_hash=transfer.block_hash,
+        log_index=transfer.log_index,
+        block_number=transfer.block_number,
+        tx_hash=transfer.tx_hash,
+        event_key=transfer.event_key,
+        amount=BaseUnits(amount),
+        fee_amount=BaseUnits(0),
+        fee_address="",
+        status=PaymentStatus.CONFIRMED,
+        detected_at=now,
+        paid_at=transfer.paid_at,
+        payer=transfer.payer or request.payee,
+        payee=refund.payer,
+        value=BaseUnits(request.paid * amount // request.received),
+        dollar_rate=dollar_rate,
+        account_id=request.account_id,
+        client_id=request.client_id,
+        currency=request.currency,
+        invoice_currency=request.invoice_currency or request.currency,
+        payment_reference=request.payment_reference,
+        reference=bill.reference_of(request),
+        recurring_payment_id=request.recurring_payment_id,
+        direction=Direction.OUT,
+        version=known.version if known is not None else 0,
+    )
+    return after, sent
+
+
+def taken_back(request: Request, sent: SentRefund) -> tuple[Request, SentRefund]:
+    """The request and the line without a refund that a fork has removed."""
+    if sent.status is PaymentStatus.REVERSED:
+        return request, sent
+    after = replace(
+        request,
+        refunded=BaseUnits(request.refunded - sent.amount),
+        refund_count=request.refund_count - 1,
+    )
+    return after, replace(sent, status=PaymentStatus.REVERSED)
