@@ -130,12 +130,15 @@ def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
 
 
 def tried(services: Services, sender: str, call: Call) -> StepResult:
-    """What a call leads to now, run as `submit` runs it; nothing is written. Two calls to the node.
+    """What a call leads to now, run as `submit` runs it; nothing is written. One call to the node, or two.
 
     Raises ChainUnavailable, also if it does not say.
     """
     chain = services.chains.evm(call.network)
-    step = _run(services, chain, sender, chain.read_account(sender), [call])[call]
+    if call.runs_foreign_code:
+        step = _run(services, chain, sender, chain.read_account(sender), [call])[call]
+    else:
+        (step,) = chain.run_each(sender, [(Transaction(call.to, call.data, call.value), call.most_gas)])
     if step.success is None:
         raise ChainUnavailable(f"The {call.network} node does not say what the call leads to: try again")
     return step
