@@ -23,9 +23,9 @@ from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.links.creation import Draft
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
-from chalicelib.links.progress import crosschain_intents, sent_facts
+from chalicelib.links.progress import crosschain_intents
 from chalicelib.links.records import Link, LinkStatus, SecurePayment
-from chalicelib.links.sent import SentOutcome
+from chalicelib.links.sent import SentOutcome, sent_facts
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of
 from chalicelib.requests.targets import Item

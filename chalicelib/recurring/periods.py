@@ -176,10 +176,8 @@ def call_of(schedule: RecurringPayment, request: Request) -> Call:
     trigger = calldata.trigger(schedule.permit, schedule.network, signature, schedule.period, reference)
     permit, spender = schedule.permit, address_of(RECURRING_PROXY, schedule.network)
     taking = Taking(permit.subscriber, permit.token, spender, BaseUnits(permit.payment_total))
-    account_id = schedule.template.account_id
-    return Call(
-        call_key(schedule), schedule.network, trigger.to, trigger.data, trigger.value, MOST_GAS, taking, account_id
-    )
+    call = Call(call_key(schedule), schedule.network, trigger.to, trigger.data, trigger.value, MOST_GAS, taking)
+    return replace(call, account_id=schedule.template.account_id)
 
 
 def call_key(schedule: RecurringPayment) -> str:

@@ -14,6 +14,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.networks import network as network_named
 from chalicelib.chain.readings import AccountReading, StepResult
+from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import (
     UNDER_WAY,
     AccountUse,
@@ -72,6 +73,8 @@ class Call:
 
     `data` is 0x hex, `value` in base units of the native coin. It may take at most `gas_limit` (None: MOST_GAS).
     `takes` are the tokens that it takes from somebody's wallet, so that open calls together take no more than is there.
+    `moves` are those that it moves into or out of the service's account, for the ledger: each call that moves tokens
+    out of it has to name them.
 
     `account_id` is the account of this service that it is for, whose share of the day it uses. With `runs_foreign_code`
     it is run as it is sent, with the sender, the price and the limit, and sent with that limit, which is counted: code
@@ -86,6 +89,7 @@ class Call:
     value: int = 0
     gas_limit: int | None = None
     takes: Taking | None = None
+    moves: Move | None = None
     account_id: str = ""
     use: Use = Use.ORDINARY
     runs_foreign_code: bool = False
@@ -294,6 +298,8 @@ def _transaction(account: RelayerAccount, call: Call, gas: int, fees: Fees, now:
         tip=fees.tip,
         created_at=now,
         takes=call.takes,
+        moves=call.moves,
+        is_counted=call.moves is not None and not call.moves.inward,
     )
 
 

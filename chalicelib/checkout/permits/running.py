@@ -5,7 +5,8 @@
                                BRIDGED  both chains, as for every payment from another chain
 
 Every look at a payment intent may be repeated, or made by two workers at once: a key of the relayer accepts one call
-for ever, and the next key of its kind is used only after the call of the one before has failed for good.
+for ever, and the next key of its kind is used only after the call of the one before is proven to have failed. What a
+payment intent spends is what was taken for it, by the ledger of the relayer.
 """
 
 from dataclasses import replace
@@ -117,7 +118,8 @@ def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
     The approval may be refused because somebody else has sent it: what counts is whether the tokens can be taken.
     """
     is_contract = services.chains.evm(intent.network).has_code(intent.payer)
-    calls = [stages.call_of(intent, "take", stages.take_call(intent), is_contract)]
+    taking = stages.move(intent, inward=True)
+    calls = [replace(stages.call_of(intent, "take", stages.take_call(intent), is_contract), moves=taking)]
     if intent.approval_signature is not None and intent.token_permit is not None:
         permit = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
         calls.insert(0, stages.call_of(intent, "permit", permit))
@@ -173,7 +175,8 @@ def _submit_spend(services: Services, intent: PaymentIntent, request: Request, k
         if not is_approved:
             return replace(intent, reason="the bridge's contract is being approved")
         made = deposit
-    (submission,) = relayer.submit(services, [stages.call_of(intent, key, made)])
+    spending = stages.move(intent, inward=False)
+    (submission,) = relayer.submit(services, [replace(stages.call_of(intent, key, made), moves=spending)])
     return replace(intent, reason=_refusal(services, intent, submission))
 
 

@@ -22,6 +22,7 @@ from chalicelib.checkout.permits.records import LIFETIME, End, PaymentIntent, St
 from chalicelib.checkout.permits.rules import deadline_of
 from chalicelib.links.crossings import Crossing
 from chalicelib.links.records import Intent, IntentStatus, Proof
+from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.rules import Call, Use, signature_gas
 from chalicelib.requests.records import Request
 
@@ -68,6 +69,11 @@ def call_of(intent: PaymentIntent, step: str, made: Transaction, is_contract: bo
     if is_contract:
         return replace(call, gas_limit=_TAKE_GAS + signature_gas(intent.network), runs_foreign_code=True)
     return call
+
+
+def move(intent: PaymentIntent, inward: bool) -> Move:
+    """What is taken for a payment intent into the service's account, or all of that on its way out of it."""
+    return Move(f"permit/{intent.intent_id}", intent.permit.source.token, intent.taking, inward)
 
 
 def take_call(intent: PaymentIntent) -> Transaction:
