@@ -42,6 +42,8 @@ COUNTED_LINES = {
     "call postponed": "CallsPostponed",
     "transaction is stuck": "RelayedStuck",
     "nonce used by another transaction": "RelayerNonceUsed",
+    "call outcome unknown": "RelayedUnknown",
+    "holdings do not cover a call": "RelayerHoldingsMissing",
     "account not checked": "CallsNotFollowed",
     "recurring payments wait": "RecurringWaits",
     "recurring payment not recorded": "RecurringUnrecorded",

@@ -117,7 +117,8 @@ def reindex(services: Services, segment: int, segments: int) -> str:
 def relayer(services: Services) -> list[str]:
     """A line for the service's own account on each network: its address, balance and next nonce, and what is open.
 
-    A former account, whose key was replaced, has a line as long as calls of it are open.
+    What it holds for others has a line for each token. A former account, whose key was replaced, is shown as long as
+    calls of it are open or it holds something.
     """
     lines = []
     for state in flows.account_states(services):
@@ -125,6 +126,7 @@ def relayer(services: Services) -> list[str]:
         nonce = "unknown" if state.next_nonce is None else state.next_nonce
         facts = f"balance {balance}  next nonce {nonce}  open {state.open}"
         lines.append(f"{state.network:12}  {state.address}  {facts}")
+        lines += [f"{'':12}  holds {amount} base units of {token} for others" for token, amount in state.held]
     return lines
 
 

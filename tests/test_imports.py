@@ -81,7 +81,7 @@ WORKERS = {
     "record_transfers": ("recording", 77),
     "expire_links": ("links", 47),
     "track_intents": ("checkout.intents", 109),
-    "run_permits": ("checkout.permits", 162),
+    "run_permits": ("checkout.permits", 168),
     "check_offramps": ("offramp", 84),
     "run_commerce": ("escrow", 131),
 }

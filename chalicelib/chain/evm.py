@@ -15,6 +15,8 @@ from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.chain import (
     blocks,
     bridges,
+    nonces,
+    proofs,
     ranges,
     receipts,
     relaying,
@@ -29,7 +31,7 @@ from chalicelib.chain.escrow import reads as escrow_reads
 from chalicelib.chain.escrow.reads import EscrowState
 from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import RangeReading
-from chalicelib.chain.readings import AccountReading, Receipt, StepResult
+from chalicelib.chain.readings import AccountReading, Receipt, Sight, Sought, StepResult, TokenBalances, UsedNonce
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.chain.rpc.hex_values import quantity
 from chalicelib.chain.rpc.http_client import HttpClient
@@ -201,6 +203,19 @@ class EvmChain:
     def receipts_of(self, tx_hashes: Sequence[str]) -> dict[str, Receipt]:
         """The receipts of those transactions (0x and 64 lower-case digits) that are in a block, by their hashes."""
         return relaying.receipts_of(self._node, tx_hashes)
+
+    def sights(self, sought: Sequence[Sought]) -> tuple[Sight, ...]:
+        """What the node says of transactions that are to be proven, in their order."""
+        return proofs.sights(self._node, sought)
+
+    def used_nonces(self, sender: str, numbers: Sequence[int], blocks: BlockRange) -> tuple[UsedNonce, ...]:
+        """The transactions of an account in a range of blocks, and those with these nonces that the node finds by
+        itself; each is verified by its signature."""
+        return nonces.used_nonces(self._node, sender, numbers, blocks)
+
+    def token_balances(self, account: str, tokens: Sequence[str]) -> TokenBalances:
+        """What an account has of tokens, and its next nonce, both after the same block."""
+        return proofs.token_balances(self._node, account, tokens)
 
     def replayed(self, sender: str, each: Transaction, gas: int, block: int) -> StepResult:
         """The result of a transaction on the state before a block; its success is None if that is not known."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from chalicelib.chain.tron import BroadcastResult
 
 T = TypeVar("T")
+C = TypeVar("C", bound="Chain")
 _LAST_FOR = timedelta(minutes=5)
 """How long a node that failed is asked last."""
 _KNOWN_ALREADY = "DUP_TRANSACTION_ERROR"
@@ -174,6 +175,16 @@ class Nodes:
                 failure = failure or error
         assert failure is not None, "there is at least one node"
         raise failure
+
+
+def every_node(chain: C) -> tuple[C, ...]:
+    """Each configured node of the network by itself."""
+    return tuple(cast(C, node) for node in chain.nodes) if isinstance(chain, Nodes) else (chain,)
+
+
+def host_of(chain: "Chain") -> str | None:
+    """The host of a node that is one of several; None for the only one."""
+    return chain.host if isinstance(chain, Node) else None
 
 
 def one_node(chain: "Chain", is_late: bool) -> tuple["Chain", int]:

@@ -49,3 +49,54 @@ class NodeView:
     host: str
     head: int | None
     hashes: Mapping[int, str | None]
+
+
+@frozen
+class TokenFlow:
+    """What a transaction moves of a token: into an account if `inward`, else out of it."""
+
+    token: str
+    account: str
+    inward: bool
+
+
+@frozen
+class Sought:
+    """A transaction whose place in the chain is to be proven. It is deep enough if there is a block at `deep_block`."""
+
+    tx_hash: str
+    block_number: int
+    deep_block: int
+    flow: TokenFlow | None = None
+
+
+@frozen
+class Sight:
+    """What one node says of a transaction: the canonical hash at its height, whether it has a block that makes it deep
+    enough, and the receipt. None is no answer, not a negative one.
+
+    `moved` has, in base units, what it has moved by the logs of its receipt and, unless the node refuses to search for
+    them, by the logs of its block: nothing unless a flow was asked for.
+    """
+
+    block_hash: str | None
+    is_deep: bool
+    receipt: Receipt | None
+    moved: tuple[int, ...] = ()
+
+
+@frozen
+class UsedNonce:
+    """A transaction in a block, which an account has signed: its bytes have the hash, and its signature the signer."""
+
+    nonce: int
+    tx_hash: str
+    block_number: int
+
+
+@frozen
+class TokenBalances:
+    """What an account has of tokens after a block, in base units by lower-case address, and its next nonce there."""
+
+    nonce: int
+    balances: Mapping[str, int]

@@ -90,7 +90,7 @@ def send_raw(node: JsonRpcClient, signed: Sequence[str]) -> tuple[str | None, ..
 def receipts_of(node: JsonRpcClient, tx_hashes: Sequence[str]) -> dict[str, Receipt]:
     """The receipts of those transactions that are in a block, by their hashes. One request."""
     found = receipts_by_hash(node, tx_hashes)
-    return {tx_hash: _receipt(tx_hash, receipt) for tx_hash, receipt in found.items() if receipt}
+    return {tx_hash: receipt_from(tx_hash, receipt) for tx_hash, receipt in found.items() if receipt}
 
 
 @unavailable_if_malformed
@@ -103,7 +103,8 @@ def replayed(node: JsonRpcClient, sender: str, each: Transaction, gas: int, bloc
         return StepResult(None)
 
 
-def _receipt(tx_hash: str, receipt: Mapping[str, Any]) -> Receipt:
+def receipt_from(tx_hash: str, receipt: Mapping[str, Any]) -> Receipt:
+    """A receipt of the node's JSON."""
     price = quantity(receipt.get("effectiveGasPrice") or "0x0", _HIGHEST_PRICE)
     return Receipt(
         tx_hash=tx_hash,

@@ -5,8 +5,8 @@
     spend   the refund; or, if it cannot be made any more, the transfer back to the merchant
 
 The service's account has tokens of others on their way, too. So nothing is spent before exactly as much was taken for
-it, as deep in the chain as confirmations demand, and only by a call whose key is a `spend`; the next number is used
-only after the call of the last one has failed for good.
+it, as deep in the chain as confirmations demand, by the relayer's ledger, and only by a call whose key is a `spend`;
+the next number is used only after the call of the last one is proven to have failed.
 """
 
 from dataclasses import replace
@@ -21,6 +21,7 @@ from chalicelib.escrow import rules, steps
 from chalicelib.escrow.calls import contracts_of, operation_call, token_address
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.flows import Outcome
+from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import CallStatus, Taking
 from chalicelib.relayer.rules import SubmissionStatus
 from chalicelib.requests.commerce.records import CommercePayment, PendingOperation
@@ -75,7 +76,7 @@ def _take(services: Services, payment: CommercePayment, pending: PendingOperatio
         token, taking = token_address(payment), BaseUnits(pending.amount)
         made = erc20.transfer_from(token, payment.receiver, payment.operator, taking)
         takes = Taking(payment.receiver, token, payment.operator, taking)
-        submission = steps.submit(services, payment, key, made, takes)
+        submission = steps.submit(services, payment, key, made, takes, _move(payment, pending, inward=True))
         if submission.status is SubmissionStatus.ACCEPTED:
             _approve(services, payment, pending)
         return steps.after_submission(services, payment, submission)
@@ -102,7 +103,7 @@ def _spend(services: Services, payment: CommercePayment, pending: PendingOperati
         if (not_yet := _unapproved(services, payment, pending)) is not None:
             return not_yet
         made = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
-    submission = steps.submit(services, payment, key, made)
+    submission = steps.submit(services, payment, key, made, moves=_move(payment, pending, inward=False))
     assert payment.pending is not None
     sent = relayer.sent_hash(services, key) if submission.status is SubmissionStatus.ACCEPTED else None
     return steps.keep(services, replace(payment, pending=replace(payment.pending, transaction_hash=sent)))
@@ -111,7 +112,7 @@ def _spend(services: Services, payment: CommercePayment, pending: PendingOperati
 def _after_spend(
     services: Services, payment: CommercePayment, pending: PendingOperation, outcome: Outcome, made: Transaction
 ) -> CommercePayment:
-    if outcome.status is CallStatus.UNKNOWN:
+    if outcome.status is CallStatus.UNKNOWN or steps.has_event_to_come(services, payment, outcome):
         return steps.keep(services, payment)
     if outcome.status is not CallStatus.SUCCEEDED:  # it never can be executed any more
         following = rules.call_key(payment, pending, f"{SPEND}/{len(_keys(pending, SPEND)) + 1}")
@@ -155,6 +156,12 @@ def _approve(services: Services, payment: CommercePayment, pending: PendingOpera
     submission = steps.submit(services, payment, key, erc20.approve(token, spender, pending.amount))
     if submission.status is SubmissionStatus.REFUSED:  # some tokens refuse to change what is not zero
         steps.submit(services, payment, key, erc20.approve(token, spender, 0))
+
+
+def _move(payment: CommercePayment, pending: PendingOperation, inward: bool) -> Move:
+    """The tokens of a refund on their way into the service's account, or out of it."""
+    owner = f"commerce/{payment.request_id}/{pending.number}"
+    return Move(owner, token_address(payment), BaseUnits(pending.amount), inward)
 
 
 def _collector(services: Services, payment: CommercePayment) -> str:

@@ -14,6 +14,7 @@ from chalicelib.escrow import rules
 from chalicelib.escrow.calls import contracts_of, hash_for
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.flows import Outcome
+from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import CallStatus, RelayedCall, Taking
 from chalicelib.relayer.rules import Call, Submission, SubmissionStatus
 from chalicelib.requests import store as request_store
@@ -29,12 +30,17 @@ NO_EVENT = "the transaction was made, and the escrow has no event of it"
 
 
 def submit(
-    services: Services, payment: CommercePayment, key: str, made: Transaction, takes: Taking | None = None
+    services: Services,
+    payment: CommercePayment,
+    key: str,
+    made: Transaction,
+    takes: Taking | None = None,
+    moves: Move | None = None,
 ) -> Submission:
     """Submits one call, if the service's account still is the operator. Raises ChainUnavailable."""
     if (reason := trouble(services, payment)) is not None:
         return Submission(key, SubmissionStatus.POSTPONED, reason)
-    call = Call(key, payment.network, made.to, made.data, made.value, MOST_GAS, takes)
+    call = Call(key, payment.network, made.to, made.data, made.value, MOST_GAS, takes, moves)
     (submission,) = relayer.submit(services, [call])
     if submission.status is not SubmissionStatus.ACCEPTED:
         facts = {"bill": payment.bill_id, "network": payment.network, "reason": submission.reason}
@@ -52,9 +58,10 @@ def after_submission(services: Services, payment: CommercePayment, submission: S
 
 
 def after_outcome(services: Services, payment: CommercePayment, known: Outcome) -> CommercePayment:
-    """The payment by what became of its call. One that succeeded ends with its event, which the recorder posts."""
+    """The payment by what became of its call. One that succeeded ends with its event, which the recorder posts; one
+    that failed goes back once its block was read without an event."""
     assert payment.pending is not None
-    if known.status is CallStatus.UNKNOWN:
+    if known.status is CallStatus.UNKNOWN or has_event_to_come(services, payment, known):
         return keep(services, payment)
     if known.status is not CallStatus.SUCCEEDED:
         return go_back(services, payment, known.reason or "another transaction took its place")
@@ -62,6 +69,11 @@ def after_outcome(services: Services, payment: CommercePayment, known: Outcome) 
         return keep(services, replace(payment, pending=replace(payment.pending, transaction_hash=known.tx_hash)))
     services.log.error("commerce payment has no event", extra={"bill": payment.bill_id, "transaction": known.tx_hash})
     return go_back(services, payment, NO_EVENT)
+
+
+def has_event_to_come(services: Services, payment: CommercePayment, known: Outcome) -> bool:
+    """Whether an event may still contradict that a call had no effect: the logs of its block are not recorded yet."""
+    return known.status is CallStatus.REVERTED and not is_recorded(services, payment, known)
 
 
 def is_recorded(services: Services, payment: CommercePayment, known: Outcome) -> bool:

@@ -1,4 +1,4 @@
-"""What is shown of payments from other chains, by the link and by the request, and of transactions that were sent."""
+"""What is shown of payments from other chains: to payers by the link, to the merchant by the request."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,8 +8,6 @@ from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.links.crossings import Crossing, Stage
 from chalicelib.links.records import Intent, IntentStatus
-from chalicelib.links.sent import SentOutcome
-from chalicelib.requests.rules import amount_text, invoice_of
 
 
 def crosschain_intents(intent: Intent | None, payment_references: Iterable[str] | None = None) -> list[dict[str, Any]]:
@@ -24,15 +22,6 @@ def crosschain_intents(intent: Intent | None, payment_references: Iterable[str] 
         for each, crossing in found
         if crossing is not None and (references is None or _reference(crossing) in references)
     ]
-
-
-def sent_facts(sent: SentOutcome) -> dict[str, Any]:
-    """A transaction that was sent to pay a link, with what became of it, as JSON."""
-    facts = {"txHash": sent.tx_hash, "network": sent.network, "status": sent.outcome.value}
-    if sent.request is None:
-        return facts
-    excess = amount_text(sent.excess, sent.request)
-    return {**facts, "excessAmount": excess, "currency": invoice_of(sent.request).id}
 
 
 def failure_reason(intent: Intent) -> str | None:

@@ -15,9 +15,9 @@ from chalicelib.links.errors import (
     TronBatchRefused,
     WrongWallet,
 )
-from chalicelib.links.progress import crosschain_intents, sent_facts
+from chalicelib.links.progress import crosschain_intents
 from chalicelib.links.records import Intent, LinkStatus, SecurePayment
-from chalicelib.links.sent import shown_hash
+from chalicelib.links.sent import sent_facts, shown_hash
 from chalicelib.requests.records import Request, RequestStatus
 
 

@@ -1,12 +1,14 @@
 """Transactions that were sent to pay a link, and what became of them: counted, or more than was due."""
 
 from enum import StrEnum
+from typing import Any
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.records import SecurePayment
 from chalicelib.requests.payments.records import NOTICED, Payment
 from chalicelib.requests.records import Request
+from chalicelib.requests.rules import amount_text, invoice_of
 
 MAX_ASKED = 5
 """The most transactions of a link whose outcomes somebody can ask for at once."""
@@ -52,3 +54,12 @@ def shown_hash(network: str, tx_hash: str | None) -> str:
     """A transaction's hash as its network writes it."""
     text = (tx_hash or "").removeprefix("0x")
     return text if network == "tron" else f"0x{text}"
+
+
+def sent_facts(sent: SentOutcome) -> dict[str, Any]:
+    """A transaction that was sent to pay a link, with what became of it, as JSON."""
+    facts = {"txHash": sent.tx_hash, "network": sent.network, "status": sent.outcome.value}
+    if sent.request is None:
+        return facts
+    excess = amount_text(sent.excess, sent.request)
+    return {**facts, "excessAmount": excess, "currency": invoice_of(sent.request).id}

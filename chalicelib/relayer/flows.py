@@ -5,7 +5,7 @@ fails: what `submit` leaves undone after that, tracking.py does. `submit` waits 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,12 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, parse_amount
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain.readings import AccountReading, StepResult
+from chalicelib.chain.readings import AccountReading, StepResult, TokenBalances
 from chalicelib.relayer import rules, store
 from chalicelib.relayer.following import WINDOW
+from chalicelib.relayer.holdings import flows as holdings
+from chalicelib.relayer.holdings import store as held
+from chalicelib.relayer.holdings.rules import booked
 from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of
 from chalicelib.relayer.records import (
     WITHDRAWN,
@@ -60,7 +63,8 @@ class Outcome:
 
 @frozen
 class AccountState:
-    """An account of the service: its balance in base units, its next nonce, and how many calls are open.
+    """An account of the service: its balance in base units, its next nonce, how many calls are open, and what it holds
+    for others, by token, in base units.
 
     Without an answer of the node the balance is None, and the next nonce also, if the account was never used.
     """
@@ -70,6 +74,7 @@ class AccountState:
     balance: BaseUnits | None
     next_nonce: int | None
     open: int
+    held: tuple[tuple[str, int], ...] = ()
 
 
 def can_submit(services: Services, network: str) -> bool:
@@ -87,7 +92,7 @@ def account_states(services: Services) -> list[AccountState]:
     present = [(network, account_address(services, network)) for network in services.settings.relayer_keys]
     known = [(each.network, each.address) for each in store.senders(services.store).accounts]
     states = [_account_state(services, *each) for each in dict.fromkeys([*present, *known])]
-    return [each for each in states if each.open or (each.network, each.address) in present]
+    return [each for each in states if each.open or each.held or (each.network, each.address) in present]
 
 
 def _account_state(services: Services, network: str, address: str) -> AccountState:
@@ -100,13 +105,16 @@ def _account_state(services: Services, network: str, address: str) -> AccountSta
     begun = store.transactions_from(services.store, network, address, progress.open_from if progress else 0, WINDOW)
     still_open = sum(each.closed_at is None for each in begun)
     balance, nonce = (reading.balance, reading.nonce) if reading is not None else (None, None)
-    return AccountState(network, address, balance, account.next_nonce if account else nonce, still_open)
+    for_others = tuple((each.token, each.held) for each in held.sums(services.store, network, address) if each.held)
+    return AccountState(network, address, balance, account.next_nonce if account else nonce, still_open, for_others)
 
 
 def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
     """Submits 1 to 10 calls on one network, with distinct keys; returns what each led to, in their order.
 
-    A call whose key was accepted before is ACCEPTED again, and nothing else happens. Raises NoRelayer without a key for
+    A call whose key was accepted before is ACCEPTED again, and nothing else happens. One that spends tokens which the
+    account does not hold for it is POSTPONED, and so is each that spends tokens of which it has less than it holds for
+    all. Raises NoRelayer without a key for
     the network, and ChainUnavailable if the node does not answer or payments are stopped; then nothing was written.
     """
     assert 0 < len(calls) <= MOST_CALLS and len({call.network for call in calls}) == 1
@@ -120,7 +128,8 @@ def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
         refuse_while_stopped(services)
         reading = chain.read_account(signer.address)
         steps = chain.run_each(signer.address, [(Transaction(c.to, c.data, c.value), c.most_gas) for c in new])
-        reservation = _reserved(services, signer, reading, dict(zip(new, steps, strict=True)), known)
+        balances = holdings.balances(services, signer.address, new)
+        reservation = _reserved(services, signer, reading, dict(zip(new, steps, strict=True)), known, balances)
         results |= {each.key: each for each in reservation.submissions}
         _log_postponed(services, network, reservation.submissions)
         if reservation.transactions:
@@ -188,6 +197,7 @@ def _reserved(
     reading: AccountReading,
     steps: Mapping[Call, StepResult],
     known: Known,
+    balances: Sequence[TokenBalances],
 ) -> Reservation:
     """The reservation of the calls, written. Another worker may have accepted some of them in the meantime."""
     network = next(iter(steps)).network
@@ -196,12 +206,19 @@ def _reserved(
         account = known.account or RelayerAccount(network, signer.address, reading.nonce, "", BaseUnits(0))
         wanted = [(call, step) for call, step in steps.items() if call.key not in known.calls]
         left = _left(services, network, [call for call, _ in wanted], known)
-        reservation = rules.reserve(account, wanted, reading, budget, services.clock(), left)
+        permission = holdings.permission(services, signer.address, [call for call, _ in wanted], balances)
+        allowed = [(call, step) for call, step in wanted if call.key not in permission.refused]
+        reservation = rules.reserve(account, allowed, reading, budget, services.clock(), left)
+        reservation = replace(reservation, submissions=(*reservation.submissions, *_refused(permission.refused)))
         if not reservation.calls:
             return reservation
-        taken = [Add(*each) for each in rules.taken_by(reservation.transactions)]
+        changes = [(each, True) for each in reservation.transactions if each.is_counted]
+        booking = booked(permission.entries, changes, services.clock())
+        added = [Add(*each) for each in (*rules.taken_by(reservation.transactions), *booking.sums)]
         try:
-            services.store.write(reservation.account, *reservation.calls, *reservation.transactions, *taken)
+            services.store.write(
+                reservation.account, *reservation.calls, *reservation.transactions, *booking.entries, *added
+            )
         except WriteConflict:
             known = _known(services, signer, list(steps))
             continue
@@ -209,6 +226,11 @@ def _reserved(
         return replace(reservation, transactions=tuple(written))
     busy = [Submission(call.key, SubmissionStatus.POSTPONED, BUSY) for call in steps if call.key not in known.calls]
     return Reservation(account, (), (), tuple(busy))
+
+
+def _refused(reasons: Mapping[str, str]) -> Iterator[Submission]:
+    """What is submitted again later, when the ledger may allow it."""
+    return (Submission(key, SubmissionStatus.POSTPONED, reason) for key, reason in reasons.items())
 
 
 def _known(services: Services, signer: Signer, calls: Sequence[Call]) -> Known:

@@ -10,8 +10,10 @@ from chalicelib.base.frozen import frozen
 from chalicelib.chain.readings import AccountReading, Receipt
 from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction
 
-SUPERSEDED_AFTER = timedelta(minutes=15)
-"""How long the chain must have had another transaction with the nonce before that is believed."""
+SEARCHED_AFTER = timedelta(minutes=1)
+"""How long a nonce is used, by what a node says, before its transaction is searched for: receipts may come late."""
+UNKNOWN_AFTER = timedelta(minutes=10)
+"""How long nothing proves what became of a call whose nonce is used, until somebody has to look at it."""
 SUPERSEDED_REASON = "another transaction of the account has the nonce of this one"
 UNSIGNED_AFTER = timedelta(seconds=20)
 """How long the worker that accepted a call has to sign it, before tracking does."""
@@ -31,13 +33,12 @@ class Step(StrEnum):
     SIGN = "sign"
     SEND = "send"
     REPLACE = "replace"
-    FINISH = "finish"
-    """Its receipt is deep enough."""
+    PROVE = "prove"
+    """A node has its receipt, deep enough: now every node is asked."""
     NOTE_UNSEEN = "note unseen"
-    """The chain has another transaction with its nonce, which is noted with the time."""
+    """Its nonce is used, and there is no receipt, which is noted with the time."""
     NOTE_SEEN = "note seen"
-    """The chain no longer has another transaction with its nonce."""
-    SUPERSEDE = "supersede"
+    """Its nonce is not used any more."""
     NEEDS_KEY = "needs key"
     """Only the key of its account could help, which was replaced."""
 
@@ -46,19 +47,27 @@ class Step(StrEnum):
 class ChainState:
     """What the node says of an account and of the receipts of its open transactions.
 
-    `receipts` are those in canonical blocks, by hash. Blocks up to `confirmed_to` are deep enough; the account had
-    `confirmed_nonce` transactions up to there.
+    `receipts` are by hash. A block is deep enough with `confirmations`, itself included.
     """
 
     reading: AccountReading
     receipts: Mapping[str, Receipt]
-    confirmed_to: int
-    confirmed_nonce: int
+    confirmations: int
+
+    @property
+    def confirmed_to(self) -> int:
+        """The newest block that is deep enough."""
+        return max(self.reading.head - self.confirmations + 1, 0)
 
 
 def receipt_of(transaction: RelayedTransaction, chain: ChainState) -> Receipt | None:
     """The receipt of one of the transactions with this nonce, of which at most one is in a block."""
     return next((chain.receipts[each] for each in transaction.hashes if each in chain.receipts), None)
+
+
+def is_unseen(transaction: RelayedTransaction, chain: ChainState) -> bool:
+    """Whether its nonce is used, while there is no receipt of it."""
+    return receipt_of(transaction, chain) is None and transaction.nonce < chain.reading.nonce
 
 
 def next_step(
@@ -72,20 +81,17 @@ def next_step(
 def _next_step(transaction: RelayedTransaction, chain: ChainState, stuck_after: timedelta, now: datetime) -> Step:
     receipt = receipt_of(transaction, chain)
     if receipt is not None:
-        return Step.FINISH if receipt.block_number <= chain.confirmed_to else Step.WAIT
-    if transaction.nonce < chain.confirmed_nonce:
-        if transaction.unseen_since is None:
-            return Step.NOTE_UNSEEN
-        return Step.SUPERSEDE if now - transaction.unseen_since >= SUPERSEDED_AFTER else Step.WAIT
-    if transaction.unseen_since is not None:
-        return Step.NOTE_SEEN
+        return Step.PROVE if receipt.block_number <= chain.confirmed_to else Step.WAIT
+    is_used = transaction.nonce < chain.reading.nonce
+    if is_used != (transaction.unseen_since is not None):
+        return Step.NOTE_UNSEEN if is_used else Step.NOTE_SEEN
     if transaction.nonce >= chain.reading.nonce + WINDOW:
         return Step.WAIT
     if transaction.signed_at is None:
         return Step.SIGN if now - transaction.created_at >= UNSIGNED_AFTER else Step.WAIT
     is_next = transaction.nonce == chain.reading.nonce
     is_cheap = transaction.max_fee < chain.reading.base_fee + chain.reading.tip
-    if now - transaction.signed_at >= stuck_after and (is_next or is_cheap):
+    if now - transaction.signed_at >= stuck_after and not is_used and (is_next or is_cheap):
         return Step.REPLACE
     return Step.SEND if now - transaction.signed_at >= SENT_AGAIN_AFTER else Step.WAIT
 
@@ -104,14 +110,19 @@ def finished(transaction: RelayedTransaction, receipt: Receipt, reason: str | No
 
 
 def superseded(transaction: RelayedTransaction, now: datetime) -> Finished:
-    """The final records of a transaction whose nonce another one has used."""
+    """The final records of a transaction of which it is proven that another one has used its nonce."""
     return _closed(transaction, now, status=CallStatus.SUPERSEDED, reason=SUPERSEDED_REASON)
 
 
 def reopened(transaction: RelayedTransaction, call: RelayedCall, now: datetime) -> Finished:
     """The records of a transaction that a fork has taken out of the chain: the same bytes are to be sent at once."""
     is_open = replace(
-        transaction, closed_at=None, signed_at=now - SENT_AGAIN_AFTER, unseen_since=None, call_version=call.version + 1
+        transaction,
+        closed_at=None,
+        signed_at=now - SENT_AGAIN_AFTER,
+        unseen_since=None,
+        unseen_at=None,
+        call_version=call.version + 1,
     )
     return is_open, replace(call, status=CallStatus.UNKNOWN, tx_hash=None, block_number=None, cost=None, reason=None)
 

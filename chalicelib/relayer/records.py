@@ -7,6 +7,7 @@ from enum import StrEnum
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, Counts, KeyPattern, Record
+from chalicelib.relayer.holdings.records import Move
 
 TRANSACTION_RETENTION = timedelta(days=90)
 """How long a transaction is kept, with its signed bytes, after its call has its outcome."""
@@ -29,8 +30,8 @@ class CallStatus(StrEnum):
     REVERTED = "reverted"
     """Its transaction is in a block and had no effect."""
     SUPERSEDED = "superseded"
-    """It was not executed and never can be: another transaction, which is not this service's, has its nonce, or it was
-    withdrawn before it had one."""
+    """It was not executed and never can be: another transaction, which is not this service's, is proven to have its
+    nonce, or it was withdrawn before it had one."""
 
 
 @frozen
@@ -104,8 +105,9 @@ class RelayedTransaction(Record):
 
     `max_fee` and `tip` are those that were offered last, per unit of gas. `hashes` are those of all that were signed,
     the last one of `raw` (0x hex), which is kept so that it can be sent again after a deep fork; there are none before
-    `signed_at`. `unseen_since` is when the chain first had another transaction with this nonce. `closed_at` is set when
-    the call has its final status. `call_version` is the version of the call while it is open.
+    `signed_at`. `unseen_since` is since when its nonce is used, as a node says, while nothing proves what became of it,
+    and `unseen_at` the newest block then. `closed_at` is set when the call has its final status. `call_version` is the
+    version of the call while it is open. `is_counted` is whether the ledger of holdings has what it `moves`.
     """
 
     KEY = KeyPattern(PAYMENTS, "RELAYER#{network}#{sender}", "NONCE#{nonce:012}")
@@ -125,8 +127,11 @@ class RelayedTransaction(Record):
     raw: str | None = None
     signed_at: datetime | None = None
     unseen_since: datetime | None = None
+    unseen_at: int | None = None
     closed_at: datetime | None = None
     takes: Taking | None = None
+    moves: Move | None = None
+    is_counted: bool = False
     call_version: int = 1
     version: int = 0
 
@@ -155,7 +160,9 @@ class RelayerAccount(Record):
 class RelayerProgress(Record):
     """How far the transactions of an account are finished: every nonce below `open_from`.
 
-    `checked_at` is when the last check of them began.
+    `checked_at` is when the last check of them began. No block up to `unused_to` has a transaction of the account with
+    the nonce `open_from` or a later one. Blocks up to `searched_to` were searched for one that has the nonce of a call;
+    it is 0 where that begins anew.
     """
 
     KEY = KeyPattern(PAYMENTS, "RELAYER#{network}#{sender}", "PROGRESS")
@@ -164,6 +171,8 @@ class RelayerProgress(Record):
     sender: str
     open_from: int
     checked_at: datetime
+    unused_to: int = 0
+    searched_to: int = 0
     version: int = 0
 
 

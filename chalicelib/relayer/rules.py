@@ -13,6 +13,7 @@ from enum import StrEnum
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chain.readings import AccountReading, StepResult
+from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import (
     UNDER_WAY,
     RelayedCall,
@@ -46,6 +47,8 @@ class Call:
 
     `data` is 0x hex, `value` in base units of the native coin. It may take at most `gas_limit` (None: MOST_GAS).
     `takes` are the tokens that it takes from somebody's wallet, so that open calls together take no more than is there.
+    `moves` are those that it moves into or out of the service's account, for the ledger: each call that moves tokens
+    out of it has to name them.
     """
 
     key: str
@@ -55,6 +58,7 @@ class Call:
     value: int = 0
     gas_limit: int | None = None
     takes: Taking | None = None
+    moves: Move | None = None
 
     def __post_init__(self) -> None:
         """Raises ValueError for what no node would take."""
@@ -213,6 +217,8 @@ def _transaction(account: RelayerAccount, call: Call, gas: int, fees: Fees, now:
         tip=fees.tip,
         created_at=now,
         takes=call.takes,
+        moves=call.moves,
+        is_counted=call.moves is not None and not call.moves.inward,
     )
 
 

@@ -1,8 +1,8 @@
 """Follows the transactions of an account until each is deep enough in the chain.
 
     in no block    signed if a crash left it unsigned; sent again; stuck for long: signed again with higher fees
-    in a block     waits for the confirmations; then its call has its outcome
-    nonce taken    another transaction has it, for long: the call is superseded
+    in a block     waits for the confirmations, and until every node confirms it; then its call has its outcome
+    nonce taken    sent again all the same, and another transaction is searched for: proven, the call is superseded
     a deep fork    calls whose transactions it took out of the chain have no outcome again; the same bytes are sent
 
 An account whose key was replaced is followed, too: what was signed is sent again and finished. What is not signed, or
@@ -18,14 +18,17 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from chalicelib.base.money import parse_amount
-from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.networks import network as network_named
-from chalicelib.chain.readings import AccountReading, Receipt
-from chalicelib.relayer import following, rules, store
+from chalicelib.chain.nodes import every_node
+from chalicelib.chain.readings import AccountReading
+from chalicelib.relayer import following, proving, rules, store
 from chalicelib.relayer.flows import budget_of
 from chalicelib.relayer.following import ChainState, Finished, Step
+from chalicelib.relayer.holdings import store as held
+from chalicelib.relayer.holdings.records import HeldTokens
+from chalicelib.relayer.holdings.rules import Place, booked, is_counted
 from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of
-from chalicelib.relayer.records import RelayedTransaction, RelayerProgress, Sender
+from chalicelib.relayer.records import CallStatus, RelayedTransaction, RelayerProgress, Sender
 from chalicelib.relayer.sending import send, sign_and_send
 from chalicelib.services import Services
 from chalicelib.stopping.flows import stopped_since
@@ -36,11 +39,10 @@ if TYPE_CHECKING:
 
 SPACING = timedelta(seconds=5)
 """Checks of a network follow each other no faster; of several hints at once, one is followed."""
-_CLOSED_AT_ONCE = 30
-"""Each is at most three writes of one transaction."""
+_CLOSED_AT_ONCE = 20
+"""Each is at most four writes of one transaction, and there are sums of a few tokens."""
 _SIGNED_AT_ONCE = 25
 _ATTEMPTS = 5
-_UNEXPLAINED = "reverted, and the node does not say why"
 
 
 def track(services: Services, network: str) -> bool:
@@ -68,31 +70,45 @@ def _check(services: Services, network: str, sender: str, signer: Signer | None)
         return False
     if signer is None and not store.transactions_from(services.store, network, sender, progress.open_from, 1):
         return False
+    reading, first = chain.read_account(sender), _first_open(services, progress)
+    if reading.nonce <= progress.open_from or not (first or progress.open_from):
+        confirmed_to = ChainState(reading, {}, _confirmations(services, network)).confirmed_to
+        progress = replace(progress, unused_to=max(progress.unused_to, confirmed_to))
     try:
         progress = _stored(services, replace(progress, checked_at=now))
     except WriteConflict:
         return False  # another check has just begun
-    reading = chain.read_account(sender)
     if reading.nonce < progress.open_from:
         progress = _reopen(services, reading, progress)
-    first = store.transactions_from(services.store, network, sender, progress.open_from, following.WINDOW)
+        first = _first_open(services, progress)
     is_full = len(first) == following.WINDOW
     if signer is not None:
         _watch(services, network, signer, reading)
     others: tuple[RelayedTransaction, ...] = ()
     if is_full:
-        after = max(first[-1].nonce + 1, reading.nonce)
-        others = store.transactions_from(services.store, network, sender, after, following.WINDOW)
+        beyond = max(first[-1].nonce + 1, reading.nonce)
+        others = store.transactions_from(services.store, network, sender, beyond, following.WINDOW)
     transactions = [each for each in (*first, *others) if each.closed_at is None]
-    closed = _advanced(services, signer, chain, reading, transactions) if transactions else set[int]()
+    after, closed = progress, dict[int, int | None]()
+    if transactions:
+        after, closed = _advanced(services, signer, chain, reading, progress, transactions)
     still_open = [each.nonce for each in first if each.closed_at is None and each.nonce not in closed]
     open_from = still_open[0] if still_open else first[-1].nonce + 1 if first else progress.open_from
+    if (block := closed.get(open_from - 1)) is not None:  # the next nonce is in no block before that
+        after = replace(after, unused_to=max(after.unused_to, block - 1))
     if still_open and reading.nonce < open_from:  # a fork gave a nonce back that nobody's transaction has now
         facts = {"network": network, "sender": sender, "nonce": open_from, "missing": reading.nonce}
         services.log.error("transaction is stuck", extra=facts)
-    if open_from != progress.open_from:
-        services.store.write(replace(progress, open_from=open_from))
+    after = replace(after, open_from=open_from)
+    if after != progress:
+        services.store.write(after)
     return bool(still_open) or is_full
+
+
+def _first_open(services: Services, progress: RelayerProgress) -> tuple[RelayedTransaction, ...]:
+    return store.transactions_from(
+        services.store, progress.network, progress.sender, progress.open_from, following.WINDOW
+    )
 
 
 def _stored(services: Services, progress: RelayerProgress) -> RelayerProgress:
@@ -109,7 +125,7 @@ def _reopen(services: Services, reading: AccountReading, progress: RelayerProgre
     network, now = progress.network, services.clock()
     found = store.transactions_from(services.store, network, progress.sender, reading.nonce, following.WINDOW)
     calls = store.calls(services.store, [each.call_key for each in found])
-    confirmed_to = _confirmed_to(services, network, reading)
+    confirmed_to = ChainState(reading, {}, _confirmations(services, network)).confirmed_to
     lost = [
         following.reopened(each, call, now)
         for each in found
@@ -122,16 +138,30 @@ def _reopen(services: Services, reading: AccountReading, progress: RelayerProgre
         return progress
     facts = {"network": network, "sender": progress.sender, "nonce": lost[0][0].nonce, "count": len(lost)}
     services.log.error("transactions removed by a fork", extra=facts)
-    progress = _stored(services, replace(progress, open_from=min(progress.open_from, lost[0][0].nonce)))
+    before = min(each.block_number for each in calls.values() if each.block_number is not None) - 1
+    reopened = replace(progress, open_from=min(progress.open_from, lost[0][0].nonce), unused_to=max(before, 0))
+    progress = _stored(services, reopened)
     for start in range(0, len(lost), _CLOSED_AT_ONCE):
         _write(services, lost[start : start + _CLOSED_AT_ONCE], sign=1)
     return progress
 
 
 def _write(services: Services, pairs: Sequence[Finished], sign: int) -> None:
-    """Writes transactions with their calls, and counts what these take from wallets (-1: not any more)."""
-    taken = rules.taken_by((transaction for transaction, _ in pairs), sign)
-    services.store.write(*(record for pair in pairs for record in pair), *(Add(*each) for each in taken))
+    """Writes transactions with their calls, and counts what these take from wallets (-1: not any more), and what the
+    service's account holds by their outcomes. A read if that changes."""
+    counted = [(each, is_counted(each, call.status)) for each, call in pairs]
+    changes = [(each, counts) for each, counts in counted if counts != each.is_counted]
+    booking = booked(_entries(services, changes), changes, services.clock())
+    transactions = [replace(each, is_counted=counts) for each, counts in counted]
+    added = [Add(*each) for each in (*rules.taken_by(transactions, sign), *booking.sums)]
+    services.store.write(*transactions, *(call for _, call in pairs), *booking.entries, *added)
+
+
+def _entries(services: Services, changes: Sequence[tuple[RelayedTransaction, bool]]) -> dict[Place, HeldTokens]:
+    places = [each.moves.place for each, _ in changes if each.moves is not None]
+    if not places:
+        return {}
+    return held.entries(services.store, changes[0][0].network, changes[0][0].sender, places)
 
 
 def _advanced(
@@ -139,97 +169,70 @@ def _advanced(
     signer: Signer | None,
     chain: "EvmChain",
     reading: AccountReading,
+    progress: RelayerProgress,
     transactions: Sequence[RelayedTransaction],
-) -> set[int]:
-    """Takes the next step of each transaction; returns the nonces of those that are finished."""
+) -> tuple[RelayerProgress, dict[int, int | None]]:
+    """Takes the next step of each transaction; returns the progress, and the blocks of the finished ones by nonce."""
     network, now = transactions[0].network, services.clock()
-    state = _state(services, chain, reading, transactions)
+    hashes = [tx_hash for each in transactions for tx_hash in each.hashes]
+    receipts = chain.receipts_of(hashes) if hashes else {}
+    state = ChainState(reading, receipts, _confirmations(services, network))
     stuck_after = timedelta(seconds=services.settings.relayer_stuck_seconds)
     by_step: dict[Step, list[RelayedTransaction]] = {step: [] for step in Step}
     for each in transactions:
         by_step[following.next_step(each, state, stuck_after, now, signer is not None)].append(each)
-    closed = _close(services, chain, state, by_step)
+    unseen = [each for each in transactions if following.is_unseen(each, state)]
+    finished = proving.concluded(services, chain, state, by_step[Step.PROVE])
+    search = proving.searched(services, chain, state, progress, unseen)
+    closed = _close(services, chain, state, [*finished, *search.finished])
     for each in by_step[Step.NOTE_UNSEEN]:
-        services.log.error("nonce used by another transaction", extra={"network": network, "nonce": each.nonce})
-        services.store.write(replace(each, unseen_since=now))
+        facts = {"network": network, "nonce": each.nonce, "call": each.call_key}
+        services.log.warning("nonce used without a receipt", extra=facts)
+        services.store.write(replace(each, unseen_since=now, unseen_at=reading.head))
     for each in by_step[Step.NOTE_SEEN]:
-        services.store.write(replace(each, unseen_since=None))
+        services.store.write(replace(each, unseen_since=None, unseen_at=None))
     if stopped_since(services) is not None:
-        return closed  # what is not signed or not sent stays so
+        return search.progress, closed  # what is not signed or not sent stays so
     try:
         if signer is not None:
             unsigned = by_step[Step.SIGN]
             for start in range(0, len(unsigned), _SIGNED_AT_ONCE):
                 if stopped_since(services) is not None:
-                    return closed
+                    return search.progress, closed
                 sign_and_send(services, chain, signer, reading, unsigned[start : start + _SIGNED_AT_ONCE])
             for each in by_step[Step.REPLACE]:
                 _replace(services, chain, signer, reading, each)
         for each in by_step[Step.NEEDS_KEY]:
             facts = {"network": network, "sender": each.sender, "nonce": each.nonce, "call": each.call_key}
             services.log.error("transaction is stuck", extra=facts)
-        send(services, chain, reading, [*by_step[Step.SEND], *by_step[Step.NEEDS_KEY]])
+        waiting = [*by_step[Step.SEND], *by_step[Step.NEEDS_KEY]]
+        send(services, chain, reading, [each for each in waiting if each.nonce not in closed])
     except WriteConflict:
         services.log.info("another check was faster", extra={"network": network})
-    return closed
+    return search.progress, closed
 
 
-def _state(
-    services: Services, chain: "EvmChain", reading: AccountReading, transactions: Sequence[RelayedTransaction]
-) -> ChainState:
-    """What the node says of the transactions. A receipt whose block is not the canonical one at its height is none."""
-    confirmed_to = _confirmed_to(services, chain.network, reading)
-    hashes = [tx_hash for each in transactions for tx_hash in each.hashes]
-    found = chain.receipts_of(hashes) if hashes else {}
-    deep = sorted({receipt.block_number for receipt in found.values() if receipt.block_number <= confirmed_to})
-    canonical = chain.block_hashes(deep) if deep else {}
-    receipts = {
-        tx_hash: each
-        for tx_hash, each in found.items()
-        if each.block_number > confirmed_to or canonical.get(each.block_number) == each.block_hash
-    }
-    nonce = transactions[0].nonce  # of an account none of whose nonces is used by others
-    if any(each.nonce < reading.nonce and not set(each.hashes) & found.keys() for each in transactions):
-        nonce = chain.transaction_count(transactions[0].sender, confirmed_to)
-    return ChainState(reading, receipts, confirmed_to, nonce)
-
-
-def _confirmed_to(services: Services, network: str, reading: AccountReading) -> int:
-    """The newest block that is deep enough."""
+def _confirmations(services: Services, network: str) -> int:
     known = network_named(network)
     assert known is not None, "it was accepted for this network"
-    confirmations = services.settings.confirmations.get(known.name, known.confirmations)
-    return max(reading.head - confirmations + 1, 0)
+    return services.settings.confirmations.get(known.name, known.confirmations)
 
 
 def _close(
-    services: Services, chain: "EvmChain", state: ChainState, by_step: dict[Step, list[RelayedTransaction]]
-) -> set[int]:
-    """Writes the outcomes of transactions that are finished; returns their nonces."""
-    now = services.clock()
-    done = [
-        following.finished(each, receipt, _reason(chain, each, receipt), now)
-        for each in by_step[Step.FINISH]
-        if (receipt := following.receipt_of(each, state)) is not None
-    ]
-    done += [following.superseded(each, now) for each in by_step[Step.SUPERSEDE]]
-    for start in range(0, len(done), _CLOSED_AT_ONCE):
-        part = done[start : start + _CLOSED_AT_ONCE]
+    services: Services, chain: "EvmChain", state: ChainState, finished: Sequence[Finished]
+) -> dict[int, int | None]:
+    """Writes the outcomes of transactions that are finished; returns their blocks by their nonces."""
+    for start in range(0, len(finished), _CLOSED_AT_ONCE):
+        part = finished[start : start + _CLOSED_AT_ONCE]
         _write(services, part, sign=-1)
         for _, call in part:
             facts = {"network": call.network, "call": call.call_key, "nonce": call.nonce, "tx_hash": call.tx_hash}
             services.log.info(f"call {call.status.value}", extra=facts)
-    if by_step[Step.SUPERSEDE]:
-        _skip_used_nonces(services, by_step[Step.SUPERSEDE][0], state.confirmed_nonce)
-    return {transaction.nonce for transaction, _ in done}
-
-
-def _reason(chain: "EvmChain", each: RelayedTransaction, receipt: Receipt) -> str | None:
-    """Why a transaction reverted, in words: what a node says who runs it before its block; None if it did not."""
-    if receipt.success:
-        return None
-    call = Transaction(each.to, each.data, each.value)
-    return chain.replayed(each.sender, call, each.gas_limit, receipt.block_number).reason or _UNEXPLAINED
+    lost = [transaction for transaction, call in finished if call.status is CallStatus.SUPERSEDED]
+    if lost:
+        counts = [node.transaction_count(lost[0].sender, state.confirmed_to) for node in every_node(chain)]
+        _skip_used_nonces(services, lost[0], min(counts))
+    return {transaction.nonce: call.block_number for transaction, call in finished}
 
 
 def _replace(

@@ -13,6 +13,8 @@ from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.modes import Tier
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base.errors import Unauthorized
+from chalicelib.base.records import Counts
+from chalicelib.relayer.holdings.records import HeldTotal
 from chalicelib.services import Services
 from chalicelib.stopping import flows as stopping
 from infra import admin
@@ -249,9 +251,11 @@ def test_it_shows_the_services_own_account_on_each_network(run: Run) -> None:
     with in_process_aws() as client:
         world = World(client, relayer_keys={"sepolia": "secret", "base": "secret"})
         world.chain.mempool.balance = 15 * 10**17
+        account, token = PlainSigningKeys.address, "0x" + "22" * 20
+        world.services.store.write(HeldTotal("sepolia", account, token, Counts({"held": 12_500_000})))
         lines = admin.relayer(world.services)
-    account = PlainSigningKeys.address
     assert lines == [
         f"sepolia       {account}  balance 1.5  next nonce 0  open 0",
+        f"              holds 12500000 base units of {token} for others",
         f"base          {account}  balance unknown: no node answered  next nonce unknown  open 0",
     ]

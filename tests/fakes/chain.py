@@ -28,7 +28,7 @@ from chalicelib.chain.escrow.reads import EscrowState
 from chalicelib.chain.fills import brought
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
-from chalicelib.chain.readings import AccountReading, Receipt, StepResult
+from chalicelib.chain.readings import AccountReading, Receipt, Sight, Sought, StepResult, TokenBalances, UsedNonce
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.chain.safes.reads import SafeEvent
 from chalicelib.chain.simulation import Simulation
@@ -342,6 +342,18 @@ class FakeChain:
     def receipts_of(self, tx_hashes: Sequence[str]) -> dict[str, Receipt]:
         self._read()
         return self.mempool.receipts_of(tx_hashes)
+
+    def sights(self, sought: Sequence[Sought]) -> tuple[Sight, ...]:
+        self._read()
+        return self.mempool.sights(sought)
+
+    def used_nonces(self, sender: str, numbers: Sequence[int], blocks: BlockRange) -> tuple[UsedNonce, ...]:
+        self._read()
+        return self.mempool.used_nonces(sender, numbers, blocks)
+
+    def token_balances(self, account: str, tokens: Sequence[str]) -> TokenBalances:
+        self._read()
+        return self.mempool.token_balances(account, tokens)
 
     def replayed(self, sender: str, each: Transaction, gas: int, block: int) -> StepResult:
         return self.mempool.replayed(each)

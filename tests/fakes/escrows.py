@@ -76,6 +76,7 @@ class Commerce:
         self.chain.escrow = CONTRACTS
         self.chain.mempool.executes = self._execute
         self.chain.mempool.dry_run = self.refusal
+        self.chain.mempool.balance_of = lambda account, token: self.balance(account)
         self.chain.read_wallet = self._read_wallet
         self.chain.read_escrow = self._read_escrow
         self.chain.read_able_payers = self._read_able_payers
@@ -183,7 +184,7 @@ class Commerce:
     def guarded(self, wire: Any) -> Any:
         """The services of a process whose calls to the store and the node are guarded by a tripwire."""
         stored = ("get", "get_many", "query", "due", "write", "put_many")
-        chain = Guarded(self.chain, ("read_account", "run_each", "send_raw", "read_wallet"), wire)
+        chain = Guarded(self.chain, ("read_account", "run_each", "send_raw", "read_wallet", "token_balances"), wire)
         chains = SimpleNamespace(of=lambda _: chain, evm=lambda _: chain, networks=self.services.chains.networks)
         return replace(self.services, store=Guarded(self.services.store, stored, wire), chains=chains)
 
@@ -314,6 +315,7 @@ class Commerce:
         assert self.balances[sender.lower()] >= amount, "tokens of nobody"
         self.balances[sender.lower()] -= amount
         self.balances[receiver.lower()] += amount
+        self.chain.mempool.moved(self.token, sender, receiver, amount)
 
     def _log(self, emitter: str, topic: str, known: str, data: bytes, tx_hash: str | None) -> None:
         block = self.chain.blocks[-1]

@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain.readings import AccountReading, Receipt, StepResult
+from chalicelib.chain.logs import BlockRange
+from chalicelib.chain.readings import AccountReading, Receipt, Sight, Sought, StepResult, TokenBalances, UsedNonce
 from chalicelib.chain.rpc.jsonrpc import NodeTimeout
 
 if TYPE_CHECKING:
@@ -53,6 +55,11 @@ class Mempool:
     """{hash: (block number, transaction, revert reason)}"""
     sent: list[Raw] = field(default_factory=list)
     """Everything that was ever sent, each time."""
+    transfers: dict[str, list[tuple[str, str, str, int]]] = field(default_factory=dict)
+    """{hash: (token, sender, receiver, amount)} of the tokens that transactions in blocks have moved."""
+    balance_of: Callable[[str, str], int] = lambda account, token: 0
+    executing: str | None = None
+    """The hash of the transaction that is being executed."""
 
     def include(self) -> None:
         """Puts what can be executed into the newest block."""
@@ -62,13 +69,21 @@ class Mempool:
 
     def execute(self, raw: Raw) -> None:
         self.waiting.pop((raw.sender, raw.nonce), None)
+        self.executing = raw.tx_hash
         self.executed[raw.tx_hash] = (len(self.chain.blocks) - 1, raw, self.executes(raw))
+        self.executing = None
+
+    def moved(self, token: str, sender: str, receiver: str, amount: int) -> None:
+        """Notes what the transaction that is being executed moves; what moves without one is nobody's."""
+        if self.executing is not None:
+            self.transfers.setdefault(self.executing, []).append((token, sender, receiver, amount))
 
     def reorganise(self, from_block: int) -> None:
         """Returns the transactions of removed blocks to those that wait."""
         for tx_hash, (block, raw, _) in list(self.executed.items()):
             if block >= from_block:
                 del self.executed[tx_hash]
+                self.transfers.pop(tx_hash, None)
                 self.waiting[raw.sender, raw.nonce] = raw
 
     def forget(self) -> None:
@@ -124,6 +139,35 @@ class Mempool:
             tx_hash: Receipt(tx_hash, block, self.chain.blocks[block].hash, reason is None, BaseUnits(GAS * raw.max_fee))
             for tx_hash, (block, raw, reason) in found.items()
         }
+
+    def sights(self, sought: Sequence[Sought]) -> tuple[Sight, ...]:
+        numbers = sorted({height for each in sought for height in (each.block_number, each.deep_block)})
+        hashes, receipts = self.chain.block_hashes(numbers), self.chain.receipts_of([each.tx_hash for each in sought])
+        found = []
+        for each in sought:
+            receipt, moved = receipts.get(each.tx_hash), self._moved(each)
+            is_deep = hashes[each.deep_block] is not None
+            found.append(Sight(hashes[each.block_number], is_deep, receipt, moved[0 if receipt else 1 :]))
+        return tuple(found)
+
+    def _moved(self, each: Sought) -> tuple[int, ...]:
+        if each.flow is None:
+            return ()
+        amount = 0
+        for token, *sides, units in self.transfers.get(each.tx_hash, ()) if each.tx_hash in self.executed else ():
+            if same_address(token, each.flow.token) and same_address(sides[1 if each.flow.inward else 0], each.flow.account):
+                amount += units
+        return (amount, amount)
+
+    def used_nonces(self, sender: str, numbers: Sequence[int], blocks: BlockRange) -> tuple[UsedNonce, ...]:
+        return tuple(
+            UsedNonce(raw.nonce, raw.tx_hash, block)
+            for block, raw, _ in self.executed.values()
+            if raw.sender == sender and blocks.first <= block <= blocks.last
+        )
+
+    def token_balances(self, account: str, tokens: Sequence[str]) -> TokenBalances:
+        return TokenBalances(self.nonce(account), {token: self.balance_of(account, token) for token in tokens})
 
     def replayed(self, each: Transaction) -> StepResult:
         for _, raw, reason in self.executed.values():

@@ -61,6 +61,7 @@ class Permits:
         self.sent: list[Sent] = []
         self.chain.mempool.executes = self._execute
         self.chain.mempool.dry_run = lambda to, data: self._refusal(to, data)
+        self.chain.mempool.balance_of = lambda account, token: self.balance(account)
         self.chain.read_wallet = self._read_wallet  # type: ignore[method-assign]
         self.chain.read_permit_answers = lambda token, owner: (None,) * 4  # type: ignore[method-assign]
         self.request = self.new_request()
@@ -137,7 +138,7 @@ class Permits:
     def guarded(self, wire: Any) -> Any:
         """The services of a process whose calls to the store and the source's node are guarded by a tripwire."""
         stored = ("get", "get_many", "query", "due", "write", "put_many")
-        chain = Guarded(self.chain, ("read_account", "run_each", "send_raw", "read_wallet"), wire)
+        chain = Guarded(self.chain, ("read_account", "run_each", "send_raw", "read_wallet", "token_balances"), wire)
         chains = self.services.chains
 
         def of(name: str) -> Any:
@@ -238,6 +239,7 @@ class Permits:
         assert self.balances[sender.lower()] >= amount, "tokens of nobody"
         self.balances[sender.lower()] -= amount
         self.balances[receiver.lower()] += amount
+        self.chain.mempool.moved(SOURCE_USDC, sender, receiver, amount)
 
 
 def check_conserved(permits: Permits) -> None:

@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 
 from chalicelib.base.addresses import address_bytes
+from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.recurring import trigger
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.rpc.jsonrpc import NodeTimeout
 from chalicelib.relayer import flows
 from chalicelib.relayer.flows import Outcome
 from chalicelib.relayer.jobs import follow_relayed
+from chalicelib.relayer.keys.signer import signer_of
 from chalicelib.relayer.records import CallStatus
 from chalicelib.relayer.rules import Call
+from chalicelib.relayer.transactions import sign
 from chalicelib.services import Services
 from chalicelib.storage.secrets import SigningKeys
 from chalicelib.storage.store import Store
@@ -25,6 +28,7 @@ from tests.fakes.world import PREFIX, World, in_process_aws
 from tests.onchain.conftest import Nodes
 from tests.onchain.payer import FUSDC
 from tests.onchain.schedules import Subscriber
+from tests.relayer.transactions import transaction
 from tests.support.signing import keys_in
 
 HINT = '{"network": "sepolia"}'
@@ -68,6 +72,13 @@ class Relayer:
     def sent_count(self) -> int:
         """How many transactions of the account are in blocks."""
         return int(self.chain.rpc("eth_getTransactionCount", self.address, "latest"), 16)
+
+    def use_nonce(self, nonce: int) -> None:
+        """Somebody else with the same key sends another transaction."""
+        fees = {"max_fee": BaseUnits(10**11), "tip": BaseUnits(10**9)}
+        other = replace(transaction(nonce, to=receiver(9), data="0x", value=BaseUnits(1), **fees), sender=self.address)
+        signer = signer_of(self.services, "sepolia")
+        self.chain.rpc("eth_sendRawTransaction", sign(other, signer).raw)
 
     def drop(self) -> None:
         """Empties the node's pool of waiting transactions."""
@@ -163,15 +174,26 @@ def test_transactions_in_blocks_that_a_fork_removed_are_executed_on_the_other_br
 def test_a_transaction_of_somebody_else_with_the_same_key_supersedes_the_call(relayer: Relayer) -> None:
     relayer.submit(relayer.call(1))
     relayer.drop()
-    relayer.chain.send_as(relayer.address, {"to": receiver(9), "value": 1})
+    relayer.use_nonce(0)
     for _ in range(4):
-        relayer.look(seconds=301, blocks=3)
+        relayer.look(blocks=3)
     assert relayer.outcome(relayer.call(1)).status is CallStatus.SUPERSEDED
     assert relayer.executions(1) == 0
     relayer.submit(relayer.call(2))
     relayer.look(blocks=3)
     assert relayer.outcome(relayer.call(2)).status is CallStatus.SUCCEEDED
     assert (relayer.executions(2), relayer.sent_count()) == (1, 2)
+
+
+def test_a_transaction_of_the_account_that_its_key_has_not_signed_supersedes_nothing(relayer: Relayer) -> None:
+    """As a node could invent one."""
+    relayer.submit(relayer.call(1))
+    relayer.drop()
+    relayer.chain.send_as(relayer.address, {"to": receiver(9), "value": 1})
+    for _ in range(60):
+        relayer.look(blocks=1)
+    assert relayer.sent_count() == 1
+    assert relayer.outcome(relayer.call(1)).status is CallStatus.UNKNOWN
 
 
 def scheduled(relayer: Relayer, **changes: Any) -> tuple[Subscriber, Call]:

@@ -1,4 +1,5 @@
-"""A node in front of a real chain that fails as a test says: requests and answers are lost, transactions forgotten."""
+"""A node in front of a real chain that fails as a test says: requests and answers are lost, transactions forgotten, and
+wrong answers given."""
 
 import json
 import threading
@@ -23,11 +24,15 @@ class Trouble(StrEnum):
 
 
 class TroubledNode:
-    """`trouble` is asked about each request by the methods of its calls; it may also act, before the node does."""
+    """`trouble` is asked about each request by the methods of its calls; it may also act, before the node does.
+
+    `lie` is given the method, the parameters and the result of each call, and returns the result that is told.
+    """
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
         self.trouble: Callable[[Sequence[str]], Trouble | None] = lambda methods: None
+        self.lie: Callable[[str, list[Any], Any], Any] | None = None
         self._session = requests.Session()
         self._session.trust_env = False
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -52,7 +57,18 @@ class TroubledNode:
         content = self._session.post(self.chain.url, data=body, headers={"content-type": "application/json"}).content
         if trouble is Trouble.FORGOTTEN:
             self._forget(calls, json.loads(content))
-        return None if trouble is Trouble.NO_ANSWER else content
+        if trouble is Trouble.NO_ANSWER:
+            return None
+        return content if self.lie is None else self._lied(calls, json.loads(content))
+
+    def _lied(self, calls: Sequence[dict[str, Any]], answers: Any) -> bytes:
+        assert self.lie is not None
+        asked = {call["id"]: call for call in calls}
+        for answer in answers if isinstance(answers, list) else [answers]:
+            call = asked[answer["id"]]
+            if "result" in answer:
+                answer["result"] = self.lie(call["method"], call["params"], answer["result"])
+        return json.dumps(answers).encode()
 
     def _forget(self, calls: Sequence[dict[str, Any]], answers: Any) -> None:
         sent = {call["id"] for call in calls if call["method"] == SEND}

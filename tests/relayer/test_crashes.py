@@ -17,7 +17,7 @@ from tests.fakes.chain import FakeChains
 from tests.fakes.crash import Crash, FragileClient, FragileQueue, Interruption, Tripwire
 from tests.fakes.world import PlainSigningKeys, World
 
-NODE_CALLS = ("head", "read_account", "run_each", "send_raw", "receipts_of", "block_hashes", "transaction_count", "replayed")
+NODE_CALLS = ("head", "read_account", "run_each", "send_raw", "receipts_of", "sights", "used_nonces", "transaction_count", "replayed")
 CALLS = [Call(f"payout/{n}", "sepolia", "0x" + "22" * 20, f"0x12{n:02x}") for n in range(3)]
 
 

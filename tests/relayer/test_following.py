@@ -12,6 +12,7 @@ from chalicelib.relayer.following import (
     ChainState,
     Step,
     finished,
+    is_unseen,
     next_step,
     receipt_of,
     reopened,
@@ -21,7 +22,8 @@ from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransacti
 from tests.relayer.transactions import NOW, transaction
 
 STUCK = timedelta(seconds=120)
-SUPERSEDED_AFTER, UNSIGNED_AFTER, SENT_AGAIN_AFTER = timedelta(minutes=15), timedelta(seconds=20), timedelta(seconds=30)
+UNSIGNED_AFTER, SENT_AGAIN_AFTER = timedelta(seconds=20), timedelta(seconds=30)
+DAYS = timedelta(days=3)
 WINDOW = 200
 MOMENT = timedelta(milliseconds=1)
 OLD, NEW = "0x" + "0a" * 32, "0x" + "0b" * 32
@@ -29,10 +31,11 @@ SIGNED = transaction(5, hashes=(OLD, NEW), raw="0x02", signed_at=NOW)
 
 
 def chain(
-    nonce: int = 5, base_fee: int = 10**9, tip: int = 10**9, confirmed_nonce: int = 5, receipt: Receipt | None = None
+    nonce: int = 5, base_fee: int = 10**9, tip: int = 10**9, receipt: Receipt | None = None
 ) -> ChainState:
+    """Blocks up to 90 are deep enough."""
     reading = AccountReading(100, nonce, BaseUnits(0), BaseUnits(base_fee), BaseUnits(tip))
-    return ChainState(reading, {receipt.tx_hash: receipt} if receipt else {}, 90, confirmed_nonce)
+    return ChainState(reading, {receipt.tx_hash: receipt} if receipt else {}, 11)
 
 
 def receipt(block: int = 90, tx_hash: str = OLD, success: bool = True) -> Receipt:
@@ -44,8 +47,9 @@ def step(record: RelayedTransaction, state: ChainState, after: timedelta = timed
 
 
 @pytest.mark.parametrize("tx_hash", [OLD, NEW])
-def test_each_of_the_transactions_with_the_nonce_finishes_the_call_when_its_block_is_deep_enough(tx_hash: str) -> None:
-    assert step(SIGNED, chain(receipt=receipt(90, tx_hash))) is Step.FINISH
+def test_each_of_the_transactions_with_the_nonce_is_to_be_proven_when_its_block_is_deep_enough(tx_hash: str) -> None:
+    assert chain().confirmed_to == 90
+    assert step(SIGNED, chain(receipt=receipt(90, tx_hash))) is Step.PROVE
     assert step(SIGNED, chain(receipt=receipt(91, tx_hash))) is Step.WAIT
     assert step(SIGNED, chain(receipt=receipt(90, "0x" + "0c" * 32))) is Step.WAIT
     assert receipt_of(SIGNED, chain(receipt=receipt(1, tx_hash))) == receipt(1, tx_hash)
@@ -53,18 +57,21 @@ def test_each_of_the_transactions_with_the_nonce_finishes_the_call_when_its_bloc
 
 
 def test_a_receipt_counts_for_more_than_nonces() -> None:
-    taken = replace(SIGNED, unseen_since=NOW - SUPERSEDED_AFTER)
-    assert step(taken, chain(nonce=9, confirmed_nonce=9, receipt=receipt())) is Step.FINISH
+    taken = replace(SIGNED, unseen_since=NOW - DAYS)
+    assert step(taken, chain(nonce=9, receipt=receipt())) is Step.PROVE
 
 
-def test_a_nonce_that_another_transaction_has_is_noted_and_after_a_quarter_of_an_hour_believed() -> None:
-    taken = chain(nonce=6, confirmed_nonce=6)
-    assert step(SIGNED, taken) is Step.NOTE_UNSEEN
+def test_a_nonce_that_is_used_without_a_receipt_is_noted_and_the_same_bytes_are_sent_for_ever() -> None:
+    taken = chain(nonce=6)
+    assert step(SIGNED, taken) is Step.NOTE_UNSEEN and is_unseen(SIGNED, taken)
     noted = replace(SIGNED, unseen_since=NOW)
-    assert step(noted, taken, SUPERSEDED_AFTER - MOMENT) is Step.WAIT
-    assert step(noted, taken, SUPERSEDED_AFTER) is Step.SUPERSEDE
-    assert step(noted, chain(), SUPERSEDED_AFTER) is Step.NOTE_SEEN
-    assert step(SIGNED, chain(nonce=6, confirmed_nonce=5)) is Step.WAIT, "not deep enough"
+    assert step(noted, taken, SENT_AGAIN_AFTER - MOMENT) is Step.WAIT
+    for after in (SENT_AGAIN_AFTER, STUCK, DAYS):
+        assert step(noted, taken, after) is Step.SEND
+    assert step(noted, chain(base_fee=10**12, nonce=6), STUCK) is Step.SEND, "a higher fee changes nothing"
+    assert step(noted, chain(), DAYS) is Step.NOTE_SEEN
+    shallow = chain(nonce=6, receipt=receipt(91))
+    assert step(SIGNED, shallow) is Step.WAIT and not is_unseen(SIGNED, shallow)
 
 
 def test_what_is_not_signed_is_left_to_the_worker_that_accepted_it_for_a_while() -> None:
@@ -115,7 +122,7 @@ def test_without_its_key_a_transaction_is_only_sent_again_and_finished() -> None
     assert without(transaction(5), chain(), UNSIGNED_AFTER) is Step.NEEDS_KEY
     assert without(SIGNED, chain(), STUCK) is Step.NEEDS_KEY
     assert without(SIGNED, chain(), SENT_AGAIN_AFTER) is Step.SEND
-    assert without(SIGNED, chain(receipt=receipt())) is Step.FINISH
+    assert without(SIGNED, chain(receipt=receipt())) is Step.PROVE
 
 
 def test_a_call_that_a_fork_took_out_of_the_chain_is_open_again_and_sent_at_once() -> None:

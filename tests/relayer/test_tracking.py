@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import format_amount
 from chalicelib.chain.readings import StepResult
 from chalicelib.relayer import flows, store
-from chalicelib.relayer.following import SUPERSEDED_AFTER, WINDOW
+from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.jobs import follow_relayed, track_relayed
 from chalicelib.relayer.records import CallStatus, RelayedTransaction
 from chalicelib.relayer.rules import COIN_DECIMALS, GWEI, Call, Submission
@@ -213,19 +212,36 @@ def test_a_revert_that_the_node_cannot_repeat_is_still_one(world: World, mempool
     assert outcome.reason == "reverted, and the node does not say why"
 
 
-def test_a_nonce_that_somebody_else_used_supersedes_the_call_only_when_that_is_certain(
+def test_a_nonce_that_somebody_else_used_supersedes_the_call_when_that_transaction_is_found(
     world: World, mempool: Mempool
 ) -> None:
     mempool.holds = True
     submit(world)
     services, lines = logged(world)
     mempool.steal_nonce(SENDER)
-    for _ in range(14):
+    search = mempool.used_nonces
+    mempool.used_nonces = lambda *_: ()  # type: ignore[method-assign]
+    for _ in range(100):
         world.advance(54)
         world.relay(services)
         assert status(world) is CallStatus.UNKNOWN
-    assert len(lines.of("nonce used by another transaction")) == 1
-    minutes_pass(world, 3)
+    assert len(lines.of("nonce used without a receipt")) == 1 and lines.of("nonce used by another transaction") == []
+    told = lines.of("call outcome unknown")
+    assert told[0] == {
+        "network": "sepolia",
+        "sender": SENDER,
+        "nonce": 0,
+        "call": CALL.key,
+        "minutes": 10,
+        "reason": "not every node confirms it",
+    }
+    assert {raw.nonce for raw in mempool.sent} == {0} and len({raw.tx_hash for raw in mempool.sent}) == 1
+    mempool.used_nonces = search  # type: ignore[method-assign]
+    for _ in range(20):
+        world.advance(54)
+        world.relay(services)
+    (found,) = lines.of("nonce used by another transaction")
+    assert found == {"network": "sepolia", "sender": SENDER, "nonce": 0, "call": CALL.key, "other": f"0x{0:064x}"}
     outcome = flows.outcome(world.services, CALL.key)
     assert outcome is not None and outcome.status is CallStatus.SUPERSEDED
     assert outcome.reason == "another transaction of the account has the nonce of this one"
@@ -242,7 +258,7 @@ def test_several_nonces_that_somebody_else_used_are_passed_over(world: World, me
     submit(world)
     for _ in range(3):
         mempool.steal_nonce(SENDER)
-    minutes_pass(world, 18)
+    minutes_pass(world, 5)
     assert status(world) is CallStatus.SUPERSEDED
     mempool.holds = False
     submit(world, replace(CALL, key="payout/2"))
@@ -317,7 +333,7 @@ def test_a_nonce_that_no_transaction_can_have_again_is_an_alarm(world: World, me
     mempool.holds = True
     submit(world)
     mempool.steal_nonce(SENDER)
-    minutes_pass(world, 18)
+    minutes_pass(world, 5)
     assert status(world) is CallStatus.SUPERSEDED
     mempool.executed.clear()
     submit(world, replace(CALL, key="payout/2"))
@@ -394,13 +410,18 @@ def test_a_call_that_only_the_replaced_key_could_make_is_an_alarm(world: World, 
     assert_succeeded_once(world)
 
 
-def test_a_node_without_our_receipt_for_a_while_supersedes_nothing(world: World, mempool: Mempool) -> None:
+def test_a_node_without_our_receipt_supersedes_nothing_however_long_that_takes(
+    world: World, mempool: Mempool
+) -> None:
     submit(world)
     world.chain.mine(3)
-    found = mempool.receipts_of
+    found, (services, lines) = mempool.receipts_of, logged(world)
     mempool.receipts_of = lambda tx_hashes: {}  # type: ignore[method-assign]
-    minutes_pass(world, int(SUPERSEDED_AFTER / timedelta(minutes=1)) - 2)
-    assert record(world).unseen_since is not None
+    for _ in range(90):
+        world.advance(54)
+        world.relay(services)
+    assert record(world).unseen_since is not None and status(world) is CallStatus.UNKNOWN
+    assert lines.of("call outcome unknown") and lines.of("nonce used by another transaction") == []
     mempool.receipts_of = found  # type: ignore[method-assign]
     minutes_pass(world)
     assert_succeeded_once(world)
@@ -412,7 +433,7 @@ def test_a_nonce_that_a_fork_gives_back_is_ours_again(world: World, mempool: Mem
     world.chain.mine()
     mempool.steal_nonce(SENDER)
     world.chain.mine(3)
-    minutes_pass(world, 2)
+    minutes_pass(world, 1)
     assert record(world).unseen_since is not None
     for tx_hash in [each for each, (_, raw, _) in mempool.executed.items() if raw.data == "0x"]:
         del mempool.executed[tx_hash]

@@ -45,6 +45,7 @@ from chalicelib.payers.records import AccountStatus, AgreementStatus, BankAccoun
 from chalicelib.privacy.records import PersonKey
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment, RecurringStatus
+from chalicelib.relayer.holdings.records import HeldTokens, HeldTotal, Move
 from chalicelib.relayer.records import (
     CallStatus,
     RelayedCall,
@@ -374,6 +375,8 @@ RELAYED = RelayedTransaction(
     "base", WALLET, 12, CALL.call_key, WALLET, "0xac7a9e00", BaseUnits(0), 180_000, BaseUnits(2 * 10**9), BaseUnits(10**8), NOW
 )
 TAKING = Taking(WALLET, WALLET, WALLET, BaseUnits(10**34))
+MOVE = Move("permit/01KJM9CZ34", WALLET, BaseUnits(10**34), inward=False)
+HOLDING = HeldTokens("base", WALLET, MOVE.token.lower(), MOVE.owner, NOW, BaseUnits(10**34))
 OPERATION = PendingOperation(
     number=2,
     kind=OperationKind.CAPTURE,
@@ -866,6 +869,12 @@ RECORDS: dict[str, Record] = {
     "progress of the relayer": RelayerProgress("base", WALLET, 12, NOW, version=40),
     "accounts of the relayer": Senders((Sender("base", WALLET), Sender("sepolia", WALLET))),
     "funds under way": replace(TAKING.counter("base"), amounts=Counts({"under way": 10**34})),
+    "tokens held for a payment intent": HOLDING,
+    "tokens held for a payment intent, spent": replace(HOLDING, spent=BaseUnits(10**34), version=2),
+    "tokens held for all": HeldTotal("base", WALLET, HOLDING.token, Counts({"held": 10**34})),
+    "transaction of the relayer that spends what is held": replace(RELAYED, nonce=14, moves=MOVE, is_counted=True),
+    "transaction of the relayer, unknown": replace(RELAYED, nonce=15, unseen_since=NOW, unseen_at=27_000_000),
+    "progress of the relayer, searching": RelayerProgress("base", WALLET, 12, NOW, 27_000_000, 27_000_010, version=41),
     "transaction of the relayer that takes funds": replace(RELAYED, nonce=13, takes=TAKING, call_version=3),
     "stop": Stop(NOW, "a drill"),
 }

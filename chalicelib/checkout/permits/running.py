@@ -5,7 +5,8 @@
                                BRIDGED  both chains, as for every payment from another chain
 
 Every look at a payment intent may be repeated, or made by two workers at once: a key of the relayer accepts one call
-for ever, and the next key of its kind is used only after the call of the one before has failed for good.
+for ever, and the next key of its kind is used only after the call of the one before is proven to have failed. What a
+payment intent spends is what was taken for it, by the ledger of the relayer.
 """
 
 from dataclasses import replace
@@ -24,6 +25,7 @@ from chalicelib.checkout.permits.locking import PERMIT_GAS, TAKE_GAS
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
 from chalicelib.links.records import Bill, IntentStatus
 from chalicelib.relayer import flows as relayer
+from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import CallStatus
 from chalicelib.relayer.rules import Call, Submission, SubmissionStatus
 from chalicelib.requests import store as request_store
@@ -120,7 +122,8 @@ def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
 
     The approval may be refused because somebody else has sent it: what counts is whether the tokens can be taken.
     """
-    calls = [_call(intent, "take", stages.take_call(intent), TAKE_GAS)]
+    taking = stages.move(intent, inward=True)
+    calls = [_call(intent, "take", stages.take_call(intent), TAKE_GAS, taking)]
     if intent.approval_signature is not None and intent.token_permit is not None:
         permit = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
         calls.insert(0, _call(intent, "permit", permit, PERMIT_GAS))
@@ -176,7 +179,8 @@ def _submit_spend(services: Services, intent: PaymentIntent, request: Request, k
         if not is_approved:
             return replace(intent, reason="the bridge's contract is being approved")
         made = deposit
-    (submission,) = relayer.submit(services, [_call(intent, key, made, SPEND_GAS)])
+    spending = stages.move(intent, inward=False)
+    (submission,) = relayer.submit(services, [_call(intent, key, made, SPEND_GAS, spending)])
     return replace(intent, reason=_refusal(services, intent, submission))
 
 
@@ -227,8 +231,8 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
         ending.write(services, changed, request, (*done.payments, *done.counts, *rate), done.events)
 
 
-def _call(intent: PaymentIntent, step: str, made: Transaction, gas: int) -> Call:
-    return Call(stages.call_key(intent, step), intent.network, made.to, made.data, made.value, gas)
+def _call(intent: PaymentIntent, step: str, made: Transaction, gas: int, moves: Move | None = None) -> Call:
+    return Call(stages.call_key(intent, step), intent.network, made.to, made.data, made.value, gas, moves=moves)
 
 
 def _refusal(services: Services, intent: PaymentIntent, submission: Submission) -> str | None:

@@ -22,6 +22,7 @@ from chalicelib.checkout.permits.records import LIFETIME, End, PaymentIntent, St
 from chalicelib.checkout.permits.rules import deadline_of
 from chalicelib.links.crossings import Crossing
 from chalicelib.links.records import Intent, IntentStatus, Proof
+from chalicelib.relayer.holdings.records import Move
 from chalicelib.requests.records import Request
 
 TAKEN_LATEST = timedelta(minutes=10)
@@ -44,6 +45,11 @@ _END = {
 def call_key(intent: PaymentIntent, step: str) -> str:
     """The key of a call of the relayer."""
     return f"permit/{intent.intent_id}/{step}"
+
+
+def move(intent: PaymentIntent, inward: bool) -> Move:
+    """What is taken for a payment intent into the service's account, or all of that on its way out of it."""
+    return Move(f"permit/{intent.intent_id}", intent.permit.source.token, intent.taking, inward)
 
 
 def take_call(intent: PaymentIntent) -> Transaction:

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.money import BaseUnits
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
 from chalicelib.outbound.lifi import RouterUnavailable
 from chalicelib.relayer import store as relayer
+from chalicelib.relayer.holdings.records import HELD, HeldTokens, HeldTotal
 from chalicelib.relayer.records import CallStatus
 from chalicelib.requests.executions import ExecutionStatus
 from chalicelib.requests.records import RequestStatus
+from chalicelib.storage.store import Add
 from tests.bridging import diamond
 from tests.fakes.permits import EXECUTOR, HAD, PAYER, POOL, Permits, check_conserved
 from tests.fakes.world import PlainSigningKeys
@@ -370,6 +373,9 @@ def test_after_a_fork_in_which_the_deposit_reverted_it_is_made_anew(permits: Per
     del permits.chain.transactions[sent.tx_hash]
     permits.move(POOL, EXECUTOR, sent.deposit.input_amount)
     say(permits, intent, "spend/1", status=CallStatus.REVERTED)
+    (entry,) = permits.services.store.all(HeldTokens)
+    total = HeldTotal(entry.network, entry.account, entry.token)
+    permits.services.store.write(replace(entry, spent=BaseUnits(0)), Add(total, {HELD: entry.spent}))
     permits.settle(40)
     assert permits.load(intent).spends == 2 and permits.balance(EXECUTOR) == 0
     assert permits.made["deposit"] + permits.made["transfer"] == 2

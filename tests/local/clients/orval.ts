@@ -4,7 +4,7 @@ import { createRequest, payRequest, readRequest } from './client/client';
 import { createRequestBody, payRequestResponse, readRequestResponse } from './client/zod';
 import { item, run, stack, whilePaying } from './shared';
 
-const options = { headers: { 'x-api-key': stack.api_key as string, 'content-type': 'application/json' } };
+const options = { headers: { 'x-api-key': stack.api_key as string } };
 
 run(async () => {
   const made = await createRequest(createRequestBody.parse(item('fUSDC-sepolia')), options);

@@ -1,0 +1,208 @@
+"""Whatever a node says of the service's transactions, the tokens of others in its account never move.
+
+One node that lies about one of its answers all the time, forgets, or lags; and two nodes, one of which lies at will.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+
+from chalicelib.base.money import BaseUnits
+from chalicelib.base.records import Counts
+from chalicelib.checkout.permits.records import Stage
+from chalicelib.relayer import store
+from chalicelib.relayer.holdings.records import HELD, HeldTokens, HeldTotal
+from chalicelib.relayer.records import RelayerAccount
+from tests.fakes.bridge import SOURCE, SOURCE_USDC
+from tests.fakes.escrows import OPERATOR, Commerce
+from tests.fakes.lying_node import ACCOUNT, ANSWERS, BALANCE, BLOCKS, LOGS, RECEIPT, Lies, LyingNode, served
+from tests.fakes.mempool import Raw
+from tests.fakes.permits import EXECUTOR, HAD, PAYER, POOL, Permits
+from tests.fakes.world import PAYEE
+
+OTHERS, REFUNDED, MINUTES = 10**8, 10_000_000, 26
+Verdict = Callable[[Raw], bool | None]
+TOKEN_OUT = ("0xa9059cbb", "0x7b939232")
+"""What moves tokens out of the account: a transfer, and a deposit of Across."""
+
+
+def succeeded(raw: Raw) -> bool:
+    return True
+
+
+def reverted(raw: Raw) -> bool:
+    return False
+
+
+def forgotten(raw: Raw) -> None:
+    return None
+
+
+def spending_reverted(raw: Raw) -> bool:
+    """That is what has the service pay again: everything that was taken is there, and nothing of it was spent."""
+    return raw.data[:10] in ("0x095ea7b3",) or not _moves_out(raw)
+
+
+def _moves_out(raw: Raw) -> bool:
+    return raw.data[:10] in TOKEN_OUT or (len(raw.data) > 2 + 2 * 400 and raw.to.lower() != SOURCE_USDC.lower())
+
+
+VERDICTS = (succeeded, reverted, forgotten, spending_reverted)
+
+
+def hold_for_others(services: Any, network: str, account: str, token: str) -> None:
+    """The account has sent transactions before, or the first nonce that it ever has would be the word of one node."""
+    entry = HeldTokens(network, account, token.lower(), "somebody", services.clock(), BaseUnits(OTHERS))
+    services.store.write(entry, HeldTotal(network, account, token.lower(), Counts({HELD: OTHERS})))
+    if store.account(services.store, network, account) is None:
+        services.store.write(RelayerAccount(network, account, 0, "", BaseUnits(0)))
+
+
+class Payment:
+    """A payment intent that is being made, while the service's account holds tokens of others."""
+
+    def __init__(self, fails: set[str]) -> None:
+        self.permits = permits = Permits()
+        permits.balances[EXECUTOR.lower()] += OTHERS
+        hold_for_others(permits.services, SOURCE, EXECUTOR, SOURCE_USDC)
+        permits.fails |= fails
+        self.intent = permits.begun()
+        self.amount, move = self.intent.taking, permits.move
+
+        def watched(sender: str, receiver: str, amount: int) -> None:
+            move(sender, receiver, amount)
+            assert permits.balance(EXECUTOR) >= OTHERS, "tokens of others were moved"
+
+        permits.move = watched  # type: ignore[method-assign]
+
+    def serve(self, lies: Lies, truthful: int, first: bool = True) -> None:
+        nodes: list[Any] = [LyingNode(self.permits.chain, lies), *[self.permits.chain] * truthful]
+        world = self.permits.world
+        world.services = served(world.services, SOURCE, *(nodes if first else reversed(nodes)))
+
+    def run(self, minutes: int) -> None:
+        self.permits.settle(minutes)
+
+    def check(self) -> None:
+        """After the nodes tell the truth again everything ends, and what left is what was put in."""
+        for _ in range(80):
+            if self.permits.load(self.intent).stage in (Stage.BRIDGED, Stage.ENDED):
+                break
+            self.permits.settle(1)
+        assert self.permits.load(self.intent).stage in (Stage.BRIDGED, Stage.ENDED)
+        assert self.permits.balance(EXECUTOR) == OTHERS
+        assert self.permits.balance(PAYER) + self.permits.balance(POOL) == HAD
+
+
+class Refund:
+    """A refund of a commerce payment that is being made, while the service's account holds tokens of others."""
+
+    def __init__(self, fails: set[str]) -> None:
+        self.commerce = commerce = Commerce()
+        self.created = commerce.captured(fee_bps=0)
+        commerce.allow(PAYEE, OPERATOR, 10**9)
+        commerce.balances[OPERATOR.lower()] += OTHERS
+        hold_for_others(commerce.services, "sepolia", OPERATOR, commerce.token)
+        commerce.fails |= {"transferFrom" if each == "take" else each for each in fails} | (
+            {"refund"} if "deposit" in fails else set()
+        )
+        self.amount, move = REFUNDED, commerce._move
+        self.before = commerce.balance(PAYEE)
+
+        def watched(sender: str, receiver: str, amount: int) -> None:
+            move(sender, receiver, amount)
+            assert commerce.balance(OPERATOR) >= OTHERS, "tokens of others were moved"
+
+        commerce._move = watched  # type: ignore[method-assign]
+        commerce.refund(self.created, REFUNDED)
+
+    def serve(self, lies: Lies, truthful: int, first: bool = True) -> None:
+        nodes: list[Any] = [LyingNode(self.commerce.chain, lies), *[self.commerce.chain] * truthful]
+        world = self.commerce.world
+        world.services = served(world.services, "sepolia", *(nodes if first else reversed(nodes)))
+
+    def run(self, minutes: int) -> None:
+        self.commerce.settle(minutes)
+
+    def check(self) -> None:
+        for _ in range(80):
+            if self.commerce.load(self.created).pending is None:
+                break
+            self.commerce.settle(1)
+        found = self.commerce.load(self.created)
+        assert found.pending is None and self.commerce.balance(OPERATOR) == OTHERS
+        assert self.commerce.balance(PAYEE) == self.before - found.refunded
+
+
+CASES: dict[str, Callable[[set[str]], Payment | Refund]] = {"payment": Payment, "refund": Refund}
+FAILS: tuple[set[str], ...] = (set(), {"take"}, {"deposit"})
+
+
+@pytest.fixture(params=[(case, fails) for case in CASES for fails in FAILS], ids=str)
+def case(request: pytest.FixtureRequest) -> Payment | Refund:
+    name, fails = request.param
+    return CASES[name](set(fails))
+
+
+def lied_to(case: Payment | Refund, lies: Lies, truthful: int, first: bool = True) -> None:
+    case.serve(lies, truthful, first)
+    case.run(MINUTES)
+    lies.is_active = False
+    for world in (getattr(case, "permits", None), getattr(case, "commerce", None)):
+        if world is not None:
+            world.fails.clear()
+    case.check()
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        *((answer, verdict) for answer in (RECEIPT, LOGS) for verdict in VERDICTS),
+        *((answer, forgotten) for answer in ANSWERS if answer not in (RECEIPT, LOGS)),
+    ],
+)
+def test_one_node_that_lies_about_one_answer_all_the_time(case: Payment | Refund, answer: str, verdict: Verdict) -> None:
+    lies = Lies(frozenset({answer}), verdict, case.amount, nonces=3)
+    lied_to(case, lies, truthful=0)
+
+
+@pytest.mark.parametrize("minutes", [16, 60])
+def test_one_node_that_has_lost_its_receipts(case: Payment | Refund, minutes: int) -> None:
+    lies = Lies(frozenset({RECEIPT}), forgotten, case.amount)
+    case.serve(lies, truthful=0)
+    case.run(minutes)
+    assert lies.told
+    lied_to(case, lies, truthful=0)
+
+
+@pytest.mark.parametrize("lag", [1, 5])
+def test_one_node_that_lags_or_says_another_nonce(case: Payment | Refund, lag: int) -> None:
+    lied_to(case, Lies(frozenset({ACCOUNT}), forgotten, case.amount, nonces=-lag, lag=lag), truthful=0)
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+@pytest.mark.parametrize("first", [True, False], ids=["asked first", "asked last"])
+def test_two_nodes_one_of_which_lies_about_everything_in_one_way(
+    case: Payment | Refund, verdict: Verdict, first: bool
+) -> None:
+    everything = frozenset(ANSWERS) - {"header"}
+    lied_to(case, Lies(everything, verdict, case.amount, nonces=2), truthful=1, first=first)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_nodes_one_of_which_lies_at_random(case: Payment | Refund, seed: int) -> None:
+    random = Random(seed)
+
+    def at_random(raw: Raw) -> bool | None:
+        return random.choice([True, False, None])
+
+    answers = frozenset(each for each in ANSWERS if random.random() < 0.7)
+    lies = Lies(answers, at_random, case.amount, nonces=random.choice([-1, 0, 2]), lag=random.choice([0, 1]))
+    lied_to(case, lies, truthful=1, first=random.random() < 0.5)
+
+
+def test_one_node_that_has_paid_already_is_not_believed_that_it_has_not(case: Payment | Refund) -> None:
+    """It lies about receipts and balances together, so that only the logs of the block contradict it."""
+    lied_to(case, Lies(frozenset({RECEIPT, BALANCE, BLOCKS}), spending_reverted, case.amount), truthful=0)
