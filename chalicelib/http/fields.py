@@ -30,11 +30,6 @@ def _known_instant(text: str) -> str:
 _HEX_ADDRESS = "0x[0-9a-fA-F]{40}"
 _TRON_ADDRESS = "T[1-9A-HJ-NP-Za-km-z]{33}"
 _NOT_ZERO = "(?!0x0{40}$)"
-_UNSAFE = r"""<>\x22\x27`\x00-\x20\x7f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"""
-"""Every kind of space is written out, as the meaning of \\s differs between implementations of JSON Schema; quotes by
-their numbers, as some generators of clients write patterns into quotes."""
-SAFE_URL = rf"^[hH][tT][tT][pP][sS]?://[^/?#{_UNSAFE}][^{_UNSAFE}]*$"
-"""An http(s) URL that can stand in HTML."""
 
 
 def form(pattern: str | None = None, format: str | None = None, **keywords: Any) -> Any:

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
 
+from chalicelib.base.urls import WEB_URL, is_url
 from chalicelib.catalogue.interop import Destination, destination_id, interop_address
 from chalicelib.catalogue.networks import network
 from chalicelib.http.fields import (
-    SAFE_URL,
     Amount,
     CurrencyId,
     DestinationId,
@@ -92,7 +92,9 @@ class Redirect(Input):
 
     model_config = ConfigDict(json_schema_extra=together(_REDIRECT))
 
-    redirectUrl: Annotated[str, form(SAFE_URL)] | None = Field(None, description="An http(s) URL")
+    redirectUrl: Annotated[str, form(WEB_URL, "web-url")] | None = Field(
+        None, description="An http(s) URL without a user name; what is not ASCII is encoded"
+    )
     redirectLabel: Annotated[ShortText, form(_SAFE_LABEL)] | None = Field(None, description="The text on the button")
 
     @field_validator("redirectUrl")
@@ -100,7 +102,7 @@ class Redirect(Input):
     def _safe_url(cls, value: str | None) -> str | None:
         if value is not None and not _SCHEME.match(value):
             raise rule("must be a complete address that begins with https://, such as https://shop.example/thanks")
-        if value is not None and not re.fullmatch(SAFE_URL, value):
+        if value is not None and not is_url(value, WEB_URL):
             raise rule("must be a safe http(s) URL with no script/HTML payload")
         return value
 

@@ -26,7 +26,8 @@ def body_for(endpoint: Endpoint, body: str) -> str:
     """What a webhook is sent of a body: one that a client id alone registered, none of the personal data."""
     if not endpoint.is_public:
         return body
-    return compact_json({name: value for name, value in json.loads(body).items() if not is_personal(name)})
+    fields = json.loads(body)
+    return compact_json({name: value for name, value in fields.items() if not is_personal(fields["event"], name)})
 
 
 def body_of(services: Services, stored: Event | Delivery) -> str | None:

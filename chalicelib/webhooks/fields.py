@@ -14,17 +14,14 @@ NOT_PERSONAL = frozenset({
     "convertedAmountDestination", "rateProvider", "fees", "recurringPayment",
     "originalRequestId", "originalRequestPaymentReference", "clientId", "origin",
     "network", "txHash", "payee", "payerAddress", "refundedTo", "refundAmount",
-    "subStatus", "failureReason", "offrampId",
+    "subStatus", "failureReason", "offrampId", "labels", "status", "receivedAmount", "untoldCount",
 })  # fmt: skip
-PERSONAL = frozenset({
-    "customerInfo", "payerIdentifier",
-    "rawPayload",
-    "clientUserId", "kycStatus", "agreementStatus", "isCompliant",
-    "paymentDetailsId", "status", "rejectionMessage",
-})  # fmt: skip
-"""Who the customer is, what the merchant calls the payer, what a provider says, and what is about a person."""
+PERSONAL = frozenset({"customerInfo", "payerIdentifier", "rawPayload"})
+"""Who the customer is, what the merchant calls the payer, and what a provider says."""
+ABOUT_PERSONS = ("compliance.updated", "payment_detail.updated")
+"""Kinds of which only `event` and `timestamp` are not about the person."""
 
 
-def is_personal(name: str) -> bool:
-    """Whether a field is, or has not been decided about."""
-    return name not in NOT_PERSONAL
+def is_personal(kind: str, name: str) -> bool:
+    """Whether a field of a kind of event is, or has not been decided about."""
+    return name not in (("event", "timestamp") if kind in ABOUT_PERSONS else NOT_PERSONAL)

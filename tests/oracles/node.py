@@ -40,6 +40,11 @@ def ask_router(questions: Sequence[Mapping[str, Any]]) -> list[Any]:
     return _ask("lifi.js", questions)
 
 
+def ask_urls(texts: Sequence[str]) -> list[Any]:
+    """Host, port, user name and password that a browser reads in URLs (urls.js), None for one that it refuses."""
+    return _ask("urls.js", [{"url": text} for text in texts])
+
+
 def _ask(script: str, questions: Sequence[Mapping[str, Any]]) -> list[Any]:
     process = _running(script)
     assert process.stdin and process.stdout

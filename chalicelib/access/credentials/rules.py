@@ -91,7 +91,7 @@ def allowed_domain(text: str) -> str:
         host, port = (parts.hostname, parts.port) if parts else (None, None)
     except ValueError:  # brackets without an IPv6 address, or a port above 65535
         host = None
-    if parts is None or not host:
+    if parts is None or not host or port == 0:
         raise BadRequest(f"{text!r} is not an origin: give scheme and host, such as https://shop.example")
     if parts.scheme == "http" and host not in _LOCAL_HOSTS:
         raise BadRequest(f"{text!r} must start with https:// (http:// is for localhost only)")

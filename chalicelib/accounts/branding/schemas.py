@@ -8,18 +8,18 @@ from chalicelib.accounts.branding.images import MAX_BASE64, MAX_SIDE
 from chalicelib.accounts.branding.records import Colours, PageBranding
 from chalicelib.accounts.branding.rules import (
     COLOURS,
-    LINK_PATTERN,
     MAX_URL_LENGTH,
     BrandingDraft,
     link_branding,
     logo_path,
 )
 from chalicelib.base.timestamps import iso
+from chalicelib.base.urls import HTTPS_URL
 from chalicelib.http.fields import form
 from chalicelib.http.schemas import Input, Output, rule, unsent
 
 Colour = Annotated[str, StringConstraints(max_length=20), form("^#[0-9a-fA-F]{6}$")]
-Link = Annotated[str, StringConstraints(max_length=MAX_URL_LENGTH), form(LINK_PATTERN, "https-url")]
+Link = Annotated[str, StringConstraints(max_length=MAX_URL_LENGTH), form(HTTPS_URL, "https-url")]
 
 
 class PutBranding(Input):

@@ -1,0 +1,111 @@
+"""URLs: what is accepted leads every parser to the host that is read in it."""
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.base.urls import HTTPS_URL, WEB_URL, is_url
+from tests.oracles import node
+
+ACCEPTED = [
+    "https://shop.example",
+    "HTTP://SHOP.example/",
+    "https://shop.example:65535?a=b",
+    "https://shop.example:1#c",
+    "https://sub-1.shop_a.example/a/b;c?d=%C3%BC&e=[1]#f|g",
+    "https://xn--bcher-kva.example/~ann/(1)",
+    "http://localhost:3000/thanks",
+    "http://127.0.0.1/",
+    "https://[2001:db8::1]:8443/a",
+    "https://shop.example/@user:pass?next=https://a.example",
+]
+REFUSED = [
+    "https://shop.example@evil.example/",
+    "https://user:pass@shop.example/",
+    "https://@shop.example/",
+    "https://shop.example\\@evil.example/",
+    "https://shop.example/\\..\\a",
+    "https:\\\\shop.example/",
+    "https://shop.example:99999/",
+    "https://shop.example:65536/",
+    "https://shop.example:0/",
+    "https://shop.example:080/",
+    "https://shop.example:/",
+    "https://shop.example:port/",
+    "https://",
+    "https:///thanks",
+    "https://?a",
+    "https://#a",
+    "https://:443/",
+    "https://.example/",
+    "https://shop..example/",
+    "https://shop-.example/",
+    "https://shop.example%2eevil.example/",
+    "https://shop%E3%80%82example/",
+    "https://999.1.1.1/",
+    "https://1.2.3.4.5/",
+    "https://0x7f.0x/",
+    "https://127.1/",
+    "https://[::1/",
+    "https://[2001:db8::zz]/",
+    "https://[1.2.3.4]/",
+    f"https://{'a' * 64}.example/",
+    f"https://{'a.' * 127}example/",
+    "https://b\u00fccher.example/",
+    "https://sh\u043ep.example/",
+    *(f"https://shop.example/a{chr(sign)}b" for sign in (
+        0x00, 0x09, 0x0A, 0x0D, 0x20, 0x22, 0x27, 0x3C, 0x3E, 0x60, 0x7F, 0x85, 0xA0, 0xAD, 0x061C, 0x1680, 0x180E, 0x200B, 0x200D,
+        0x200E, 0x200F, 0x2028, 0x202A, 0x202D, 0x202E, 0x2060, 0x2066, 0x2069, 0x3000, 0x3164, 0xFE0F, 0xFEFF, 0xFF0F, 0xE0041,
+    )),
+    *(f"https://{chr(sign)}shop.example/" for sign in (0x200B, 0x202E, 0x2066, 0xFEFF)),
+    "https://shop.example/\n",
+    "javascript://shop.example/%0aalert(1)",
+    "//shop.example",
+]  # fmt: skip
+PIECES = st.sampled_from(
+    [
+        *"abz09-_.:/?#@\\[]%&=+ \t\n\u202e\u200b\uff0e\u3002|^{}~!*()';,$\"<>`", "https://", "http://", "shop.example", "evil.example",
+        "user:pass@", ":99999", ":443", ":0", "127.0.0.1", "[::1]", "0x7f", "xn--", "%2f", "%00", "//",
+    ]
+)  # fmt: skip
+TEXTS = st.lists(st.builds(lambda start, parts: start + "".join(parts), st.sampled_from(["https://", "http://", "HTTPS://", ""]),
+                           st.lists(PIECES, max_size=8)), min_size=30, max_size=60)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ACCEPTED, ids=ascii)
+def test_a_plain_url_is_accepted(text: str) -> None:
+    assert is_url(text, WEB_URL)
+    assert is_url(text, HTTPS_URL) is text.startswith("https://")
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=ascii)
+def test_a_url_that_hides_its_host_or_leads_nowhere_is_refused(text: str) -> None:
+    assert not is_url(text, WEB_URL) and not is_url(text, HTTPS_URL)
+
+
+def test_a_browser_leads_to_the_host_that_is_read_in_an_accepted_url() -> None:
+    check(ACCEPTED)
+
+
+@given(TEXTS)
+def test_whatever_is_accepted_is_the_same_for_every_parser(texts: list[str]) -> None:
+    accepted = [text for text in texts if is_url(text, WEB_URL)]
+    for text in accepted:
+        parts = urlsplit(text)
+        assert parts.scheme in ("http", "https") and parts.hostname
+        assert (parts.username, parts.password) == (None, None)
+        assert parts.port is None or 1 <= parts.port <= 65535
+        assert re.fullmatch(r"[!-~]+", text) and "\\" not in text
+        assert parts.netloc.lower().startswith(parts.hostname if ":" not in parts.hostname else "[")
+    if accepted:
+        check(accepted)
+
+
+def check(texts: list[str]) -> None:
+    for text, found in zip(texts, node.ask_urls(texts), strict=True):
+        host = urlsplit(text).hostname
+        assert found is not None, text
+        assert (found[0].strip("[]"), found[2:]) == (host, ["", ""]), text
