@@ -148,7 +148,13 @@ class Settings:
         readers.by_network(readers.coins, str),
         {"mainnet": "0.5", **dict.fromkeys(_ROLLUPS, "0.1"), "matic": "200", "bsc": "0.5", "sepolia": "5"},
     )
-    """What the transactions of a day (UTC) may cost at most, in native coins as text; without an entry no limit."""
+    """What the transactions of a day (UTC) may cost at most, in native coins as text, for each network with a key."""
+    relayer_reserve_percent: int = _setting(readers.whole(0, 90), 25)
+    """How much of a day's limit only captures, refunds and what gives tokens back may use, in percent."""
+    relayer_account_percent: int = _setting(readers.whole(1, 100), 20)
+    """How much of what its transactions may use of a day's limit one account may use, in percent."""
+    relayer_wallet_factories: tuple[str, ...] = _setting(readers.texts(), ())
+    """The factories whose contract wallets may sign before they are deployed (ERC-6492); empty: none."""
     relayer_low_balances: Mapping[str, str] = _setting(
         readers.by_network(readers.coins, str),
         {"mainnet": "0.2", **dict.fromkeys(_ROLLUPS, "0.05"), "matic": "100", "bsc": "0.2", "sepolia": "1"},
@@ -279,6 +285,8 @@ def _relayer_problems(values: Mapping[str, Any]) -> dict[str, str]:
             return {"RELAYER_KEYS": "tron: must be an EVM network"}
         if kind == "secret" and name not in _TEST_NETWORKS and values.get("stage") != "local":
             return {"RELAYER_KEYS": f"{name}: must be kms, as a secret is for test networks"}
+        if name not in values.get("relayer_daily_limits", {name: ""}):
+            return {"RELAYER_DAILY_LIMITS": f"{name}: must have a limit, as RELAYER_KEYS has a key"}
     return {}
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from chalicelib.access.credentials.records import ClientId
 from chalicelib.access.modes import Mode, Tier
 from chalicelib.access.sessions.records import Session
-from chalicelib.base.errors import Problem, ValidationFailed
+from chalicelib.base.errors import Forbidden, Problem, ValidationFailed
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import Fee
 
@@ -16,8 +16,9 @@ class ClientSettings:
     """What a client id sets for its links: a fee, the record id of its payee destination, its orchestrator.
 
     With an orchestrator, only that orchestrator creates links for the client id. The payees and currencies limit what
-    the client id creates without a secret credential; None is no limit. The last three are for commerce payments: who
-    operates them, how many seconds they can be authorized, and how many more they can be captured.
+    the client id creates without a secret credential; None is no limit. The next three are for commerce payments: who
+    operates them, how many seconds they can be authorized, and how many more they can be captured. With `may_execute`
+    the client id has the service's own account send transactions without a secret credential.
     """
 
     fee_percentage: str | None = None
@@ -29,6 +30,7 @@ class ClientSettings:
     operator_wallet: str | None = None
     pre_approval_seconds: int | None = None
     authorization_seconds: int | None = None
+    may_execute: bool = False
 
     @property
     def fee(self) -> Fee:
@@ -50,6 +52,21 @@ class Owner:
     orchestrator_id: str | None = None
     mode: Mode | None = None
     uses_payment_intents: bool = False
+
+    @property
+    def may_execute(self) -> bool:
+        """Whether the service's own account sends transactions for the caller, which costs gas. A client id is public:
+        one that is sent alone needs its owner's word."""
+        return self.mode is not Mode.CLIENT_ID or self.settings.may_execute
+
+
+def check_executes(owner: Owner) -> None:
+    """Raises Forbidden for a client id that is sent alone, unless its owner lets it have transactions sent."""
+    if not owner.may_execute:
+        raise Forbidden(
+            "This client ID alone has no transactions sent by the service, which pays their gas: send an x-api-key. "
+            "The owner can allow it by mayExecute of PUT /v2/client-ids/{id}"
+        )
 
 
 @frozen
@@ -128,6 +145,7 @@ class Caller:
             client.operator_wallet_address,
             client.default_pre_approval_expiry,
             client.default_authorization_expiry,
+            client.may_execute,
         ) if client else ClientSettings()
         return Owner(
             account_id=self.account_id,

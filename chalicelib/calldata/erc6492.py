@@ -44,3 +44,10 @@ def wrap(factory: str, call: bytes, signature: bytes) -> bytes:
     tail = bytes_tail(call)
     head = address_word(factory) + uint_word(3 * WORD) + uint_word(3 * WORD + len(tail))
     return head + tail + bytes_tail(signature) + MAGIC_SUFFIX
+
+
+def factory_of(signature: bytes) -> str | None:
+    """The factory that an ERC-6492 signature names, in lower case; None for any other signature."""
+    if not signature.endswith(MAGIC_SUFFIX):
+        return None
+    return "0x" + signature[WORD - 20 : WORD].hex()

@@ -54,6 +54,8 @@ class Network:
     coin: Coin
     explorer_url: str
     public_rpc_urls: tuple[str, ...]
+    has_p256: bool = False
+    """Whether it checks signatures of passkeys by a precompile (RIP-7212, EIP-7951)."""
 
 
 ALL_NETWORKS: tuple[Network, ...] = tuple(
@@ -71,6 +73,7 @@ ALL_NETWORKS: tuple[Network, ...] = tuple(
         coin=Coin(**entry["coin"]),
         explorer_url=entry["explorer"],
         public_rpc_urls=tuple(entry["rpcUrls"]),
+        has_p256=entry.get("hasP256", False),
     )
     for name, entry in load("networks").items()
 )

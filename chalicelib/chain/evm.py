@@ -199,6 +199,10 @@ class EvmChain:
         """Runs transactions, each alone on the newest state with the most gas it may take, and estimates their gas."""
         return relaying.run_each(self._node, sender, wanted)
 
+    def run_as_sent(self, sender: str, each: Transaction, gas: int, max_fee: int, tip: int) -> StepResult:
+        """Runs a transaction with the gas limit and the price that it is sent with. One request."""
+        return relaying.run_as_sent(self._node, sender, each, gas, max_fee, tip)
+
     def send_raw(self, signed: Sequence[str]) -> tuple[str | None, ...]:
         """Sends signed transactions (0x hex); returns what the node says against each, which proves nothing."""
         return relaying.send_raw(self._node, signed)

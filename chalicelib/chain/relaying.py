@@ -70,6 +70,19 @@ def run_each(
     return tuple(steps)
 
 
+@unavailable_if_malformed
+def run_as_sent(
+    node: JsonRpcClient, sender: str, each: Transaction, gas: int, max_fee: int, tip: int
+) -> StepResult:
+    """Runs a transaction as it is sent, with its gas limit and price: the contract sees those that a block has.
+
+    Its gas is the limit: code that tells a dry run from a block is not estimated.
+    """
+    method, [fields, block] = called(sender, each, gas)
+    priced = {**fields, "maxFeePerGas": hex(max_fee), "maxPriorityFeePerGas": hex(min(tip, max_fee))}
+    return called_step(node.outcomes([(method, [priced, block])])[0], hex(gas))
+
+
 def _run(node: JsonRpcClient, sender: str, wanted: Sequence[tuple[Transaction, int]]) -> tuple[StepResult, ...]:
     calls = [call for each, gas in wanted for call in (called(sender, each, gas), estimated(sender, each, gas))]
     outcomes = node.outcomes(calls)

@@ -45,6 +45,9 @@ def authorize_commerce_calldata(call: Call[AuthorizeCommercePayment | None, None
 
 
 def charge_commerce_payment(call: Call[ChargeCommercePayment | None, None]) -> CommerceCharging:
+    rules.check_amount(call.caller.mode, call.body.amount if call.body is not None else None)
+    if call.body is not None:
+        rules.check_fee(call.caller.mode, call.body.feeBps, call.body.feeReceiver)
     done = _execute(call, OperationKind.CHARGE, _charging(call.body))
     return CommerceCharging(
         requestId=call.path["request_id"],
@@ -59,6 +62,7 @@ def charge_commerce_calldata(call: Call[ChargeCommercePayment | None, None]) -> 
 
 
 def capture_commerce_payment(call: Call[CaptureCommercePayment, None]) -> CommerceCapturing:
+    rules.check_fee(call.caller.mode, call.body.feeBps, call.body.feeReceiver)
     done = _execute(call, OperationKind.CAPTURE, _capturing(call.body))
     return CommerceCapturing(
         requestId=call.path["request_id"],

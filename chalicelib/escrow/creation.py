@@ -130,6 +130,7 @@ def create_payment(
         escrow=place.escrow,
         operator=place.operator,
         is_service_operator=place.is_service_operator,
+        collects_unasked=owner.may_execute,
         receiver=receiver,
         buyer=buyer,
         amount=BaseUnits(draft.amount),

@@ -101,9 +101,8 @@ def _check_collects(services: Services, payment: CommercePayment, pending: Pendi
     chain itself judges signatures, so those of contract wallets, too. Raises ChainUnavailable.
     """
     made = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
-    (run,) = services.chains.evm(payment.network).run_each(payment.operator, [(made, steps.MOST_GAS)])
-    if run.success is None:
-        raise ChainUnavailable(f"The {payment.network} node does not say whether the tokens can be taken: try again")
+    call = steps.call_of(services, replace(payment, pending=pending), "tried", made)
+    run = relayer.tried(services, payment.operator, call)
     if not run.success:
         raise Conflict(f"The chain refuses it now, and nothing was sent: {run.reason}")
 

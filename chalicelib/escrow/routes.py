@@ -3,12 +3,13 @@
 from chalicelib.access.modes import Mode
 from chalicelib.http.operation import Operation
 
-_CALLERS, _SECRET = (Mode.API_KEY, Mode.CLIENT_ID), (Mode.API_KEY,)
+_CALLERS = (Mode.API_KEY, Mode.CLIENT_ID)
 _ROOT = "/v2/commerce-payments"
 _CALLDATA = "For an operator with a wallet of its own, which sends the transaction. Amounts are in base units."
 _EXECUTED = (
     "The service's own account sends the transaction; a call is sent once, however often this is called. The state "
-    "changes when the chain has the escrow's event. For API keys alone. Amounts are in base units."
+    "changes when the chain has the escrow's event. A client ID that is sent alone needs `mayExecute` and names "
+    "neither `amount` nor a fee. Amounts are in base units."
 )
 _ERRORS = (400, 401, 403, 404, 409, 503)
 
@@ -29,10 +30,11 @@ OPERATIONS = (
         "POST", f"{_ROOT}/{{request_id}}/authorize", "authorize_commerce_payment",
         "Have a payer's tokens put into the escrow",
         description=(
-            "By what the payer allowed or signed; tokens that were pre-approved are also collected without this call. "
-            "The service's own account sends the transaction, once, however often this is called."
+            "By what the payer allowed or signed; tokens that were pre-approved are also collected without this call, "
+            "unless a client ID without `mayExecute` has created the payment alone. The service's own account sends "
+            "the transaction, once, however often this is called. A client ID that is sent alone needs `mayExecute`."
         ),
-        modes=_CALLERS, scope="requests:write", moves_money=True, errors=_ERRORS,
+        modes=_CALLERS, scope="requests:write", moves_money=True, executes=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/authorize/calldata", "authorize_commerce_calldata",
@@ -42,7 +44,7 @@ OPERATIONS = (
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/charge", "charge_commerce_payment",
         "Authorize and capture at once",
-        description=_EXECUTED, modes=_SECRET, scope="requests:write", moves_money=True, errors=_ERRORS,
+        description=_EXECUTED, modes=_CALLERS, scope="requests:write", moves_money=True, executes=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/charge/calldata", "charge_commerce_calldata",
@@ -52,7 +54,7 @@ OPERATIONS = (
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/capture", "capture_commerce_payment",
         "Capture a part or all of what is held",
-        description=_EXECUTED, modes=_SECRET, scope="requests:write", moves_money=True, errors=_ERRORS,
+        description=_EXECUTED, modes=_CALLERS, scope="requests:write", moves_money=True, executes=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/capture/calldata", "capture_commerce_calldata",
@@ -62,7 +64,7 @@ OPERATIONS = (
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/void", "void_commerce_payment",
         "Give all that is held back to the payer",
-        description=_EXECUTED, modes=_SECRET, scope="requests:write", moves_money=True, errors=_ERRORS,
+        description=_EXECUTED, modes=_CALLERS, scope="requests:write", moves_money=True, executes=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/void/calldata", "void_commerce_calldata",
@@ -76,7 +78,7 @@ OPERATIONS = (
             f"{_EXECUTED} The tokens come from the merchant's wallet, which has allowed them to the service's own "
             "account before: `operator` of the status. At most what the merchant received."
         ),
-        modes=_SECRET, scope="requests:write", moves_money=True, errors=_ERRORS,
+        modes=_CALLERS, scope="requests:write", moves_money=True, executes=True, errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/refund/calldata", "refund_commerce_calldata",

@@ -58,6 +58,14 @@ def check_amount(mode: Mode, amount: str | None) -> None:
         raise Forbidden("Send amount with an x-api-key: a client ID alone authorizes the amount of the payment")
 
 
+def check_fee(mode: Mode, fee_bps: int | None, fee_receiver: str | None) -> None:
+    """Raises Forbidden if a caller without a secret chooses the fee of a capture: a stranger could have it himself."""
+    if (fee_bps is not None or fee_receiver is not None) and mode is Mode.CLIENT_ID:
+        raise Forbidden(
+            "Send feeBps and feeReceiver with an x-api-key: a client ID alone captures with the payment's least fee"
+        )
+
+
 def payer_of(payment: CommercePayment, sent: str | None) -> str:
     """The wallet whose tokens are taken. Raises Conflict or ValidationFailed if it is not known, or not the buyer."""
     wanted = parse_field(("payer",), evm_address, sent) if sent is not None else None
@@ -176,6 +184,7 @@ def may_collect(payment: CommercePayment, now: datetime) -> bool:
     """Whether the service itself puts tokens into the escrow, as their payer has pre-approved them."""
     return (
         payment.is_service_operator
+        and payment.collects_unasked
         and payment.pending is None
         and not payment.is_collected
         and bool(payment.pre_approved_by)

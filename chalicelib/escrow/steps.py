@@ -9,6 +9,8 @@ A refund has more steps (refunding.py).
 from dataclasses import replace
 
 from chalicelib.base.addresses import same_address
+from chalicelib.base.errors import Conflict
+from chalicelib.calldata import erc6492
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.escrow import rules
 from chalicelib.escrow.calls import contracts_of, hash_for
@@ -16,16 +18,21 @@ from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.flows import Outcome
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import CallStatus, RelayedCall, Taking
-from chalicelib.relayer.rules import Call, Submission, SubmissionStatus
+from chalicelib.relayer.rules import Call, Submission, SubmissionStatus, Use, signature_gas
 from chalicelib.requests import store as request_store
-from chalicelib.requests.commerce.records import CommercePayment, PendingOperation
+from chalicelib.requests.commerce.records import Collector, CommercePayment, OperationKind, PendingOperation
 from chalicelib.requests.commerce.rules import gone_back
 from chalicelib.requests.records import Reference
 from chalicelib.scanning import store as scanning
 from chalicelib.services import Services
 
 MOST_GAS = 600_000
-"""Of one call. An authorization by a signature runs the code of the payer's wallet."""
+"""Of one call that runs no code of strangers."""
+COLLECT_GAS = 300_000
+"""Of taking the payer's tokens by a signature, without what the payer's wallet needs to check it."""
+_FOLLOWING_GAS = 200_000
+"""Of a call that has to follow another one: a capture, a void, an approval, a refund."""
+_SIGNED = (Collector.ERC3009, Collector.PERMIT2)
 NO_EVENT = "the transaction was made, and the escrow has no event of it"
 
 
@@ -40,12 +47,55 @@ def submit(
     """Submits one call, if the service's account still is the operator. Raises ChainUnavailable."""
     if (reason := trouble(services, payment)) is not None:
         return Submission(key, SubmissionStatus.POSTPONED, reason)
-    call = Call(key, payment.network, made.to, made.data, made.value, MOST_GAS, takes, moves)
+    call = replace(call_of(services, payment, key, made, takes), moves=moves)
     (submission,) = relayer.submit(services, [call])
     if submission.status is not SubmissionStatus.ACCEPTED:
         facts = {"bill": payment.bill_id, "network": payment.network, "reason": submission.reason}
         services.log.warning("commerce call refused", extra=facts)
     return submission
+
+
+def call_of(
+    services: Services, payment: CommercePayment, key: str, made: Transaction, takes: Taking | None = None
+) -> Call:
+    """The call of a step of the pending operation. One call to the node if the payer has signed.
+
+    Raises Conflict for the signature of a wallet that is not deployed, unless its factory is one of the settings'.
+    """
+    pending = payment.pending
+    assert pending is not None, "a step is of a pending operation"
+    call = Call(key, payment.network, made.to, made.data, made.value, MOST_GAS, takes, account_id=payment.account_id)
+    match pending.kind:
+        case OperationKind.AUTHORIZE:
+            return _signed(services, pending, replace(call, prepays=2 * _FOLLOWING_GAS))
+        case OperationKind.CHARGE:
+            return _signed(services, pending, call)
+        case OperationKind.CAPTURE:
+            return replace(call, use=Use.PROTECTED if payment.captured else Use.PREPAID)
+        case OperationKind.VOID:
+            return replace(call, use=Use.PREPAID)
+        case OperationKind.REFUND if takes is not None:
+            return replace(call, use=Use.PROTECTED, prepays=2 * _FOLLOWING_GAS)
+        case OperationKind.REFUND:
+            return replace(call, use=Use.PREPAID)
+
+
+def _signed(services: Services, pending: PendingOperation, call: Call) -> Call:
+    """The call with what the payer's wallet may take, if its code checks the signature."""
+    if pending.collector not in _SIGNED or pending.payer is None:
+        return call
+    factory = erc6492.factory_of(bytes.fromhex(pending.signature or ""))
+    allowed = {each.lower() for each in services.settings.relayer_wallet_factories}
+    if factory is not None and factory not in allowed:
+        raise Conflict(
+            "The signature is of a wallet that is not deployed yet (ERC-6492), which is not accepted: deploy the "
+            "wallet first, or send the payer's own transactions"
+        )
+    deploys = factory is not None
+    if not deploys and not services.chains.evm(call.network).has_code(pending.payer):
+        return call
+    gas = COLLECT_GAS + signature_gas(call.network, deploys)
+    return replace(call, gas_limit=gas, runs_foreign_code=True)
 
 
 def after_submission(services: Services, payment: CommercePayment, submission: Submission) -> CommercePayment:

@@ -7,7 +7,7 @@ from typing import Any
 from chalice.app import Response
 
 from chalicelib.access.audit.records import Actor
-from chalicelib.access.callers import Caller
+from chalicelib.access.callers import Caller, check_executes
 from chalicelib.access.credentials.flows import record_use
 from chalicelib.access.credentials.rules import check_scope
 from chalicelib.access.flows import anonymous_caller, identify, refused_caller
@@ -145,6 +145,8 @@ def _respond(
     check_scope(caller.scopes, operation.scope)
     if caller.reads_any_link and not operation.by_page:
         raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
+    if operation.executes:
+        check_executes(caller.owner)
     if operation.moves_money:
         refuse_while_stopped(services)
     if not models_of(view).is_body_signed:

@@ -50,6 +50,9 @@ class Operation:
     moves_money: bool = False
     """True if the response has a transaction or a payment to sign, or if one is sent: it is refused while the operator
     has stopped payments (stopping/flows.py)."""
+    executes: bool = False
+    """True if the service's own account sends a transaction for it, now or by a schedule that it begins: a client id
+    that is sent alone needs `mayExecute` then (access/callers.py)."""
     looks_up_token: bool = False
     """True if the path names a link by its token: failed look-ups are limited."""
     by_page: bool = False

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from chalicelib.access.callers import Owner
+from chalicelib.access.callers import Owner, check_executes
 from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
@@ -66,9 +66,10 @@ class Cancelled:
 def create(services: Services, owner: Owner, draft: Draft, fee: Fee, plan: Plan) -> Created:
     """Creates a recurring payout, which its payer has to sign. One read and one write, after everything was checked.
 
-    Raises BadRequest with what to change, Forbidden if the client id may not create it, ChainUnavailable if the node
-    does not tell the payer's allowance.
+    Raises BadRequest with what to change, Forbidden if the client id may not create it or have it executed,
+    ChainUnavailable if the node does not tell the payer's allowance.
     """
+    check_executes(owner)
     template = requests.payout(services, owner, draft)
     charged = fees.resolve(fee, owner.settings.fee, family_of(currency_of(template)))
     each = Fees(charged, services.settings.recurring_relayer_fees)
@@ -120,8 +121,10 @@ def cancel(services: Services, owner: Owner, recurring_id: str) -> Cancelled:
 def resume(services: Services, owner: Owner, recurring_id: str) -> RecurringPayment:
     """Resumes a paused recurring payout, whose missed payments are made now. One query, one write.
 
-    Raises NotFound, BadRequest if it is not paused, and WriteConflict after five conflicts.
+    Raises NotFound, BadRequest if it is not paused, Forbidden for a client id alone that executes nothing, and
+    WriteConflict after five conflicts.
     """
+    check_executes(owner)
     return _changed(services, owner, recurring_id, lambda each: rules.resumed(each, services.clock()))
 
 

@@ -34,6 +34,8 @@ from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 
 MOST_FAILURES = 3
+MOST_GAS = 500_000
+"""Of a payment, which takes about 131,000 and calls no code but the contract's, the fee proxy's and the token's."""
 MIN_LOOK_DELAY, MAX_LOOK_DELAY = timedelta(seconds=30), timedelta(minutes=10)
 """The delay until the next look at a payment that was sent: an eighth of the time since, within these bounds."""
 _LOOKS_PER_AGE = 8
@@ -174,7 +176,8 @@ def call_of(schedule: RecurringPayment, request: Request) -> Call:
     trigger = calldata.trigger(schedule.permit, schedule.network, signature, schedule.period, reference)
     permit, spender = schedule.permit, address_of(RECURRING_PROXY, schedule.network)
     taking = Taking(permit.subscriber, permit.token, spender, BaseUnits(permit.payment_total))
-    return Call(call_key(schedule), schedule.network, trigger.to, trigger.data, trigger.value, takes=taking)
+    call = Call(call_key(schedule), schedule.network, trigger.to, trigger.data, trigger.value, MOST_GAS, taking)
+    return replace(call, account_id=schedule.template.account_id)
 
 
 def call_key(schedule: RecurringPayment) -> str:

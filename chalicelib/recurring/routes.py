@@ -10,12 +10,14 @@ OPERATIONS = (
         description=(
             "Takes the payer's signature of `recurringPaymentPermit`. From then on the service makes each payment when "
             "it is due, and each period has a request of its own. Webhooks tell of new requests, of confirmed "
-            "payments, and when it is paused because a payment failed three times."
+            "payments, and when it is paused because a payment failed three times. A client ID that is sent alone "
+            "needs `mayExecute`."
         ),
         modes=CREDENTIALS,
         scope="requests:write",
         status=201,
         moves_money=True,
+        executes=True,
         errors=(400, 401, 403, 404, 503),
     ),
     Operation(
@@ -31,7 +33,8 @@ OPERATIONS = (
         "Cancel a recurring payout, or resume a paused one",
         description=(
             "A cancelled one makes no more payments, except one that was sent before; `transactions` lower what the "
-            "contract may take. A paused one that is resumed makes the payments that it missed, one after the other."
+            "contract may take. A paused one that is resumed makes the payments that it missed, one after the other; a "
+            "client ID that is sent alone needs `mayExecute` for that."
         ),
         modes=CREDENTIALS,
         scope="requests:write",

@@ -174,6 +174,9 @@ def _not_accepted(
 ) -> Step:
     context, reason = webhooks.event_context(services), submission.reason or periods.NO_REASON
     told = {"recurring_id": schedule.recurring_id, "network": schedule.network, "reason": reason}
+    if submission.is_limited:  # the operator need not be told
+        services.log.info("recurring payment waits for its account", extra=told)
+        return Step(periods.postponed(schedule, context.now))
     if submission.status is SubmissionStatus.POSTPONED or periods.is_operators(reason):
         services.log.error("recurring payments wait", extra=told)
         return Step(periods.postponed(schedule, context.now))

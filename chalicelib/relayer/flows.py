@@ -22,6 +22,7 @@ from chalicelib.relayer.holdings.rules import booked
 from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of
 from chalicelib.relayer.records import (
     WITHDRAWN,
+    AccountUse,
     CallStatus,
     RelayedCall,
     RelayedTransaction,
@@ -127,14 +128,47 @@ def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
     if new:
         refuse_while_stopped(services)
         reading = chain.read_account(signer.address)
-        steps = chain.run_each(signer.address, [(Transaction(c.to, c.data, c.value), c.most_gas) for c in new])
+        steps = _run(services, chain, signer.address, reading, new)
         balances = holdings.balances(services, signer.address, new)
-        reservation = _reserved(services, signer, reading, dict(zip(new, steps, strict=True)), known, balances)
+        reservation = _reserved(services, signer, reading, steps, known, balances)
         results |= {each.key: each for each in reservation.submissions}
         _log_postponed(services, network, reservation.submissions)
         if reservation.transactions:
             _send_accepted(services, chain, signer, reading, reservation.transactions)
     return tuple(results[key] for key in keys)
+
+
+def tried(services: Services, sender: str, call: Call) -> StepResult:
+    """What a call leads to now, run as `submit` runs it; nothing is written. One call to the node, or two.
+
+    Raises ChainUnavailable, also if it does not say.
+    """
+    chain = services.chains.evm(call.network)
+    if call.runs_foreign_code:
+        step = _run(services, chain, sender, chain.read_account(sender), [call])[call]
+    else:
+        (step,) = chain.run_each(sender, [(Transaction(call.to, call.data, call.value), call.most_gas)])
+    if step.success is None:
+        raise ChainUnavailable(f"The {call.network} node does not say what the call leads to: try again")
+    return step
+
+
+def _run(
+    services: Services, chain: "EvmChain", sender: str, reading: AccountReading, calls: Sequence[Call]
+) -> dict[Call, StepResult]:
+    """Runs calls on the newest state, those into foreign code with the price that a block will have."""
+    plain = [call for call in calls if not call.runs_foreign_code]
+    steps: dict[Call, StepResult] = {}
+    if plain:
+        found = chain.run_each(sender, [(Transaction(c.to, c.data, c.value), c.most_gas) for c in plain])
+        steps = dict(zip(plain, found, strict=True))
+    for call in calls:
+        if call.runs_foreign_code:
+            fees = rules.market_fees(reading, budget_of(services, call.network))
+            most, tip = (fees.max_fee, fees.tip) if fees else (reading.base_fee + reading.tip, reading.tip)
+            made = Transaction(call.to, call.data, call.value)
+            steps[call] = chain.run_as_sent(sender, made, call.most_gas, most, tip)
+    return {call: steps[call] for call in calls}
 
 
 def outcome(services: Services, key: str) -> Outcome | None:
@@ -188,7 +222,12 @@ def budget_of(services: Services, network: str) -> Budget:
     settings = services.settings
     most = settings.relayer_max_fee_gwei.get(network, 100)
     limit = settings.relayer_daily_limits.get(network)
-    return Budget(most * rules.GWEI, None if limit is None else parse_amount(limit, rules.COIN_DECIMALS))
+    return Budget(
+        most * rules.GWEI,
+        None if limit is None else parse_amount(limit, rules.COIN_DECIMALS),
+        settings.relayer_reserve_percent,
+        settings.relayer_account_percent,
+    )
 
 
 def _reserved(
@@ -208,17 +247,16 @@ def _reserved(
         left = _left(services, network, [call for call, _ in wanted], known)
         permission = holdings.permission(services, signer.address, [call for call, _ in wanted], balances)
         allowed = [(call, step) for call, step in wanted if call.key not in permission.refused]
-        reservation = rules.reserve(account, allowed, reading, budget, services.clock(), left)
+        reservation = rules.reserve(account, allowed, reading, budget, services.clock(), left, known.uses)
         reservation = replace(reservation, submissions=(*reservation.submissions, *_refused(permission.refused)))
         if not reservation.calls:
             return reservation
         changes = [(each, True) for each in reservation.transactions if each.is_counted]
         booking = booked(permission.entries, changes, services.clock())
         added = [Add(*each) for each in (*rules.taken_by(reservation.transactions), *booking.sums)]
+        new = (*reservation.calls, *reservation.transactions, *reservation.uses)
         try:
-            services.store.write(
-                reservation.account, *reservation.calls, *reservation.transactions, *booking.entries, *added
-            )
+            services.store.write(reservation.account, *new, *booking.entries, *added)
         except WriteConflict:
             known = _known(services, signer, list(steps))
             continue
@@ -236,7 +274,9 @@ def _refused(reasons: Mapping[str, str]) -> Iterator[Submission]:
 def _known(services: Services, signer: Signer, calls: Sequence[Call]) -> Known:
     network, keys = calls[0].network, [call.key for call in calls]
     counters = [each.counter(network) for each in _takings(calls).values()]
-    return store.known(services.store, network, signer.address, keys, counters)
+    day = f"{services.clock():%Y-%m-%d}"
+    uses = [AccountUse(network, name, day) for name in dict.fromkeys(c.account_id for c in calls) if name]
+    return store.known(services.store, network, signer.address, keys, counters, uses)
 
 
 def _takings(calls: Sequence[Call]) -> dict[Source, Taking]:
@@ -284,6 +324,8 @@ def _send_accepted(
 def _log_postponed(services: Services, network: str, submissions: Sequence[Submission]) -> None:
     """Logs calls that wait for the operator; alarms count these lines (metrics.py)."""
     for each in submissions:
-        if each.status is SubmissionStatus.POSTPONED:
+        if each.is_limited:
+            services.log.info("call waits for its account", extra={"network": network, "call": each.key})
+        elif each.status is SubmissionStatus.POSTPONED:
             facts = {"network": network, "call": each.key, "reason": each.reason}
             services.log.warning("call postponed", extra=facts)

@@ -1,7 +1,7 @@
 """Stored records of the service's own accounts: calls, the transactions that make them, next nonces and spending."""
 
 from dataclasses import field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
@@ -11,6 +11,8 @@ from chalicelib.relayer.holdings.records import Move
 
 TRANSACTION_RETENTION = timedelta(days=90)
 """How long a transaction is kept, with its signed bytes, after its call has its outcome."""
+USE_RETENTION = timedelta(days=3)
+"""How long after its day began it is kept what the calls for an account may cost."""
 Source = tuple[str, str, str]
 """Where tokens are taken from on a network: a wallet, a token and the spender that it allows them to, in lower case."""
 UNDER_WAY = "under way"
@@ -154,6 +156,24 @@ class RelayerAccount(Record):
     day: str
     spent: BaseUnits
     version: int = 0
+
+
+@frozen
+class AccountUse(Record):
+    """The most that the calls of a day (UTC date) for one account of this service may cost, in base units of the native
+    coin. It is written together with the relayer's account, so that it is exact."""
+
+    KEY = KeyPattern(PAYMENTS, "RELAYED_FOR#{network}#{account_id}", "SPENT#{day}")
+
+    network: str
+    account_id: str
+    day: str
+    spent: BaseUnits = BaseUnits(0)
+    version: int = 0
+
+    @property
+    def vanishes_at(self) -> datetime:
+        return datetime.fromisoformat(self.day).replace(tzinfo=UTC) + USE_RETENTION
 
 
 @frozen

@@ -12,10 +12,12 @@ from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
+from chalicelib.catalogue.networks import network as network_named
 from chalicelib.chain.readings import AccountReading, StepResult
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import (
     UNDER_WAY,
+    AccountUse,
     RelayedCall,
     RelayedTransaction,
     RelayerAccount,
@@ -41,6 +43,30 @@ _RAISE = (9, 8)
 """Nodes replace a transaction by one that offers 10 % more, some 12.5 %."""
 
 
+_SIGNATURE_GAS, _SIGNATURE_GAS_WITHOUT_P256 = 100_000, 400_000
+_DEPLOYING_GAS = 600_000
+
+
+def signature_gas(network: str, deploys: bool = False) -> int:
+    """What an honest contract wallet needs to check a signature (ERC-1271): a Safe of ten owners 63,000, one with a
+    passkey up to 350,000 where that is checked in Solidity. `deploys`: it is deployed before (ERC-6492)."""
+    known = network_named(network)
+    if deploys:
+        return _DEPLOYING_GAS
+    return _SIGNATURE_GAS if known is not None and known.has_p256 else _SIGNATURE_GAS_WITHOUT_P256
+
+
+class Use(StrEnum):
+    """Which part of a day's limit a call may use."""
+
+    ORDINARY = "ordinary"
+    """All but the reserve."""
+    PROTECTED = "protected"
+    """The reserve, too: captures, refunds and what gives tokens back."""
+    PREPAID = "prepaid"
+    """None: it was counted with a call before it (`Call.prepays`), and is never stopped by a limit."""
+
+
 @frozen
 class Call:
     """A call of a contract to be made once: `key` names what is done, and is the same in each attempt to submit it.
@@ -49,6 +75,11 @@ class Call:
     `takes` are the tokens that it takes from somebody's wallet, so that open calls together take no more than is there.
     `moves` are those that it moves into or out of the service's account, for the ledger: each call that moves tokens
     out of it has to name them.
+
+    `account_id` is the account of this service that it is for, whose share of the day it uses. With `runs_foreign_code`
+    it is run as it is sent, with the sender, the price and the limit, and sent with that limit, which is counted: code
+    that anybody may deploy can behave otherwise in a block than in a dry run. `prepays` is the gas of calls that
+    have to follow it, which is counted with it.
     """
 
     key: str
@@ -59,6 +90,10 @@ class Call:
     gas_limit: int | None = None
     takes: Taking | None = None
     moves: Move | None = None
+    account_id: str = ""
+    use: Use = Use.ORDINARY
+    runs_foreign_code: bool = False
+    prepays: int = 0
 
     def __post_init__(self) -> None:
         """Raises ValueError for what no node would take."""
@@ -92,6 +127,8 @@ class Submission:
     key: str
     status: SubmissionStatus
     reason: str | None = None
+    is_limited: bool = False
+    """Whether it is postponed because the account that it is for has used up its share."""
 
 
 @frozen
@@ -104,10 +141,28 @@ class Fees:
 
 @frozen
 class Budget:
-    """What limits an account: `max_fee` per unit of gas, and what the calls of a day may cost, None without a limit."""
+    """What limits an account: `max_fee` per unit of gas, and what the calls of a day may cost, None without a limit.
+
+    Of that limit `reserve_percent` are for protected calls alone, and one account of this service may use
+    `account_percent` of what its call may use.
+    """
 
     max_fee: int
     daily_limit: int | None
+    reserve_percent: int = 0
+    account_percent: int = 100
+
+    def room(self, use: Use) -> int | None:
+        """What all calls of a day may have cost after a call; None: anything."""
+        if self.daily_limit is None or use is Use.PREPAID:
+            return None
+        percent = 100 if use is Use.PROTECTED else 100 - self.reserve_percent
+        return self.daily_limit * percent // 100
+
+    def share(self, use: Use) -> int | None:
+        """The same for the calls of one account of this service."""
+        room = self.room(use)
+        return None if room is None else room * self.account_percent // 100
 
 
 @frozen
@@ -118,6 +173,7 @@ class Reservation:
     calls: tuple[RelayedCall, ...]
     transactions: tuple[RelayedTransaction, ...]
     submissions: tuple[Submission, ...]
+    uses: tuple[AccountUse, ...] = ()
 
 
 def market_fees(reading: AccountReading, budget: Budget) -> Fees | None:
@@ -151,11 +207,13 @@ def reserve(
     budget: Budget,
     now: datetime,
     left: Mapping[Source, int],
+    uses: Mapping[str, AccountUse] | None = None,
 ) -> Reservation:
     """Gives nonces to the calls that succeed now and can be paid for; `wanted` has each with its result on the newest
     state. What a call may cost at most counts towards the limit of the day (UTC).
 
-    `left` is what wallets have apart from what open calls take; of the other wallets one call at most takes.
+    `left` is what wallets have apart from what open calls take; of the other wallets one call at most takes. `uses` is
+    what the calls of the day may cost so far, by the account of this service that they are for.
     """
     day = f"{now:%Y-%m-%d}"
     account = account if account.day == day else replace(account, day=day, spent=BaseUnits(0))
@@ -163,10 +221,15 @@ def reserve(
     calls: list[RelayedCall] = []
     transactions: list[RelayedTransaction] = []
     submissions: list[Submission] = []
+    used = {name: each for name, each in (uses or {}).items() if each.day == day}
+    changed = dict[str, AccountUse]()
     for call, result in wanted:
-        gas = min((result.gas or call.most_gas) * _GAS_MARGIN[0] // _GAS_MARGIN[1], call.most_gas)
+        gas = gas_of(call, result)
         cost = gas * fees.max_fee + call.value if fees else 0
-        submission = _submission(call, result, fees, account.spent + cost, cost, balance, budget)
+        counted = 0 if call.use is Use.PREPAID else cost + (call.prepays * fees.max_fee if fees else 0)
+        use = used.get(call.account_id) or AccountUse(call.network, call.account_id, day)
+        spent = (account.spent + counted, use.spent + counted)
+        submission = _submission(call, result, fees, spent, cost, balance, budget)
         taken = call.takes if call.takes and call.takes.source in left else None
         if submission.status is SubmissionStatus.ACCEPTED and taken and left[taken.source] < taken.amount:
             submission = Submission(call.key, SubmissionStatus.WAITING, TAKEN)
@@ -178,17 +241,32 @@ def reserve(
         if taken:
             left[taken.source] -= taken.amount
         balance = BaseUnits(balance - cost)
-        account = replace(account, next_nonce=account.next_nonce + 1, spent=BaseUnits(account.spent + cost))
-    return Reservation(account, tuple(calls), tuple(transactions), tuple(submissions))
+        account = replace(account, next_nonce=account.next_nonce + 1, spent=BaseUnits(spent[0]))
+        if call.account_id and counted:
+            used[call.account_id] = changed[call.account_id] = replace(use, spent=BaseUnits(spent[1]))
+    return Reservation(
+        account, tuple(calls), tuple(transactions), tuple(submissions), tuple(changed.values())
+    )
+
+
+def gas_of(call: Call, result: StepResult) -> int:
+    """The gas limit with which a call is sent: more than it was estimated to need, or all that it may take."""
+    if call.runs_foreign_code:
+        return call.most_gas
+    return min((result.gas or call.most_gas) * _GAS_MARGIN[0] // _GAS_MARGIN[1], call.most_gas)
 
 
 def _submission(
-    call: Call, result: StepResult, fees: Fees | None, spent: int, cost: int, balance: int, budget: Budget
+    call: Call, result: StepResult, fees: Fees | None, spent: tuple[int, int], cost: int, balance: int, budget: Budget
 ) -> Submission:
-    """What becomes of a call that may cost `cost`, with which the day's costs would be `spent`."""
-    network = call.network
+    """What becomes of a call that may cost `cost`, with which the day's costs would be `spent`: those of all calls, and
+    those of the calls for its account."""
+    network, room, share = call.network, budget.room(call.use), budget.share(call.use)
     postponed: str | None = None
-    if call.value > balance:
+    is_limited = False
+    if call.runs_foreign_code and fees is not None and cost > balance:  # a node does not run it then
+        postponed = f"the service's account on {network} cannot pay for the gas"
+    elif call.value > balance:
         postponed = f"the service's account on {network} does not have what the call sends"
     elif result.success is None or (result.reason or "").startswith(_OPERATORS_TROUBLE):
         postponed = result.reason
@@ -196,11 +274,14 @@ def _submission(
         return Submission(call.key, SubmissionStatus.REFUSED, result.reason)
     elif fees is None:
         postponed = f"gas on {network} costs more than RELAYER_MAX_FEE_GWEI allows"
-    elif budget.daily_limit is not None and spent > budget.daily_limit:
+    elif call.account_id and share is not None and spent[1] > share:
+        postponed, is_limited = f"the share of this account in the gas of today on {network} is used up", True
+    elif room is not None and spent[0] > room:
         postponed = f"RELAYER_DAILY_LIMITS is reached for today on {network}"
     elif cost > balance:
         postponed = f"the service's account on {network} cannot pay for the gas"
-    return Submission(call.key, SubmissionStatus.POSTPONED if postponed else SubmissionStatus.ACCEPTED, postponed)
+    status = SubmissionStatus.POSTPONED if postponed else SubmissionStatus.ACCEPTED
+    return Submission(call.key, status, postponed, is_limited)
 
 
 def _transaction(account: RelayerAccount, call: Call, gas: int, fees: Fees, now: datetime) -> RelayedTransaction:

@@ -1,10 +1,12 @@
 """Reads of the records of the service's own accounts."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import Key, Record
 from chalicelib.relayer.records import (
+    AccountUse,
     RelayedCall,
     RelayedTransaction,
     RelayerAccount,
@@ -18,11 +20,13 @@ from chalicelib.storage.store import Store
 
 @frozen
 class Known:
-    """An account; those of some calls that were accepted, by key; what open calls take, by where they take it from."""
+    """An account; those of some calls that were accepted, by key; what open calls take, by where they take it from;
+    what calls may cost today, by the account of this service that they are for."""
 
     account: RelayerAccount | None
     calls: Mapping[str, RelayedCall]
     taken: Mapping[Source, int]
+    uses: Mapping[str, AccountUse] = field(default_factory=dict)
 
 
 def call(store: Store, call_key: str) -> RelayedCall | None:
@@ -35,16 +39,25 @@ def calls(store: Store, call_keys: Iterable[str]) -> dict[str, RelayedCall]:
     return {each.call_key: each for each in found.values()}
 
 
-def known(store: Store, network: str, sender: str, call_keys: Sequence[str], counters: Sequence[TakenFunds]) -> Known:
-    """What is stored of an account, calls and counts, of each up to ten. One read."""
+def known(
+    store: Store,
+    network: str,
+    sender: str,
+    call_keys: Sequence[str],
+    counters: Sequence[TakenFunds],
+    uses: Iterable[AccountUse],
+) -> Known:
+    """What is stored of an account, calls, counts and uses, of each up to ten. One read."""
     account_key = RelayerAccount.KEY.of(network=network, sender=sender)
     wanted: dict[Key, type[Record]] = {account_key: RelayerAccount}
     wanted |= {RelayedCall.KEY.of(call_key=each): RelayedCall for each in call_keys}
     wanted |= {each.key: TakenFunds for each in counters}
+    wanted |= {each.key: AccountUse for each in uses}
     found = store.get_many(wanted)
     accepted = {each.call_key: each for each in found.values() if isinstance(each, RelayedCall)}
+    used = {each.account_id: each for each in found.values() if isinstance(each, AccountUse)}
     taken = {each.source: each.under_way for each in found.values() if isinstance(each, TakenFunds)}
-    return Known(found.get(account_key), accepted, taken)
+    return Known(found.get(account_key), accepted, taken, used)
 
 
 def senders(store: Store) -> Senders:

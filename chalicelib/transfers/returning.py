@@ -54,7 +54,7 @@ def refund(services: Services, name: str, viewer: Viewer, amount: str | None, to
 
     Up to four reads for the request, one query for its payments, up to two requests to the node, and two reads and one
     transaction for the reference. It moves nothing, and the same call again has the same answer until one is sent.
-    Raises NotFound, BadRequest with what to change, Conflict if nothing is left to refund, and ChainUnavailable.
+    Raises NotFound, BadRequest, ChainUnavailable, and Conflict if less is left or the receiver has to be named.
     """
     request, _ = load_request(services, name, viewer)
     _check(request, link_store.bill(services.store, request.bill_id))
@@ -65,7 +65,7 @@ def refund(services: Services, name: str, viewer: Viewer, amount: str | None, to
     token = currency_of(request)
     wanted = most if amount is None else _parsed(amount, token.decimals)
     if wanted > most:
-        raise BadRequest(f"amount: no more than {format_amount(most, token.decimals)} {token.symbol} can be refunded")
+        raise Conflict(f"amount: no more than {format_amount(most, token.decimals)} {token.symbol} can be refunded")
     key = refunds.key_of(request, receiver, token.id)
     kept(services, {key: (request, receiver)})
     offer = refunds.offer_of(request, token, receiver, BaseUnits(wanted))
@@ -97,7 +97,7 @@ def _receiver(services: Services, request: Request, to: str | None, left: int) -
         return named, left if own is None else _most(own, left)
     if payers is None or len(payers) != 1:
         paid = ", ".join(f"{each.address} {format_amount(each.paid, token.decimals)}" for each in payers or ())
-        raise BadRequest(
+        raise Conflict(
             "to: name the address that receives the refund"
             + (f", because several have paid: {paid}" if paid else
                ". The chain does not show a wallet that has paid everything: ask the payer")

@@ -1,12 +1,15 @@
 """Commerce payments over HTTP: their published answers, and what is refused, in which words, with nothing written."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
+from chalicelib.escrow import store
 from chalicelib.requests.commerce.records import CommercePayment, OperationKind
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
-from tests.support.client import Api, Reply, Shop
+from tests.support.client import Api, Reply, Shop, let_execute
 from tests.support.commerce import AMOUNT, CAPTURED, commerce_payment, executing, expired, with_events
 from tests.support.running import running
 
@@ -31,6 +34,14 @@ def create(shop: Shop, **changes: Any) -> Reply:
 
 def post(shop: Shop, request_id: str, operation: str, **body: Any) -> Reply:
     return send(shop, "POST", f"{ROOT}/{request_id}/{operation}", body)
+
+
+@contextmanager
+def executing_alone(shop: Shop, may_execute: bool) -> Iterator[None]:
+    """The client id of the shop with another `mayExecute` for a while."""
+    let_execute(shop.client_id, may_execute)
+    yield
+    let_execute(shop.client_id)
 
 
 def stored() -> int:
@@ -145,13 +156,41 @@ def test_an_operation_that_cannot_be_is_refused_in_clear_words(
     assert reply.status == status and says in str(reply.message), reply.json
 
 
-def test_money_is_moved_by_a_secret_alone(shop: Shop, api: Api) -> None:
-    request_id = commerce_payment(shop.account_id, authorized=AMOUNT).request_id
-    for operation in ("charge", "capture", "void", "refund"):
-        reply = api.request("POST", f"{ROOT}/{request_id}/{operation}", {}, shop.by_client)
-        assert reply.status == 401 and "x-api-key" in reply.message
-    reply = api.request("POST", f"{ROOT}/{request_id}/void/calldata", {}, shop.by_client)
-    assert reply.status == 200
+EXECUTED: dict[str, Any] = {"authorize": {}, "charge": {}, "capture": {"captureAmount": "1"}, "void": {}, "refund": {"refundAmount": "1"}}
+
+
+@pytest.mark.parametrize("operation", EXECUTED)
+def test_a_client_id_alone_executes_nothing_unless_its_owner_allows_it(
+    shop: Shop, api: Api, operation: str
+) -> None:
+    request_id = commerce_payment(shop.account_id, client_id=shop.client_id, authorized=AMOUNT).request_id
+    path, body = f"{ROOT}/{request_id}/{operation}", EXECUTED[operation]
+    with executing_alone(shop, False):
+        reply = api.request("POST", path, body, shop.by_client)
+        assert reply.status == 403 and "mayExecute" in reply.message and "x-api-key" in reply.message
+        assert api.request("POST", f"{path}/calldata", body, shop.by_client).status in (200, 409)
+    reply = api.request("POST", path, body, shop.by_client)
+    assert reply.status in (200, 409) and "mayExecute" not in str(reply.json), reply.json
+
+
+def test_a_client_id_alone_chooses_no_fee(shop: Shop, api: Api) -> None:
+    request_id = commerce_payment(shop.account_id, client_id=shop.client_id, authorized=AMOUNT).request_id
+    for operation, sent in (("capture", {"captureAmount": "1"}), ("charge", {})):
+        for fee in ({"feeBps": 10_000, "feeReceiver": WALLET}, {"feeReceiver": WALLET}):
+            reply = api.request("POST", f"{ROOT}/{request_id}/{operation}", {**sent, **fee}, shop.by_client)
+            assert reply.status == 403 and "x-api-key" in str(reply.message), reply.json
+
+
+def test_what_a_client_id_alone_creates_is_collected_only_when_it_is_asked_for(shop: Shop, api: Api) -> None:
+    body = {name: value for name, value in BODY.items() if name != "buyerAddress"}
+    collected = []
+    for may_execute in (False, True):
+        with executing_alone(shop, may_execute):
+            made = api.request("POST", f"{ROOT}/authorize/calldata", body, shop.by_client)
+            assert made.status == 201, made.json
+        found = store.payment(running().store, made.json["token"])
+        collected.append(found.collects_unasked if found is not None else None)
+    assert collected == [False, True]
 
 
 def test_a_client_id_alone_does_not_choose_how_much_is_authorized(shop: Shop, api: Api) -> None:

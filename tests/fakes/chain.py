@@ -346,6 +346,10 @@ class FakeChain:
         self._read()
         return self.mempool.run_each(sender, wanted)
 
+    def run_as_sent(self, sender: str, each: Transaction, gas: int, max_fee: int, tip: int) -> StepResult:
+        self._read()
+        return self.mempool.run_as_sent(sender, each, gas, max_fee, tip)
+
     def send_raw(self, signed: Sequence[str]) -> tuple[str | None, ...]:
         self._read()
         return self.mempool.send_raw(signed)

@@ -1,7 +1,7 @@
 """The waiting transactions of a chain in memory: accepts raw ones, puts them into blocks, drops, forgets and replaces."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import same_address
@@ -110,6 +110,10 @@ class Mempool:
     def run_each(self, sender: str, wanted: Sequence[tuple[Transaction, int]]) -> tuple[StepResult, ...]:
         reasons = [self.dry_run(each.to, each.data) for each, _ in wanted]
         return tuple(StepResult(reason is None, reason, GAS if reason is None else None) for reason in reasons)
+
+    def run_as_sent(self, sender: str, each: Transaction, gas: int, max_fee: int, tip: int) -> StepResult:
+        (step,) = self.run_each(sender, [(each, gas)])
+        return replace(step, gas=gas if step.success else None)
 
     def send_raw(self, signed: Sequence[str]) -> tuple[str | None, ...]:
         if self.answers == "timeout before":

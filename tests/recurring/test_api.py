@@ -11,6 +11,7 @@ from chalicelib.recurring.creation import LARGEST_PAYMENT
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.requests.calendar import MAX_PERIODS
 from tests.checkout.test_pay import approval
+from tests.escrow.test_api import executing_alone
 from tests.fakes.recurring import SUBSCRIBER, signature_of, store_recurring
 from tests.fakes.wallets import evm_wallet, high_s
 from tests.fakes.world import FEE_ADDRESS, PAYEE
@@ -360,3 +361,17 @@ def test_an_unsigned_one_is_gone_after_thirty_days(shop: Shop) -> None:
     save(schedule, created_at=schedule.created_at - timedelta(days=31))
     reply = activate(shop, created["id"], signature_of(schedule))
     assert (reply.status, reply.message) == (404, "Recurring payment not found")
+
+
+def test_a_client_id_alone_begins_and_resumes_nothing_unless_its_owner_allows_it(shop: Shop) -> None:
+    name = active(shop)
+    signed, created = loaded(name), made(shop)
+    with executing_alone(shop, False):
+        for reply in (
+            send(shop),
+            activate(shop, created["id"], SUBSCRIBER.sign_typed(created["recurringPaymentPermit"])),
+            change(shop, name, "unpause"),
+        ):
+            assert reply.status == 403 and "mayExecute" in str(reply.message), reply.json
+        assert change(shop, name, "cancel").status == 200
+    assert signed.status is RecurringStatus.ACTIVE

@@ -190,7 +190,7 @@ def test_real_threads_never_spend_more_than_the_limit_of_a_day(cloud: Cloud) -> 
     world = World(client=cloud.client("dynamodb"), **{**SETTINGS, "relayer_keys": {"base": "secret"}}, chains=FakeChains(FakeChain("base")))
     mempool = world._chains.of("base").mempool
     cost = GAS * 5 // 4 * (2 * mempool.base_fee + mempool.tip)
-    limited = replace(world.services.settings, relayer_daily_limits={"base": format_amount(11 * cost + cost // 2, COIN_DECIMALS)})
+    limited = replace(world.services.settings, relayer_daily_limits={"base": format_amount(11 * cost + cost // 2, COIN_DECIMALS)}, relayer_reserve_percent=0)
 
     def work(worker: int) -> int:
         services = replace(services_of(world, cloud), settings=limited)

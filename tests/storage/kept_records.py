@@ -47,6 +47,7 @@ from chalicelib.rates.records import Rate, RateSource
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment, RecurringStatus
 from chalicelib.relayer.holdings.records import HeldTokens, HeldTotal, Move
 from chalicelib.relayer.records import (
+    AccountUse,
     CallStatus,
     RelayedCall,
     RelayedTransaction,
@@ -680,6 +681,8 @@ RECORDS: dict[str, Record] = {
     "client id": CLIENT_ID,
     "API key, whose payers sign": replace(API_KEY, uses_payment_intents=True),
     "client id, whose payers sign": replace(CLIENT_ID, uses_payment_intents=True),
+    "client id, which has transactions sent": replace(CLIENT_ID, may_execute=True),
+    "what the calls for an account may cost": AccountUse("sepolia", ACCOUNT, "2026-11-20", BaseUnits(10**18)),
     "payment intent": PAYMENT_INTENT,
     "payment intent, of a converted amount": replace(
         PAYMENT_INTENT,

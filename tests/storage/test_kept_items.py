@@ -67,7 +67,7 @@ ADDED = {
     "IdempotentRequest": {"nonce", "steps"},
     "Account": {"sessions_since"},
     "ApiKey": {"uses_payment_intents"},
-    "ClientId": {"uses_payment_intents"},
+    "ClientId": {"uses_payment_intents", "may_execute"},
     "Session": {"user_version"},
     "UnrecordedTransfers": {"waits_for_rate", "account_id"},
     "LoggedTransfer": {"account_id"},

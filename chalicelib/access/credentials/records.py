@@ -108,7 +108,8 @@ class ClientId(Record):
     `payee_destination_id`. `admits_orchestrator` is the orchestrator that may link the client id; `orchestrator_id` is
     the one that is linked to it now. Without a secret credential it creates links only to `allowed_payees` (canonical
     addresses) in `allowed_currencies` (ids of tokens), and to its bound destination; None is no limit. With
-    `uses_payment_intents` a payment of a request from another chain is signed instead of sent.
+    `uses_payment_intents` a payment of a request from another chain is signed instead of sent. With `may_execute` it
+    has the service's own account send transactions, also when it is sent alone.
     """
 
     KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "CLIENT_ID")
@@ -135,6 +136,7 @@ class ClientId(Record):
     allowed_payees: tuple[str, ...] | None = None
     allowed_currencies: tuple[str, ...] | None = None
     uses_payment_intents: bool = False
+    may_execute: bool = False
     tier: Tier = Tier.DEFAULT
     version: int = 0
 

@@ -32,6 +32,7 @@ class ClientIdSettings(TypedDict, total=False):
     allowed_payees: Sequence[str] | None
     allowed_currencies: Sequence[str] | None
     uses_payment_intents: bool
+    may_execute: bool
     status: CredentialStatus
 
 

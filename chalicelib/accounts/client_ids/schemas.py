@@ -38,6 +38,7 @@ _FIELDS = {
     "allowedPayees": "allowed_payees",
     "allowedCurrencies": "allowed_currencies",
     "usesPaymentIntents": "uses_payment_intents",
+    "mayExecute": "may_execute",
     "status": "status",
 }
 """The field name of each setting in the record."""
@@ -78,6 +79,12 @@ class _Settings(Input):
     )
 
     usesPaymentIntents: StrictBool = Field(default_factory=unsent, description=USES_PAYMENT_INTENTS)
+    mayExecute: StrictBool = Field(
+        default_factory=unsent,
+        description="Whether it has the service's own account send transactions when it is sent alone: executed "
+        "operations of commerce payments, recurring payouts and signed payment intents. Anybody can send it, and each "
+        "transaction counts against your account's share of the day; false by default",
+    )
 
     def settings(self) -> ClientIdSettings:
         sent: dict[str, Any] = {_FIELDS[name]: getattr(self, name) for name in self.model_fields_set}
@@ -152,6 +159,7 @@ class _Answer(_ClientId):
     allowedPayees: list[str] | None
     allowedCurrencies: list[str] | None
     usesPaymentIntents: bool
+    mayExecute: bool
     status: CredentialStatus
 
 

@@ -2,5 +2,5 @@
 
 USES_PAYMENT_INTENTS = (
     "Whether GET /v2/request/{requestId}/pay gives a payment from another chain as a payment intent to sign, and not "
-    "as transactions"
+    "as transactions. A client id sends its signature alone only with mayExecute"
 )

@@ -18,9 +18,9 @@ from chalicelib.catalogue.contracts import PERMIT2, address_of
 from chalicelib.catalogue.tokens import Token
 from chalicelib.checkout import conversions
 from chalicelib.checkout.crosschain.rules import Payer, check_bridged, purpose_of, wanted_for
-from chalicelib.checkout.permits import rules, store
+from chalicelib.checkout.permits import rules, stages, store
 from chalicelib.checkout.permits.hints import queue_look
-from chalicelib.checkout.permits.locking import PERMIT_GAS, TAKE_GAS, unlocked
+from chalicelib.checkout.permits.locking import unlocked
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
 from chalicelib.checkout.permits.rules import Signed, Wish
 from chalicelib.checkout.rules import Owed, Position
@@ -204,13 +204,12 @@ def trouble(services: Services, intent: PaymentIntent) -> str | None:
 def _checked(services: Services, intent: PaymentIntent, signature: bytes) -> bytes:
     """The signature in the form in which Permit2 accepts it now, which judges it itself: it asks the code of a contract
     wallet, and recovers the key of other accounts. Raises BadRequest if it accepts none, ChainUnavailable."""
-    chain, reason = services.chains.evm(intent.network), None
+    is_contract, reason = services.chains.evm(intent.network).has_code(intent.payer), None
     for form in dict.fromkeys((signature, _with_large_v(signature))):
-        (judged,) = chain.run_each(intent.permit.spender, [(permit2.take(intent.permit, 0, form), TAKE_GAS)])
+        made = permit2.take(intent.permit, 0, form)
+        judged = relayer.tried(services, intent.permit.spender, stages.call_of(intent, "take", made, is_contract))
         if judged.success:
             return form
-        if judged.success is None:
-            raise ChainUnavailable(f"The {intent.network} node does not say whether the signature is right: try again")
         reason = judged.reason
     if reason == NOT_THE_OWNERS:
         raise BadRequest(f"signedPaymentIntent: the signature is not that of {intent.payer} over this payment intent")
@@ -239,9 +238,7 @@ def _check_allowance(services: Services, intent: PaymentIntent, allowed: Signed 
             "it as signedApprovalPermit"
         )
     approve = erc2612.permit(intent.token_permit, allowed.signature)
-    (judged,) = chain.run_each(intent.permit.spender, [(approve, PERMIT_GAS)])
-    if judged.success is None:
-        raise ChainUnavailable(f"The {intent.network} node does not say whether the approval is right: try again")
+    judged = relayer.tried(services, intent.permit.spender, stages.call_of(intent, "permit", approve))
     if not judged.success:
         raise BadRequest(f"signedApprovalPermit: {token.symbol} does not accept it: {judged.reason}")
 

@@ -10,11 +10,13 @@ OPERATIONS = (
         description=(
             "Takes the signature of `paymentIntent`, which `/v2/request/{request_id}/pay` gives to credentials with "
             "`usesPaymentIntents`. The service takes the tokens and brings them to the request's network; until that "
-            "has ended the request cannot be paid otherwise (423), and `execution` of the request says how far it is."
+            "has ended the request cannot be paid otherwise (423), and `execution` of the request says how far it is. "
+            "A client ID that is sent alone needs `mayExecute`."
         ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="requests:read",
         moves_money=True,
+        executes=True,
         errors=(400, 401, 403, 404, 409, 423, 503),
     ),
     Operation(

@@ -16,18 +16,15 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.bridging import flows as bridging
 from chalicelib.calldata import erc20, erc2612
-from chalicelib.calldata.transaction import Transaction
 from chalicelib.checkout.intents.crossings import following as crossings
 from chalicelib.checkout.permits import ending, held_rates, locking, rules, stages, store
 from chalicelib.checkout.permits.ending import facts_of
 from chalicelib.checkout.permits.flows import is_wanted, trouble
-from chalicelib.checkout.permits.locking import PERMIT_GAS, TAKE_GAS
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
 from chalicelib.links.records import Bill, IntentStatus
 from chalicelib.relayer import flows as relayer
-from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import CallStatus
-from chalicelib.relayer.rules import Call, Submission, SubmissionStatus
+from chalicelib.relayer.rules import Submission, SubmissionStatus
 from chalicelib.requests import store as request_store
 from chalicelib.requests.records import Request
 from chalicelib.scanning import store as scan_store
@@ -39,8 +36,6 @@ _DUE_PER_SHARD = 60
 _TIME_PER_RUN = timedelta(seconds=40)
 _STEPS_AT_ONCE = 4
 """How many steps of one payment intent one run takes, if none of them has to wait for a chain."""
-APPROVE_GAS, SPEND_GAS = 150_000, 600_000
-"""The most gas of the calls after those two."""
 GIVEN_BACK = "The payment could not be brought to the chain of the request, and the payer has it back"
 
 
@@ -122,11 +117,12 @@ def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
 
     The approval may be refused because somebody else has sent it: what counts is whether the tokens can be taken.
     """
+    is_contract = services.chains.evm(intent.network).has_code(intent.payer)
     taking = stages.move(intent, inward=True)
-    calls = [_call(intent, "take", stages.take_call(intent), TAKE_GAS, taking)]
+    calls = [replace(stages.call_of(intent, "take", stages.take_call(intent), is_contract), moves=taking)]
     if intent.approval_signature is not None and intent.token_permit is not None:
         permit = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
-        calls.insert(0, _call(intent, "permit", permit, PERMIT_GAS))
+        calls.insert(0, stages.call_of(intent, "permit", permit))
     return _refusal(services, intent, relayer.submit(services, calls)[-1])
 
 
@@ -180,7 +176,7 @@ def _submit_spend(services: Services, intent: PaymentIntent, request: Request, k
             return replace(intent, reason="the bridge's contract is being approved")
         made = deposit
     spending = stages.move(intent, inward=False)
-    (submission,) = relayer.submit(services, [_call(intent, key, made, SPEND_GAS, spending)])
+    (submission,) = relayer.submit(services, [replace(stages.call_of(intent, key, made), moves=spending)])
     return replace(intent, reason=_refusal(services, intent, submission))
 
 
@@ -200,10 +196,10 @@ def _approved(services: Services, intent: PaymentIntent, spender: str) -> tuple[
         return replace(intent, approvals=intent.approvals + 1), False
     if known is None:
         grant = erc20.approve(token, spender, max(holding.balance, intent.taking))
-        (submission,) = relayer.submit(services, [_call(intent, key, grant, APPROVE_GAS)])
+        (submission,) = relayer.submit(services, [stages.call_of(intent, key, grant)])
         if submission.status is SubmissionStatus.REFUSED:  # as USDT on mainnet refuses to change what is not zero
             none = erc20.approve(token, spender, 0)
-            relayer.submit(services, [_call(intent, key, none, APPROVE_GAS)])
+            relayer.submit(services, [stages.call_of(intent, key, none)])
     return intent, False
 
 
@@ -229,10 +225,6 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
         services.store.write(changed, *rate)
     else:
         ending.write(services, changed, request, (*done.payments, *done.counts, *rate), done.events)
-
-
-def _call(intent: PaymentIntent, step: str, made: Transaction, gas: int, moves: Move | None = None) -> Call:
-    return Call(stages.call_key(intent, step), intent.network, made.to, made.data, made.value, gas, moves=moves)
 
 
 def _refusal(services: Services, intent: PaymentIntent, submission: Submission) -> str | None:

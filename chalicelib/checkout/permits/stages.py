@@ -23,6 +23,7 @@ from chalicelib.checkout.permits.rules import deadline_of
 from chalicelib.links.crossings import Crossing
 from chalicelib.links.records import Intent, IntentStatus, Proof
 from chalicelib.relayer.holdings.records import Move
+from chalicelib.relayer.rules import Call, Use, signature_gas
 from chalicelib.requests.records import Request
 
 TAKEN_LATEST = timedelta(minutes=10)
@@ -35,6 +36,12 @@ OVERDUE_AFTER = timedelta(hours=2)
 """How long after its acceptance a payment is in the service's hands until somebody has to look at it."""
 MIN_DELAY, MAX_DELAY = timedelta(seconds=10), timedelta(minutes=5)
 _CHECKS_PER_AGE = 8
+_TAKE_GAS = 200_000
+"""Of the call that takes the tokens, without what a contract wallet needs to check the signature."""
+_MOST_GAS = {"permit": 200_000, "take": 500_000, "approve": 150_000, "spend": 600_000}
+"""The most gas of the calls, by the first word of their step."""
+_FOLLOWING_GAS = 450_000
+"""Of the calls that follow the taking: an approval, and a deposit or a transfer back."""
 _END = {
     IntentStatus.SETTLED: End.SETTLED,
     IntentStatus.PARTIAL: End.PARTIAL,
@@ -45,6 +52,23 @@ _END = {
 def call_key(intent: PaymentIntent, step: str) -> str:
     """The key of a call of the relayer."""
     return f"permit/{intent.intent_id}/{step}"
+
+
+def call_of(intent: PaymentIntent, step: str, made: Transaction, is_contract: bool = False) -> Call:
+    """The call of a step. Permit2 asks the code of a contract wallet about its signature: then `take` runs that code.
+
+    From the taking on the service has the tokens: what brings them on or back is counted with it.
+    """
+    key, kind = call_key(intent, step), step.partition("/")[0]
+    call = Call(key, intent.network, made.to, made.data, made.value, _MOST_GAS[kind], account_id=intent.account_id)
+    if kind == "permit":
+        return call
+    if kind != "take":
+        return replace(call, use=Use.PREPAID)
+    call = replace(call, prepays=_FOLLOWING_GAS)
+    if is_contract:
+        return replace(call, gas_limit=_TAKE_GAS + signature_gas(intent.network), runs_foreign_code=True)
+    return call
 
 
 def move(intent: PaymentIntent, inward: bool) -> Move:

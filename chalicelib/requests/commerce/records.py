@@ -76,7 +76,7 @@ class CommercePayment(Record):
     is why the last one went back, and `failed_payer` the wallet whose money it was about; None after one that did not.
     `waiting` are operations that were pending when a fork undid an earlier one, which is pending again before them; in
     the order of their numbers. `is_end_told` means that the merchant was told by payment.failed that nothing will be
-    captured.
+    captured. With `collects_unasked` the service itself takes what was pre-approved; else only when it is asked to.
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{bill_id}", "COMMERCE")
@@ -120,6 +120,7 @@ class CommercePayment(Record):
     failure: str | None = None
     failed_payer: str | None = None
     is_end_told: bool = False
+    collects_unasked: bool = True
     check_at: datetime | None = None
     version: int = 0
 

@@ -110,7 +110,7 @@ def test_an_approval_with_another_nonce_is_refused(permits: Permits) -> None:
 def test_what_the_node_cannot_judge_is_not_accepted(permits: Permits, monkeypatch: pytest.MonkeyPatch) -> None:
     intent = permits.offer().intent
     monkeypatch.setattr(permits.chain, "run_each", lambda sender, wanted: (StepResult(None, "busy"),) * len(wanted))
-    with pytest.raises(ChainUnavailable, match="does not say whether the signature is right"):
+    with pytest.raises(ChainUnavailable, match="does not say what the call leads to"):
         permits.accept(intent)
     assert permits.load(intent).stage is Stage.OFFERED
 

@@ -1,0 +1,100 @@
+"""A day's gas is shared: what one account uses, others have left, and what was promised to a payer is always sent."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.base.money import BaseUnits
+from chalicelib.chain.readings import AccountReading, StepResult
+from chalicelib.relayer import rules
+from chalicelib.relayer.records import AccountUse, RelayerAccount
+from chalicelib.relayer.rules import Budget, Call, SubmissionStatus, Use
+from tests.fakes.world import PAYEE, START
+
+READING = AccountReading(100, 0, BaseUnits(10**24), BaseUnits(10), BaseUnits(1))
+GAS = 100_000
+PRICE = 21
+LIMIT = 100 * GAS * PRICE
+BUDGET = Budget(10**9, LIMIT, 25, 20)
+DRY = StepResult(True, None, GAS)
+
+
+class Day:
+    """The relayer's account and the uses of accounts, as submissions change them one after the other."""
+
+    def __init__(self) -> None:
+        self.account = RelayerAccount("base", PAYEE, 0, "", BaseUnits(0))
+        self.uses: dict[str, AccountUse] = {}
+        self.count = 0
+
+    def submit(self, account_id: str, use: Use, now_days: int = 0, **changes: object) -> rules.Submission:
+        self.count += 1
+        call = replace(
+            Call(f"call/{self.count}", "base", PAYEE, "0x", 0, GAS, account_id=account_id, use=use), **changes  # type: ignore[arg-type]
+        )
+        made = rules.reserve(
+            self.account, [(call, DRY)], READING, BUDGET, START + timedelta(days=now_days), {}, self.uses
+        )
+        self.account = made.account
+        self.uses |= {each.account_id: each for each in made.uses}
+        (submission,) = made.submissions
+        return submission
+
+
+CALLS = st.lists(
+    st.tuples(st.sampled_from([f"stranger{n}" for n in range(12)]), st.sampled_from([Use.ORDINARY, Use.PROTECTED])),
+    max_size=200,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(CALLS)
+def test_whatever_strangers_do_a_capture_of_what_was_authorized_is_sent(calls: list[tuple[str, Use]]) -> None:
+    day = Day()
+    assert day.submit("shop", Use.ORDINARY, prepays=2 * GAS).status is SubmissionStatus.ACCEPTED
+    for account_id, use in calls:
+        day.submit(account_id, use)
+    assert day.submit("shop", Use.PREPAID).status is SubmissionStatus.ACCEPTED, "the capture"
+    assert day.submit("shop", Use.PREPAID, now_days=3).status is SubmissionStatus.ACCEPTED, "the void, later"
+
+
+@settings(max_examples=60, deadline=None)
+@given(CALLS)
+def test_no_limit_is_passed_and_the_reserve_is_for_protected_calls_alone(calls: list[tuple[str, Use]]) -> None:
+    day = Day()
+    for account_id, use in calls:
+        before = day.account.spent
+        submission = day.submit(account_id, use)
+        if submission.status is SubmissionStatus.ACCEPTED and use is Use.ORDINARY:
+            assert day.account.spent <= LIMIT * 75 // 100
+        assert day.account.spent <= LIMIT
+        assert submission.status is SubmissionStatus.ACCEPTED or day.account.spent == before
+        assert all(each.spent <= LIMIT * 20 // 100 for each in day.uses.values())
+    assert sum(each.spent for each in day.uses.values()) == day.account.spent
+
+
+def test_an_account_that_has_used_its_share_waits_alone() -> None:
+    day = Day()
+    led = [day.submit("stranger", Use.ORDINARY) for _ in range(16)]
+    assert [each.status for each in led].count(SubmissionStatus.ACCEPTED) == 15, "a fifth of three quarters of 100 calls"
+    assert led[-1].is_limited and "share" in (led[-1].reason or "")
+    other = day.submit("shop", Use.ORDINARY)
+    assert other.status is SubmissionStatus.ACCEPTED
+    assert day.submit("stranger", Use.ORDINARY, now_days=1).status is SubmissionStatus.ACCEPTED, "the next day"
+
+
+def test_what_runs_foreign_code_is_sent_with_its_limit_which_counts() -> None:
+    day = Day()
+    call = Call("k", "base", PAYEE, "0x", 0, 400_000, account_id="shop", runs_foreign_code=True)
+    made = rules.reserve(day.account, [(call, StepResult(True, None, 26_050))], READING, BUDGET, START, {}, {})
+    assert made.transactions[0].gas_limit == 400_000 and made.account.spent == 400_000 * PRICE
+    poor = replace(READING, balance=BaseUnits(399_999 * PRICE))
+    refused = rules.reserve(day.account, [(call, StepResult(False, "no funds"))], poor, BUDGET, START, {}, {})
+    assert refused.submissions[0].status is SubmissionStatus.POSTPONED
+
+
+def test_the_limit_of_a_signature_is_what_an_honest_wallet_needs() -> None:
+    assert [rules.signature_gas(each) for each in ("base", "mainnet", "unknown")] == [100_000, 100_000, 400_000]
+    assert rules.signature_gas("base", deploys=True) == 600_000
