@@ -114,7 +114,8 @@ def by_currency(text: str) -> dict[str, str]:
         if token is None:
             raise ValueError(f"{name} is not a currency id")
         try:
-            parse_amount(str(value), token.decimals)
+            if value != "0":
+                parse_amount(str(value), token.decimals)
         except BadRequest as error:
             raise ValueError(f"{name}: {error.message}") from None
     return {name: str(value) for name, value in values.items()}

@@ -171,7 +171,8 @@ class Settings:
     """After how long a payment of a recurring payout is tried again that has failed; after the third time it pauses."""
     recurring_relayer_fees: Mapping[str, str] = _setting(readers.by_currency, {})
     """What a payer of recurring payouts pays to the service's own account with each payment, by currency id, in
-    human-readable amounts: {"USDC-base": "0.05"}; nothing in other currencies. The payer signs it with the permit."""
+    human-readable amounts: {"USDC-base": "0.05"}; in other currencies the fee of the network in networks.json; "0"
+    takes none. The payer signs it with the permit."""
     escrow_contracts: Mapping[str, Any] = _setting(readers.escrows, {})
     """The contracts of commerce payments by network, where they are not the catalogue's (catalogue/escrows.py)."""
     commerce_pre_approval_seconds: int = _setting(readers.whole(60, 10**9), 24 * 3600)

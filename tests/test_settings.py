@@ -77,7 +77,7 @@ def test_every_missing_or_wrong_variable_is_named_at_once() -> None:
         ("RELAYER_STUCK_SECONDS", ["9", "x"]),
         (
             "RECURRING_RELAYER_FEES",
-            ["[]", "0.05", '{"USDC-nowhere": "1"}', '{"USDC-base": "0"}', '{"USDC-base": "-1"}', '{"USDC-base": "0.0000001"}'],
+            ["[]", "0.05", '{"USDC-nowhere": "1"}', '{"USDC-base": "0.0"}', '{"USDC-base": "-1"}', '{"USDC-base": "0.0000001"}'],
         ),
         ("PAGE_CLIENT_ID", ["", "a b", "a" * 65]),
         ("PAGE_FRAME_ANCESTORS", ['["app.test"]', '["https://APP.test"]', '["https://app.test/path"]']),
@@ -126,6 +126,12 @@ def test_a_private_key_in_a_secret_is_for_test_networks_alone_but_on_the_local_s
         with pytest.raises(InvalidSettings) as refused:
             read(STAGE=stage, RELAYER_KEYS=keys)
         assert refused.value.problems == {"RELAYER_KEYS": "base: must be kms, as a secret is for test networks"}
+
+
+def test_a_key_without_a_daily_limit_is_refused() -> None:
+    with pytest.raises(InvalidSettings) as refused:
+        read(STAGE="prod", RELAYER_KEYS='{"base": "kms"}', RELAYER_DAILY_LIMITS='{"mainnet": "0.5"}')
+    assert refused.value.problems == {"RELAYER_DAILY_LIMITS": "base: must have a limit, as RELAYER_KEYS has a key"}
 
 
 def test_the_amounts_of_the_configuration_are_those_of_the_code() -> None:

@@ -56,6 +56,8 @@ class Network:
     public_rpc_urls: tuple[str, ...]
     has_p256: bool = False
     """Whether it checks signatures of passkeys by a precompile (RIP-7212, EIP-7951)."""
+    recurring_fee: str = "0"
+    """What a payer of a recurring payout pays for each payment unless the operator sets it, in US dollars as text."""
 
 
 ALL_NETWORKS: tuple[Network, ...] = tuple(
@@ -74,6 +76,7 @@ ALL_NETWORKS: tuple[Network, ...] = tuple(
         explorer_url=entry["explorer"],
         public_rpc_urls=tuple(entry["rpcUrls"]),
         has_p256=entry.get("hasP256", False),
+        recurring_fee=entry.get("recurringFee", "0"),
     )
     for name, entry in load("networks").items()
 )

@@ -12,6 +12,7 @@ from chalicelib.base.ids import Entropy
 from chalicelib.base.money import Fee, parse_amount
 from chalicelib.calldata.recurring import SchedulePermit
 from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token
 from chalicelib.recurring.records import RecurringPayment
 from chalicelib.requests.calendar import MAX_PERIODS, due_at, period_seconds
@@ -44,7 +45,8 @@ class Plan:
 @frozen
 class Fees:
     """What the payer pays with each payment beside the amount: the platform's fee, and to the service's own account
-    what `by_currency` has for the id of the token, in human-readable amounts."""
+    what `by_currency` has for the id of the token, or else the network's fee, in human-readable amounts. Each listed
+    token is worth about a US dollar."""
 
     platform: Fee
     by_currency: Mapping[str, str]
@@ -111,8 +113,10 @@ def _last_payment(start: datetime, plan: Plan, path: Path) -> datetime:
 
 
 def _relayer_fee(fees: Fees, token: Token) -> int:
-    amount = fees.by_currency.get(token.id)
-    return parse_amount(amount, token.decimals) if amount is not None else 0
+    chain = network(token.network)
+    assert chain is not None, "a token that is paid has a network"
+    amount = fees.by_currency.get(token.id, chain.recurring_fee)
+    return parse_amount(amount, token.decimals) if amount != "0" else 0
 
 
 def _check_currency(template: Request) -> None:

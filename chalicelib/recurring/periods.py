@@ -176,8 +176,9 @@ def call_of(schedule: RecurringPayment, request: Request) -> Call:
     trigger = calldata.trigger(schedule.permit, schedule.network, signature, schedule.period, reference)
     permit, spender = schedule.permit, address_of(RECURRING_PROXY, schedule.network)
     taking = Taking(permit.subscriber, permit.token, spender, BaseUnits(permit.payment_total))
-    call = Call(call_key(schedule), schedule.network, trigger.to, trigger.data, trigger.value, MOST_GAS, taking)
-    return replace(call, account_id=schedule.template.account_id)
+    key, account_id = call_key(schedule), schedule.template.account_id
+    made = (trigger.to, trigger.data, trigger.value)
+    return Call(key, schedule.network, *made, MOST_GAS, taking, account_id=account_id)
 
 
 def call_key(schedule: RecurringPayment) -> str:

@@ -247,7 +247,8 @@ def _reserved(
         left = _left(services, network, [call for call, _ in wanted], known)
         permission = holdings.permission(services, signer.address, [call for call, _ in wanted], balances)
         allowed = [(call, step) for call, step in wanted if call.key not in permission.refused]
-        reservation = rules.reserve(account, allowed, reading, budget, services.clock(), left, known.uses)
+        used, now = (known.uses, known.reverts), services.clock()
+        reservation = rules.reserve(account, allowed, reading, budget, now, left, *used)
         reservation = replace(reservation, submissions=(*reservation.submissions, *_refused(permission.refused)))
         if not reservation.calls:
             return reservation
@@ -275,7 +276,7 @@ def _known(services: Services, signer: Signer, calls: Sequence[Call]) -> Known:
     network, keys = calls[0].network, [call.key for call in calls]
     counters = [each.counter(network) for each in _takings(calls).values()]
     day = f"{services.clock():%Y-%m-%d}"
-    uses = [AccountUse(network, name, day) for name in dict.fromkeys(c.account_id for c in calls) if name]
+    uses = [AccountUse(network, name, day) for name in dict.fromkeys(c.account_id for c in calls)]
     return store.known(services.store, network, signer.address, keys, counters, uses)
 
 

@@ -109,7 +109,8 @@ class RelayedTransaction(Record):
     the last one of `raw` (0x hex), which is kept so that it can be sent again after a deep fork; there are none before
     `signed_at`. `unseen_since` is since when its nonce is used, as a node says, while nothing proves what became of it,
     and `unseen_at` the newest block then. `closed_at` is set when the call has its final status. `call_version` is the
-    version of the call while it is open. `is_counted` is whether the ledger of holdings has what it `moves`.
+    version of the call while it is open. `account_id` is the account of this service that it is for. `is_counted` is
+    whether the ledger of holdings has what it `moves`.
     """
 
     KEY = KeyPattern(PAYMENTS, "RELAYER#{network}#{sender}", "NONCE#{nonce:012}")
@@ -131,6 +132,7 @@ class RelayedTransaction(Record):
     unseen_since: datetime | None = None
     unseen_at: int | None = None
     closed_at: datetime | None = None
+    account_id: str = ""
     takes: Taking | None = None
     moves: Move | None = None
     is_counted: bool = False
@@ -173,7 +175,26 @@ class AccountUse(Record):
 
     @property
     def vanishes_at(self) -> datetime:
+        """Three days after its day began."""
         return datetime.fromisoformat(self.day).replace(tzinfo=UTC) + USE_RETENTION
+
+
+@frozen
+class Reverts(Record):
+    """How many calls for one account of this service were reverted in a block since the last one that succeeded."""
+
+    KEY = KeyPattern(PAYMENTS, "RELAYED_FOR#{network}#{account_id}", "REVERTS")
+
+    network: str
+    account_id: str
+    count: int
+    last_at: datetime
+    version: int = 0
+
+    @property
+    def vanishes_at(self) -> datetime:
+        """Three days after the last one."""
+        return self.last_at + USE_RETENTION
 
 
 @frozen

@@ -6,8 +6,8 @@ with the same nonce and effect, so at most one of them is executed.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import field, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
@@ -18,9 +18,11 @@ from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import (
     UNDER_WAY,
     AccountUse,
+    CallStatus,
     RelayedCall,
     RelayedTransaction,
     RelayerAccount,
+    Reverts,
     Source,
     TakenFunds,
     Taking,
@@ -43,6 +45,10 @@ _RAISE = (9, 8)
 """Nodes replace a transaction by one that offers 10 % more, some 12.5 %."""
 
 
+FREE_REVERTS = 3
+"""How many calls for an account may be reverted one after the other before its next ones are made later."""
+_FIRST_DELAY, _LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=6)
+_MOST_DOUBLINGS = 10
 _SIGNATURE_GAS, _SIGNATURE_GAS_WITHOUT_P256 = 100_000, 400_000
 _DEPLOYING_GAS = 600_000
 
@@ -90,7 +96,7 @@ class Call:
     gas_limit: int | None = None
     takes: Taking | None = None
     moves: Move | None = None
-    account_id: str = ""
+    account_id: str = field(kw_only=True)
     use: Use = Use.ORDINARY
     runs_foreign_code: bool = False
     prepays: int = 0
@@ -208,12 +214,14 @@ def reserve(
     now: datetime,
     left: Mapping[Source, int],
     uses: Mapping[str, AccountUse] | None = None,
+    reverts: Mapping[str, Reverts] | None = None,
 ) -> Reservation:
     """Gives nonces to the calls that succeed now and can be paid for; `wanted` has each with its result on the newest
     state. What a call may cost at most counts towards the limit of the day (UTC).
 
     `left` is what wallets have apart from what open calls take; of the other wallets one call at most takes. `uses` is
-    what the calls of the day may cost so far, by the account of this service that they are for.
+    what the calls of the day may cost so far, by the account of this service that they are for; `reverts` are those of
+    the same accounts.
     """
     day = f"{now:%Y-%m-%d}"
     account = account if account.day == day else replace(account, day=day, spent=BaseUnits(0))
@@ -229,7 +237,9 @@ def reserve(
         counted = 0 if call.use is Use.PREPAID else cost + (call.prepays * fees.max_fee if fees else 0)
         use = used.get(call.account_id) or AccountUse(call.network, call.account_id, day)
         spent = (account.spent + counted, use.spent + counted)
-        submission = _submission(call, result, fees, spent, cost, balance, budget)
+        submission = _slowed(call, (reverts or {}).get(call.account_id), now) or _submission(
+            call, result, fees, spent, cost, balance, budget
+        )
         taken = call.takes if call.takes and call.takes.source in left else None
         if submission.status is SubmissionStatus.ACCEPTED and taken and left[taken.source] < taken.amount:
             submission = Submission(call.key, SubmissionStatus.WAITING, TAKEN)
@@ -242,7 +252,7 @@ def reserve(
             left[taken.source] -= taken.amount
         balance = BaseUnits(balance - cost)
         account = replace(account, next_nonce=account.next_nonce + 1, spent=BaseUnits(spent[0]))
-        if call.account_id and counted:
+        if counted:
             used[call.account_id] = changed[call.account_id] = replace(use, spent=BaseUnits(spent[1]))
     return Reservation(
         account, tuple(calls), tuple(transactions), tuple(submissions), tuple(changed.values())
@@ -254,6 +264,29 @@ def gas_of(call: Call, result: StepResult) -> int:
     if call.runs_foreign_code:
         return call.most_gas
     return min((result.gas or call.most_gas) * _GAS_MARGIN[0] // _GAS_MARGIN[1], call.most_gas)
+
+
+def _slowed(call: Call, reverts: Reverts | None, now: datetime) -> Submission | None:
+    """What becomes of a call for an account whose last ones were reverted one after the other, which cost gas for
+    nothing: each further revert doubles the delay. Calls that protect or give back tokens are not delayed."""
+    if call.use is not Use.ORDINARY or reverts is None or reverts.count < FREE_REVERTS:
+        return None
+    further = min(reverts.count - FREE_REVERTS, _MOST_DOUBLINGS)
+    until = reverts.last_at + min(_FIRST_DELAY * 2**further, _LONGEST_DELAY)
+    if now >= until:
+        return None
+    reason = f"the last {reverts.count} calls of this account were reverted: the next is made at {until:%H:%M:%S} UTC"
+    return Submission(call.key, SubmissionStatus.POSTPONED, reason, is_limited=True)
+
+
+def after_outcome(
+    known: Reverts | None, transaction: RelayedTransaction, status: CallStatus, now: datetime
+) -> Reverts | None:
+    """The count of an account's reverts after a call for it has ended; None if it stays as it is."""
+    if status is CallStatus.REVERTED:
+        before = known or Reverts(transaction.network, transaction.account_id, 0, now)
+        return replace(before, count=before.count + 1, last_at=now)
+    return replace(known, count=0) if known is not None and known.count and status is CallStatus.SUCCEEDED else None
 
 
 def _submission(
@@ -274,10 +307,10 @@ def _submission(
         return Submission(call.key, SubmissionStatus.REFUSED, result.reason)
     elif fees is None:
         postponed = f"gas on {network} costs more than RELAYER_MAX_FEE_GWEI allows"
-    elif call.account_id and share is not None and spent[1] > share:
-        postponed, is_limited = f"the share of this account in the gas of today on {network} is used up", True
     elif room is not None and spent[0] > room:
         postponed = f"RELAYER_DAILY_LIMITS is reached for today on {network}"
+    elif share is not None and spent[1] > share:
+        postponed, is_limited = f"the share of this account in the gas of today on {network} is used up", True
     elif cost > balance:
         postponed = f"the service's account on {network} cannot pay for the gas"
     status = SubmissionStatus.POSTPONED if postponed else SubmissionStatus.ACCEPTED
@@ -297,6 +330,7 @@ def _transaction(account: RelayerAccount, call: Call, gas: int, fees: Fees, now:
         max_fee=fees.max_fee,
         tip=fees.tip,
         created_at=now,
+        account_id=call.account_id,
         takes=call.takes,
         moves=call.moves,
         is_counted=call.moves is not None and not call.moves.inward,

@@ -11,6 +11,7 @@ from chalicelib.relayer.records import (
     RelayedTransaction,
     RelayerAccount,
     RelayerProgress,
+    Reverts,
     Senders,
     Source,
     TakenFunds,
@@ -27,6 +28,7 @@ class Known:
     calls: Mapping[str, RelayedCall]
     taken: Mapping[Source, int]
     uses: Mapping[str, AccountUse] = field(default_factory=dict)
+    reverts: Mapping[str, Reverts] = field(default_factory=dict)
 
 
 def call(store: Store, call_key: str) -> RelayedCall | None:
@@ -45,19 +47,26 @@ def known(
     sender: str,
     call_keys: Sequence[str],
     counters: Sequence[TakenFunds],
-    uses: Iterable[AccountUse],
+    uses: Sequence[AccountUse],
 ) -> Known:
     """What is stored of an account, calls, counts and uses, of each up to ten. One read."""
     account_key = RelayerAccount.KEY.of(network=network, sender=sender)
     wanted: dict[Key, type[Record]] = {account_key: RelayerAccount}
     wanted |= {RelayedCall.KEY.of(call_key=each): RelayedCall for each in call_keys}
     wanted |= {each.key: TakenFunds for each in counters}
-    wanted |= {each.key: AccountUse for each in uses}
+    for each in uses:
+        wanted[each.key] = AccountUse
+        wanted[Reverts.KEY.of(network=network, account_id=each.account_id)] = Reverts
     found = store.get_many(wanted)
     accepted = {each.call_key: each for each in found.values() if isinstance(each, RelayedCall)}
     used = {each.account_id: each for each in found.values() if isinstance(each, AccountUse)}
     taken = {each.source: each.under_way for each in found.values() if isinstance(each, TakenFunds)}
-    return Known(found.get(account_key), accepted, taken, used)
+    reverted = {each.account_id: each for each in found.values() if isinstance(each, Reverts)}
+    return Known(found.get(account_key), accepted, taken, used, reverted)
+
+
+def reverts(store: Store, network: str, account_id: str) -> Reverts | None:
+    return store.get(Reverts, Reverts.KEY.of(network=network, account_id=account_id))
 
 
 def senders(store: Store) -> Senders:

@@ -228,11 +228,25 @@ def _close(
         for _, call in part:
             facts = {"network": call.network, "call": call.call_key, "nonce": call.nonce, "tx_hash": call.tx_hash}
             services.log.info(f"call {call.status.value}", extra=facts)
+        _count_reverts(services, part)
     lost = [transaction for transaction, call in finished if call.status is CallStatus.SUPERSEDED]
     if lost:
         counts = [node.transaction_count(lost[0].sender, state.confirmed_to) for node in every_node(chain)]
         _skip_used_nonces(services, lost[0], min(counts))
     return {transaction.nonce: call.block_number for transaction, call in finished}
+
+
+def _count_reverts(services: Services, finished: Sequence[Finished]) -> None:
+    """Counts the calls that were reverted one after the other, for each account: its next ones wait then.
+
+    A crash in between leaves one out of the count. One read for each, and a write where the count changes.
+    """
+    for transaction, call in finished:
+        known = store.reverts(services.store, transaction.network, transaction.account_id)
+        after = rules.after_outcome(known, transaction, call.status, services.clock())
+        if after is not None:
+            with suppress(WriteConflict):  # another check counts the same
+                services.store.write(after)
 
 
 def _replace(

@@ -14,7 +14,8 @@ class Reviewed:
     """Facts of others first, then what we chose: confirmations and the range of blocks of one eth_getLogs, with why.
 
     `seconds` is about how long the confirmations take. `safe` is the short name (EIP-3770) by which Safe's transaction
-    service calls the chain.
+    service calls the chain. `p256` is since when it has the precompile for P-256 signatures. `recurring_fee` is what a
+    payment of a recurring payout costs its payer, in US dollars.
     """
 
     chain_id: int
@@ -33,6 +34,9 @@ class Reviewed:
     aliases: tuple[str, ...] = ()
     family: Literal["evm", "tron"] = "evm"
     safe: str | None = None
+    p256: str | None = None
+    recurring_fee: str = "0"
+    why_recurring_fee: str = ""
 
 
 COMMON_RANGE = "2,000 blocks is what hosted nodes commonly answer in one eth_getLogs"
@@ -54,6 +58,9 @@ NETWORKS = {
         log_range=2000,
         why_log_range=COMMON_RANGE,
         safe="eth",
+        p256="EIP-7951, in the Osaka fork of December 2025",
+        recurring_fee="3",
+        why_recurring_fee="131,000 gas at 5 gwei and 4,500 USD are 3 USD",
     ),
     "arbitrum-one": Reviewed(
         chain_id=42161,
@@ -70,6 +77,9 @@ NETWORKS = {
         log_range=10_000,
         why_log_range="four blocks a second: 10,000 are forty minutes, and Arbitrum's nodes answer them",
         safe="arb1",
+        p256="RIP-7212, since ArbOS 30",
+        recurring_fee="0.05",
+        why_recurring_fee="gas costs cents",
     ),
     "optimism": Reviewed(
         chain_id=10,
@@ -86,6 +96,9 @@ NETWORKS = {
         log_range=2000,
         why_log_range=COMMON_RANGE,
         safe="oeth",
+        p256="RIP-7212, since Fjord",
+        recurring_fee="0.05",
+        why_recurring_fee="gas costs cents",
     ),
     "base": Reviewed(
         chain_id=8453,
@@ -102,6 +115,9 @@ NETWORKS = {
         log_range=2000,
         why_log_range=COMMON_RANGE,
         safe="base",
+        p256="RIP-7212, since Fjord",
+        recurring_fee="0.05",
+        why_recurring_fee="gas costs cents",
     ),
     "matic": Reviewed(
         chain_id=137,
@@ -119,6 +135,9 @@ NETWORKS = {
         log_range=2000,
         why_log_range=COMMON_RANGE,
         safe="pol",
+        p256="RIP-7212, as PIP-27, since Napoli",
+        recurring_fee="0.05",
+        why_recurring_fee="gas costs cents",
     ),
     "bsc": Reviewed(
         chain_id=56,
@@ -135,6 +154,9 @@ NETWORKS = {
         log_range=2000,
         why_log_range=COMMON_RANGE,
         safe="bnb",
+        p256="RIP-7212, as BEP-439, since Haber",
+        recurring_fee="0.1",
+        why_recurring_fee="131,000 gas at 1 gwei and 700 USD are 0.1 USD",
     ),
     "tron": Reviewed(
         chain_id=728126428,
@@ -167,5 +189,8 @@ NETWORKS = {
         log_range=2000,
         why_log_range=COMMON_RANGE,
         safe="sep",
+        p256="EIP-7951, in the Osaka fork of October 2025",
+        recurring_fee="0",
+        why_recurring_fee="its tokens are worth nothing",
     ),
 }

@@ -46,6 +46,8 @@ def expected(name: str, each: Reviewed) -> Network:
         coin=Coin(*each.coin),
         explorer_url=each.explorer,
         public_rpc_urls=each.rpc_urls,
+        has_p256=each.p256 is not None,
+        recurring_fee=each.recurring_fee,
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.access.callers import ClientSettings, Owner
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, NotFound
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata import erc20
+from chalicelib.calldata import erc20, erc6492
 from chalicelib.chain.escrow.logs import EscrowEventKind
 from chalicelib.escrow import flows, rules, store
 from chalicelib.escrow.paying import pre_approval_of, reclaim_of
@@ -176,6 +176,25 @@ def test_what_would_not_take_the_payers_tokens_is_refused_before_anything_is_res
     commerce.pre_approve(created)
     commerce.chain.mempool.base_fee = 10**9
     assert commerce.authorize(created).transaction_hash is not None
+
+
+@pytest.mark.parametrize("kind", [A, OperationKind.CHARGE])
+def test_a_wallet_is_deployed_by_a_signature_only_if_its_factory_is_listed(commerce: Commerce, kind: OperationKind) -> None:
+    """Before any node runs the call: what a stranger's factory does is paid for by the service."""
+    created, factory = commerce.create(), "0x4e1DCf7AD4e460CfD30791CCC4F9c8a4f820ec67"
+    signature = erc6492.wrap(factory, b"\x12", b"\x01" * 65)
+    sent = rules.Authorizing(method="erc3009", signature="0x" + signature.hex())
+    wanted = sent if kind is A else (sent, rules.Capturing(0))
+    run = list[Any]()
+    commerce.chain.mempool.dry_run = lambda to, data: run.append(to) or "ran"
+    for listed in ((), (PAYEE,)):
+        settings = replace(commerce.services.settings, relayer_wallet_factories=listed)
+        with pytest.raises(Conflict, match="not deployed yet"):
+            commerce.execute(created, kind, wanted, replace(commerce.services, settings=settings))
+    assert run == [] and commerce.load(created).pending is None
+    settings = replace(commerce.services.settings, relayer_wallet_factories=(factory,))
+    with pytest.raises(Conflict, match="nothing was sent: ran"):
+        commerce.execute(created, kind, wanted, replace(commerce.services, settings=settings))
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from chalicelib.checkout.permits import flows, running, store
 from chalicelib.checkout.permits.flows import SentSignature
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
 from chalicelib.checkout.rules import Owed, direct
+from chalicelib.relayer import store as relayed
 from chalicelib.relayer.tracking import track
 from chalicelib.requests.records import Request, RequestStatus
 from infra.local.across import Bridge
@@ -39,6 +40,10 @@ HAD, APPROVE_ALL = 10**9, "0x095ea7b3" + CONTRACT[2:].lower().rjust(64, "0") + "
 SAYS_YES = "0x631626ba7e60e01b60005260206000f3"
 """Returns the magic value of ERC-1271 to whoever asks."""
 TOKEN_WITH_PERMITS = MODULES / "@across-protocol/contracts/artifacts/contracts/test/MockERC20.sol/MockERC20.json"
+BURNS_WHERE_GAS_COSTS = "0x3a156009575b6005565b" + SAYS_YES[2:]
+"""Says yes where the price of gas is 0, and else takes all the gas there is."""
+BURNS = "0x5b600056"
+"""Takes all the gas there is."""
 SAYS_NO = "0x60006000526020" + "6000f3"
 PLACE = "0x" + "a7" * 20
 
@@ -238,6 +243,37 @@ def test_a_contract_wallet_judges_its_signature_itself(shop: Shop, code: str, is
     shop.accept(intent, b"\x01" * 65)
     shop.run_to(intent, Stage.BRIDGED)
     assert shop.balance(PLACE) < HAD
+
+
+def contract_wallet(shop: Shop, code: str) -> None:
+    for chain in (shop.base, shop.there):
+        chain.rpc("anvil_setCode", PLACE, code)
+    shop.base.fund_token(PLACE, USDC, HAD)
+    shop.base.fund_native(PLACE, 10**18)
+    shop.base.send_as(PLACE, {"to": USDC, "data": APPROVE_ALL})
+
+
+def test_a_wallet_that_behaves_while_gas_costs_nothing_is_refused_before_anything_is_sent(shop: Shop) -> None:
+    contract_wallet(shop, BURNS_WHERE_GAS_COSTS)
+    intent = shop.offer(PLACE)
+    with pytest.raises(BadRequest, match="signedPaymentIntent"):
+        shop.accept(intent, b"\x01" * 65)
+    assert shop.load(intent).stage is Stage.OFFERED and not shop.loaded().is_executed
+
+
+def test_a_wallet_that_changes_after_every_dry_run_burns_no_more_than_the_limit_that_was_counted(shop: Shop) -> None:
+    contract_wallet(shop, SAYS_YES)
+    intent = shop.accept(shop.offer(PLACE), b"\x01" * 65)
+    shop.base.rpc("evm_setAutomine", False)
+    running.run_due(shop.services)
+    shop.base.rpc("anvil_setCode", PLACE, BURNS)
+    shop.base.rpc("evm_setAutomine", True)
+    shop.base.mine()
+    (taken,) = relayed.transactions_from(shop.services.store, "base", shop.executor, 0, 10)
+    receipt = shop.base.receipt(taken.hashes[-1])
+    assert receipt["status"] == "0x0" and int(receipt["gasUsed"], 16) <= taken.gas_limit == 300_000
+    account = relayed.account(shop.services.store, "base", shop.executor)
+    assert account is not None and account.spent >= taken.gas_limit * taken.max_fee
 
 
 def test_a_contract_wallet_that_is_on_the_source_alone_is_refused(shop: Shop) -> None:

@@ -49,7 +49,7 @@ class Relayer:
     def call(self, number: int, **changes: Any) -> Call:
         """A transfer of one unit of a token to an address of its own, so that its balance counts the executions."""
         data = "0xa9059cbb" + address_bytes(receiver(number)).rjust(32, b"\0").hex() + f"{1:064x}"
-        return Call(**{"key": f"transfer/{number}", "network": "sepolia", "to": FUSDC, "data": data, **changes})
+        return Call(**{"account_id": "acct", "key": f"transfer/{number}", "network": "sepolia", "to": FUSDC, "data": data, **changes})
 
     def submit(self, *calls: Call) -> list[str]:
         return [each.status.value for each in flows.submit(self.services, calls)]
@@ -204,7 +204,7 @@ def scheduled(relayer: Relayer, **changes: Any) -> tuple[Subscriber, Call]:
     permit = subscriber.permit(**{"first_payment": subscriber.chain_time() - 60, **changes})
     made = trigger(permit, "sepolia", subscriber.sign(permit), 1, b"\1" * 8)
     relayer.chain.rpc("evm_setAutomine", False)
-    return subscriber, Call("schedule/1/1", "sepolia", made.to, made.data)
+    return subscriber, Call("schedule/1/1", "sepolia", made.to, made.data, account_id="acct")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tests.fakes.crash import Crash, FragileClient, FragileQueue, Interruption, 
 from tests.fakes.world import PlainSigningKeys, World
 
 NODE_CALLS = ("head", "read_account", "run_each", "send_raw", "receipts_of", "sights", "used_nonces", "transaction_count", "replayed")
-CALLS = [Call(f"payout/{n}", "sepolia", "0x" + "22" * 20, f"0x12{n:02x}") for n in range(3)]
+CALLS = [Call(f"payout/{n}", "sepolia", "0x" + "22" * 20, f"0x12{n:02x}", account_id="acct") for n in range(3)]
 
 
 class FragileChain:

@@ -16,7 +16,7 @@ SENDER = PlainSigningKeys.address
 
 
 def call(name: str = "payout/1", **changes: Any) -> Call:
-    return Call(**{"key": name, "network": "sepolia", "to": TO, "data": "0x1234", **changes})
+    return Call(**{"account_id": "acct", "key": name, "network": "sepolia", "to": TO, "data": "0x1234", **changes})
 
 
 @pytest.fixture

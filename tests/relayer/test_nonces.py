@@ -31,7 +31,7 @@ WORKERS = 8
 
 
 def call(name: str) -> Call:
-    return Call(name, "sepolia", TO, "0x" + name.encode().hex())
+    return Call(name, "sepolia", TO, "0x" + name.encode().hex(), account_id="acct")
 
 
 class Overtaken(MemoryStore):
@@ -148,7 +148,7 @@ def test_however_workers_overtake_each_other_open_calls_take_no_more_than_a_wall
 def taking(key: str, wallet: str, amount: int) -> Call:
     """A call that takes an amount from a wallet; its data say both."""
     takes = Taking(f"0x{ord(wallet):040x}", TO, TO, BaseUnits(amount))
-    return Call(key, "sepolia", TO, f"0x{wallet.encode().hex()}{amount:04d}", takes=takes)
+    return Call(key, "sepolia", TO, f"0x{wallet.encode().hex()}{amount:04d}", takes=takes, account_id="acct")
 
 
 def test_real_threads_on_a_real_table_take_every_nonce_once(cloud: Cloud) -> None:
@@ -190,7 +190,7 @@ def test_real_threads_never_spend_more_than_the_limit_of_a_day(cloud: Cloud) -> 
     world = World(client=cloud.client("dynamodb"), **{**SETTINGS, "relayer_keys": {"base": "secret"}}, chains=FakeChains(FakeChain("base")))
     mempool = world._chains.of("base").mempool
     cost = GAS * 5 // 4 * (2 * mempool.base_fee + mempool.tip)
-    limited = replace(world.services.settings, relayer_daily_limits={"base": format_amount(11 * cost + cost // 2, COIN_DECIMALS)}, relayer_reserve_percent=0)
+    limited = replace(world.services.settings, relayer_daily_limits={"base": format_amount(11 * cost + cost // 2, COIN_DECIMALS)}, relayer_reserve_percent=0, relayer_account_percent=100)
 
     def work(worker: int) -> int:
         services = replace(services_of(world, cloud), settings=limited)

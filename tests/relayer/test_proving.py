@@ -16,7 +16,7 @@ from tests.fakes.lying_node import RECEIPT, Lies, LyingNode, served
 from tests.fakes.world import PlainSigningKeys, World
 from tests.relayer.test_tracking import Lines
 
-CALL = Call("payout/1", "sepolia", "0x" + "22" * 20, "0x1234")
+CALL = Call("payout/1", "sepolia", "0x" + "22" * 20, "0x1234", account_id="acct")
 OF_NODES = ("head", "read_account", "receipts_of", "block_hashes", "sights", "used_nonces", "transaction_count")
 
 

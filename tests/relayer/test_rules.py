@@ -38,7 +38,7 @@ def reading(base_fee: int = 10**9, tip: int = 10**8, balance: int = 10**18) -> A
 
 
 def call(key: str = "a", value: int = 0, gas_limit: int | None = None) -> Call:
-    return Call(key, "sepolia", TO, "0x12", value, gas_limit)
+    return Call(key, "sepolia", TO, "0x12", value, gas_limit, account_id="acct")
 
 
 @given(base_fee=prices, tip=prices, most=limits)
@@ -188,10 +188,10 @@ def test_higher_fees_add_what_they_may_cost_more() -> None:
 )
 def test_a_call_that_no_node_takes_cannot_be_made(broken: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="a call has"):
-        Call(**{"key": "k", "network": "sepolia", "to": TO, "data": "0x", **broken})  # type: ignore[arg-type]
+        Call(**{"account_id": "acct", "key": "k", "network": "sepolia", "to": TO, "data": "0x", **broken})  # type: ignore[arg-type]
 
 
 def test_the_largest_call_has_24_000_bytes_a_key_of_200_characters_and_5_million_gas() -> None:
-    largest = Call("k" * 200, "sepolia", TO, "0x" + "00" * 24_000)
+    largest = Call("k" * 200, "sepolia", TO, "0x" + "00" * 24_000, account_id="acct")
     assert (largest.value, largest.most_gas) == (0, 5_000_000)
     assert (MOST_BYTES, MOST_GAS, GWEI, COIN_DECIMALS) == (24_000, 5_000_000, 1_000_000_000, 18)

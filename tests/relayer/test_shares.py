@@ -3,15 +3,17 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chain.readings import AccountReading, StepResult
-from chalicelib.relayer import rules
-from chalicelib.relayer.records import AccountUse, RelayerAccount
+from chalicelib.relayer import flows, rules, store
+from chalicelib.relayer.records import AccountUse, RelayerAccount, Reverts
 from chalicelib.relayer.rules import Budget, Call, SubmissionStatus, Use
-from tests.fakes.world import PAYEE, START
+from tests.fakes.memory_store import MemoryStore
+from tests.fakes.world import PAYEE, START, World
 
 READING = AccountReading(100, 0, BaseUnits(10**24), BaseUnits(10), BaseUnits(1))
 GAS = 100_000
@@ -98,3 +100,46 @@ def test_what_runs_foreign_code_is_sent_with_its_limit_which_counts() -> None:
 def test_the_limit_of_a_signature_is_what_an_honest_wallet_needs() -> None:
     assert [rules.signature_gas(each) for each in ("base", "mainnet", "unknown")] == [100_000, 100_000, 400_000]
     assert rules.signature_gas("base", deploys=True) == 600_000
+
+
+@pytest.mark.parametrize(("count", "minutes"), [(0, 0), (2, 0), (3, 1), (4, 2), (6, 8), (12, 360), (10_000, 360)])
+def test_each_further_revert_doubles_the_delay_of_the_account_alone(count: int, minutes: int) -> None:
+    reverts = {"stranger": Reverts("base", "stranger", count, START)}
+
+    def submitted(account_id: str, use: Use, seconds: int) -> SubmissionStatus:
+        call = Call("k", "base", PAYEE, "0x", 0, GAS, account_id=account_id, use=use)
+        now = START + timedelta(seconds=seconds)
+        made = rules.reserve(Day().account, [(call, DRY)], READING, BUDGET, now, {}, {}, reverts)
+        return made.submissions[0].status
+
+    assert submitted("stranger", Use.ORDINARY, minutes * 60) is SubmissionStatus.ACCEPTED
+    waits = SubmissionStatus.POSTPONED if minutes else SubmissionStatus.ACCEPTED
+    assert submitted("stranger", Use.ORDINARY, minutes * 60 - 1) is waits
+    assert submitted("shop", Use.ORDINARY, 0) is SubmissionStatus.ACCEPTED
+    for use in (Use.PROTECTED, Use.PREPAID):
+        assert submitted("stranger", use, 0) is SubmissionStatus.ACCEPTED, "what protects tokens is not delayed"
+
+
+def test_reverts_are_counted_until_a_call_succeeds() -> None:
+    world = World(client=object(), relayer_keys={"sepolia": "secret"})
+    services = replace(world.services, store=MemoryStore())
+    world.chain.mempool.executes = lambda raw: "no" if raw.data == "0xbad0" else None
+
+    def submit(key: str, data: str = "0x12", account_id: str = "stranger") -> SubmissionStatus:
+        (sent,) = flows.submit(services, [Call(key, "sepolia", PAYEE, data, account_id=account_id)])
+        return sent.status
+
+    for number in range(rules.FREE_REVERTS):
+        assert submit(f"bad/{number}", "0xbad0") is SubmissionStatus.ACCEPTED
+        world.advance(61)
+        world.relay(services)
+    counted = store.reverts(services.store, "sepolia", "stranger")
+    assert counted is not None and counted.count == rules.FREE_REVERTS
+    assert submit("next") is SubmissionStatus.POSTPONED
+    assert submit("other", account_id="shop") is SubmissionStatus.ACCEPTED
+    world.advance(61)
+    assert submit("next") is SubmissionStatus.ACCEPTED
+    world.advance(61)
+    world.relay(services)
+    counted = store.reverts(services.store, "sepolia", "stranger")
+    assert counted is not None and counted.count == 0

@@ -19,7 +19,7 @@ from tests.fakes.mempool import GAS, Mempool, Raw
 from tests.fakes.world import PlainSigningKeys, World
 
 SENDER = PlainSigningKeys.address
-CALL = Call("payout/1", "sepolia", "0x" + "22" * 20, "0x1234")
+CALL = Call("payout/1", "sepolia", "0x" + "22" * 20, "0x1234", account_id="acct")
 
 
 class Lines:
@@ -463,7 +463,7 @@ def test_a_call_that_the_node_cannot_run_is_postponed_and_holds_up_no_other(worl
 
 def test_the_costs_of_a_day_have_a_limit(world: World, mempool: Mempool) -> None:
     cost = GAS * 5 // 4 * (2 * mempool.base_fee + mempool.tip)
-    services, lines = logged(world, relayer_daily_limits={"sepolia": coins(2 * cost)}, relayer_reserve_percent=0)
+    services, lines = logged(world, relayer_daily_limits={"sepolia": coins(2 * cost)}, relayer_reserve_percent=0, relayer_account_percent=100)
     calls = [replace(CALL, key=f"payout/{n}") for n in range(3)]
     *accepted, postponed = flows.submit(services, calls)
     assert [each.status for each in accepted] == ["accepted"] * 2
@@ -489,7 +489,7 @@ def test_value_counts_towards_the_limit_and_the_balance(world: World, mempool: M
 
 def test_higher_fees_count_towards_the_day_and_are_not_stopped_by_its_limit(world: World, mempool: Mempool) -> None:
     cost = GAS * 5 // 4 * (2 * mempool.base_fee + mempool.tip)
-    services, _ = logged(world, relayer_daily_limits={"sepolia": coins(cost)}, relayer_reserve_percent=0)
+    services, _ = logged(world, relayer_daily_limits={"sepolia": coins(cost)}, relayer_reserve_percent=0, relayer_account_percent=100)
     submit(world, services=services)
     mempool.base_fee = 4 * GWEI
     for _ in range(3):

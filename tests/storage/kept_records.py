@@ -53,6 +53,7 @@ from chalicelib.relayer.records import (
     RelayedTransaction,
     RelayerAccount,
     RelayerProgress,
+    Reverts,
     Sender,
     Senders,
     Taking,
@@ -683,6 +684,7 @@ RECORDS: dict[str, Record] = {
     "client id, whose payers sign": replace(CLIENT_ID, uses_payment_intents=True),
     "client id, which has transactions sent": replace(CLIENT_ID, may_execute=True),
     "what the calls for an account may cost": AccountUse("sepolia", ACCOUNT, "2026-11-20", BaseUnits(10**18)),
+    "reverts of an account": Reverts("base", ACCOUNT, 4, NOW, version=3),
     "payment intent": PAYMENT_INTENT,
     "payment intent, of a converted amount": replace(
         PAYMENT_INTENT,
