@@ -263,7 +263,7 @@ def test_a_wallet_that_behaves_while_gas_costs_nothing_is_refused_before_anythin
 
 def test_a_wallet_that_changes_after_every_dry_run_burns_no_more_than_the_limit_that_was_counted(shop: Shop) -> None:
     contract_wallet(shop, SAYS_YES)
-    intent = shop.accept(shop.offer(PLACE), b"\x01" * 65)
+    shop.accept(shop.offer(PLACE), b"\x01" * 65)
     shop.base.rpc("evm_setAutomine", False)
     running.run_due(shop.services)
     shop.base.rpc("anvil_setCode", PLACE, BURNS)
