@@ -173,6 +173,7 @@ class AccountUse(Record):
 
     @property
     def vanishes_at(self) -> datetime:
+        """Three days after its day began."""
         return datetime.fromisoformat(self.day).replace(tzinfo=UTC) + USE_RETENTION
 
 
