@@ -295,7 +295,7 @@ def check_events(history: History, request: Request, standing: list[Payment]) ->
     A payment that was not told has a correction only if the request was told to be paid and is not any more without it.
     """
     bodies = [json.loads(event.body) for event in history.store.told]
-    own = [body for body in bodies if body["requestId"] == request.request_id]
+    own = [body for body in bodies if body["requestId"] == request.request_id and body["event"] != "payment.unexpected"]
     balance, is_told_paid = Counter[str](), False
     for body in own:
         if body["event"] == "payment.failed" and not balance[body["txHash"]]:
