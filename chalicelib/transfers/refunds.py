@@ -47,10 +47,10 @@ class RefundOffer:
 def refund_key(each: ClassifiedTransfer, payer: str) -> RefundKey:
     """The key of the Refund of a refundable transfer to its payer."""
     assert each.token is not None, "only a catalogued token is refunded"
-    return key_of(each.request, payer, each.token.id)
+    return order_refund_key(each.request, payer, each.token.id)
 
 
-def key_of(request: Request, receiver: str, currency: str) -> RefundKey:
+def order_refund_key(request: Request, receiver: str, currency: str) -> RefundKey:
     """The key of the Refund of a request to an address in a currency."""
     return reference_topic(_reference(request, receiver)), currency
 

@@ -66,7 +66,7 @@ def refund(services: Services, name: str, viewer: Viewer, amount: str | None, to
     wanted = most if amount is None else _parsed(amount, token.decimals)
     if wanted > most:
         raise Conflict(f"amount: no more than {format_amount(most, token.decimals)} {token.symbol} can be refunded")
-    key = refunds.key_of(request, receiver, token.id)
+    key = refunds.order_refund_key(request, receiver, token.id)
     kept(services, {key: (request, receiver)})
     offer = refunds.offer_of(request, token, receiver, BaseUnits(wanted))
     return OrderRefund(request, offer, BaseUnits(left - wanted))
@@ -131,7 +131,7 @@ def _payers(services: Services, request: Request, payments: Sequence[Payment]) -
 
 
 def _with_returned(services: Services, request: Request, paid: Mapping[str, int]) -> list[_Payer]:
-    keys = {address: refunds.key_of(request, address, request.currency) for address in paid}
+    keys = {address: refunds.order_refund_key(request, address, request.currency) for address in paid}
     sent = payment_store.refunds(services.store, keys.values())
     returned = {address: sent[key].sent if key in sent else 0 for address, key in keys.items()}
     return [_Payer(address, amount, returned[address]) for address, amount in paid.items()]

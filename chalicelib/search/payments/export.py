@@ -9,7 +9,7 @@ from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
 from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests.payments.records import Payment
-from chalicelib.search.payments.schemas import currency, invoice_amount, signed
+from chalicelib.search.payments.schemas import currency, fee_address, invoice_amount, signed
 from chalicelib.search.rules import dollar_rate, dollars
 
 COLUMNS = (
@@ -72,7 +72,7 @@ def _row(payment: Payment) -> tuple[str, ...]:
         iso(rate.at) if rate else "",
         format_amount(fee, token.decimals) if fee else "",
         token.symbol if fee else "",
-        payment.fee_address if fee else "",
+        fee_address(payment, token) if fee else "",
         payment.request_id,
         payment.payment_reference,
         payment.reference or "",

@@ -4,11 +4,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator
 
+from chalicelib.base.addresses import address_of_log
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN, on_chain_decimals
 from chalicelib.catalogue.networks import network
-from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
+from chalicelib.catalogue.tokens import Token, family_of, find_tokens, token_with_id
 from chalicelib.http.fields import DIGITS, Address, NetworkName, Offset, ShortText
 from chalicelib.http.schemas import Dated, Output, address_text, rule, unsent
 from chalicelib.rates.rules import inverted, rate_text
@@ -241,6 +242,11 @@ def signed(payment: Payment, amount: str) -> str:
     return f"-{amount}" if payment.direction is Direction.OUT and amount.strip("0.") else amount
 
 
+def fee_address(payment: Payment, token: Token) -> str:
+    """Where the fee went, in EIP-55 or base58; the payment has it as it is in logs."""
+    return address_of_log(payment.fee_address, family_of(token))
+
+
 def provider_of(source: str) -> str:
     """A source of rates as clients know it."""
     return next((name for name in ("chainlink", "coingecko", "lifi") if name in source.lower()), "unknown")
@@ -260,7 +266,7 @@ def _fees(payment: Payment, token: Token, provider: str) -> list[PaymentFeeAnswe
         provider=provider,
         amount=amount,
         currency=token.symbol,
-        receiverAddress=payment.fee_address,
+        receiverAddress=fee_address(payment, token),
         network=payment.network,
         **known,
     )
