@@ -38,7 +38,7 @@ OPERATIONS = (
         ),
         modes=(Mode.API_KEY, Mode.SESSION),
         scope="requests:write",
-        errors=(400, 401, 403, 404, 409),
+        errors=(400, 401, 403, 404, 409, 503),
         moves_money=True,
     ),
 )

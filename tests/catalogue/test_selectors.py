@@ -97,6 +97,7 @@ OTHERS = {
     "11155111": "the chain id of Sepolia, in the page's tables",
     "31536000": "seconds of a year: how long the page's files may be kept",
     "63072000": "seconds of two years: how long browsers ask for https",
+    "7e577e57": "the ids of test deliveries",
     "1234567890abcdef" * 4: "the transaction hash of test deliveries",
     "7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0": "half the order of secp256k1",
     "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141": "the order of secp256k1",

@@ -41,6 +41,7 @@ ELSEWHERE = {
     "python -m infra.stack": "deploy/test_stack.py",
     "python -m infra.admin set-node": "deploy/test_nodes.py",
     "python -m infra.admin nodes": "deploy/test_nodes.py",
+    "python -m infra.admin refuse-payout": "deploy/test_admin.py",
     "aws secretsmanager put-secret-value": "deploy/test_deployed.py",
 }
 """The tests that run what takes a deployment or a node, by the beginning of the command."""

@@ -150,6 +150,8 @@ def test_nothing_is_left_in_english(language: str, group: str) -> None:
 
 
 # --- what the page names ---
+OF_THE_SET = {Reason.UNSUPPORTED_COMBINATION, Reason.EXECUTION_KIND_MISMATCH, Reason.TOTAL_TOO_LARGE}
+"""Refuse the creation of a multicall: no page shows them."""
 
 UNSAFE = [
     *words("// reason: (.*)", "check.js"),
@@ -172,7 +174,7 @@ TEMPLATES = {
     "${state}.title": [*re.findall(r'"([\w-]+)"', " ".join(STATES)), *WHERE],
     "unsafe.${verdict.reason}": UNSAFE,
     "unsafe.${this.verdict.reason}": UNSAFE,
-    "reason.${blockReason}": [each.value for each in Reason],
+    "reason.${blockReason}": [each.value for each in Reason if each not in OF_THE_SET],
     "manual.${kind}": ["reset", "approve", "pay"],  # nobody funds an account here: no eoaWallet is expected
     "step.${kind}": words(r"if \(\[(.*)\]\.includes\(kind\)\)", "views.js"),
     "state.${state(index)}": ["done", "now", "todo"],

@@ -72,8 +72,8 @@ class Example:
     """Makes the headers that sign a body at a time, in seconds."""
     wallet_only: bool = False
     """True if a session by e-mail may not call it."""
-    secret_only: bool = False
-    """True if a client id alone, which is public, may not call it."""
+    secret_only: str = ""
+    """Words of the refusal if a client id alone, which is public, may not call it, or not about this."""
 
 
 def example(
@@ -261,9 +261,9 @@ def signed_intent(owner: Tenant, way: Way) -> dict[str, Any]:
 COMMERCE = "/v2/commerce-payments/{request_id}"
 
 
-def of_payment(make: Callable[[str], str]) -> Example:
+def of_payment(make: Callable[[str], str], **facts: Any) -> Example:
     """An example about a commerce payment; `make` stores one of an account, and returns its request id."""
-    return example({"request_id": lambda owner, way: make(owner.account_id)})
+    return example({"request_id": lambda owner, way: make(owner.account_id)}, **facts)
 
 
 EXAMPLES: dict[tuple[str, str], Example] = {
@@ -280,7 +280,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("PATCH", "/v2/request/{request_id}"): example(REQUEST),
     ("POST", "/v2/secure-payments"): example(body=a_link),
     ("GET", "/v2/secure-payments"): example(
-        query=lambda owner, way: {"requestId": owner.request_id()}, others=(404,), secret_only=True
+        query=lambda owner, way: {"requestId": owner.request_id()}, others=(404,), secret_only="A client ID is public"
     ),
     ("POST", "/v2/secure-payments/payouts"): example(
         body=lambda owner, way: {"creatorWalletAddress": owner.wallet.address}
@@ -314,22 +314,27 @@ EXAMPLES: dict[tuple[str, str], Example] = {
         )
     }),
     ("POST", f"{COMMERCE}/authorize/calldata"): of_payment(lambda name: commerce_payment(name).request_id),
-    ("POST", f"{COMMERCE}/charge"): of_payment(lambda name: executing(name, OperationKind.CHARGE, AMOUNT)),
+    ("POST", f"{COMMERCE}/charge"): of_payment(
+        lambda name: executing(name, OperationKind.CHARGE, AMOUNT), secret_only="Send feeBps", others=(404, 403)
+    ),
     ("POST", f"{COMMERCE}/charge/calldata"): of_payment(lambda name: commerce_payment(name).request_id),
     ("POST", f"{COMMERCE}/capture"): of_payment(
-        lambda name: executing(name, OperationKind.CAPTURE, 60_000_000, authorized=AMOUNT)
+        lambda name: executing(name, OperationKind.CAPTURE, 60_000_000, authorized=AMOUNT),
+        secret_only="Send feeBps", others=(404, 403)
     ),
     ("POST", f"{COMMERCE}/capture/calldata"): of_payment(
         lambda name: commerce_payment(name, authorized=AMOUNT).request_id
     ),
     ("POST", f"{COMMERCE}/void"): of_payment(
-        lambda name: executing(name, OperationKind.VOID, AMOUNT, authorized=AMOUNT)
+        lambda name: executing(name, OperationKind.VOID, AMOUNT, authorized=AMOUNT),
+        secret_only="This client ID alone executes only", others=(404, 403)
     ),
     ("POST", f"{COMMERCE}/void/calldata"): of_payment(
         lambda name: commerce_payment(name, authorized=AMOUNT).request_id
     ),
     ("POST", f"{COMMERCE}/refund"): of_payment(
-        lambda name: executing(name, OperationKind.REFUND, 10_000_000, **CAPTURED)
+        lambda name: executing(name, OperationKind.REFUND, 10_000_000, **CAPTURED),
+        secret_only="This client ID alone executes only", others=(404, 403)
     ),
     ("POST", f"{COMMERCE}/refund/calldata"): of_payment(lambda name: commerce_payment(name, **CAPTURED).request_id),
     ("POST", f"{COMMERCE}/reclaim/calldata"): of_payment(lambda name: expired(name).request_id),
@@ -519,7 +524,8 @@ def bar_of(known: Operation, way: Way) -> str | None:
     facts = EXAMPLES[known.method, known.path]
     if facts.wallet_only and way.name == "e-mail session":
         return "wallet session required"
-    return "A client ID is public" if facts.secret_only and way.name == "client id" else None
+    is_pair = way.name == "orchestrator pair" and Mode.ORCHESTRATOR not in known.modes  # it counts as a client id there
+    return facts.secret_only if facts.secret_only and (way.name == "client id" or is_pair) else None
 
 
 def accepted_ways(known: Operation) -> list[Way]:

@@ -38,6 +38,7 @@ KINDS = [
     "payment.confirmed.checkout",
     "payment.partial.client_id",
     "payment.partial.checkout",
+    "payment.unexpected",
 ]
 
 
