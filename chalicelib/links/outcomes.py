@@ -6,7 +6,7 @@ from chalicelib.links.records import SecurePayment
 from chalicelib.links.sent import MAX_ASKED, Outcome, SentOutcome, is_surplus, shown_hash
 from chalicelib.requests import listing
 from chalicelib.requests.payments import store as payment_store
-from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.requests.payments.records import Direction, Payment, PaymentStatus
 from chalicelib.services import Services
 from chalicelib.storage.pages import Listing, page_after
 
@@ -46,4 +46,5 @@ def _made(services: Services, payment: SecurePayment, network: str, tx_hash: str
     if len(payment.requests) == 1:
         return payment_store.payments_by(services.store, payment.requests[0].request_id, network, tx_hash)
     found = Listing(payment.link.account_id, listing.PAYMENT, {"by_tx": listing.transaction(tx_hash)})
-    return page_after(services.store, Payment, found, None, _MAX_LISTED).records
+    listed = page_after(services.store, Payment, found, None, _MAX_LISTED).records
+    return [each for each in listed if each.direction is Direction.IN]  # refunds are in the same list

@@ -10,8 +10,10 @@ from chalicelib.links.outcomes import outcomes
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import SecurePayment
 from chalicelib.links.sent import MAX_ASKED, Outcome
+from chalicelib.transfers.returning import refund
 from tests.fakes.intents import with_safe
-from tests.fakes.world import World, draft
+from tests.fakes.world import WALLET, World, draft
+from tests.recording.test_refunds import refund_of
 from tests.support.errors import body_of
 
 NOWHERE = "0x" + "ee" * 32
@@ -94,3 +96,15 @@ def test_a_surplus_that_is_next_to_nothing_is_told_to_its_sender_alone(world: Wo
 def test_no_more_are_looked_up_than_can_be_asked_for(world: World) -> None:
     payment = world.create_link()
     assert len(outcomes(world.services, payment, [f"0x{number:064x}" for number in range(40)])) == MAX_ASKED
+
+
+def test_a_refund_is_no_payment_that_counted(world: World) -> None:
+    (item,) = draft().items
+    payment = world.create_link(items=(item,) * 2)
+    first = payment.requests[0]
+    world.chain.payers[pays(world, payment)] = WALLET
+    refund(world.services, first.request_id, Viewer(world.account_id, None), None, WALLET)
+    log = world.chain.pay(refund_of(first, WALLET), amount=first.amount)
+    world.scan()
+    assert world.load(payment).requests[0].refunded == first.amount
+    assert told(world, payment, log["transactionHash"]) == [(Outcome.UNKNOWN, 0)]
