@@ -1,7 +1,8 @@
 """Executes a refund, whose tokens come from the merchant's wallet and pass through the service's own account.
 
     take    transferFrom of the merchant, by its allowance to the service's account
-    approve exactly the amount, for the escrow's collector of refunds; right after the take, whose end it does not need
+    approve the amount, or all that is in the service's account if that is more, for the escrow's collector of refunds;
+            right after the take, whose end it does not need
     spend   the refund; or, if it cannot be made any more, the transfer back to the merchant
 
 The service's account has tokens of others on their way, too. So nothing is spent before exactly as much was taken for
@@ -131,9 +132,10 @@ def is_returned(payment: CommercePayment, pending: PendingOperation, now: dateti
 
 def _unapproved(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment | None:
     """None if the collector of refunds may take the amount; else the payment as it is stored, after a call was
-    submitted that approves exactly that.
+    submitted that approves it.
 
-    Another refund may need an approval at the same time, and replace this one: then it is made again.
+    Another refund may need an approval at the same time, and replace one that was submitted before the tokens of this
+    one were there: then it is made again.
     """
     token, spender = token_address(payment), _collector(services, payment)
     reading = services.chains.evm(payment.network).read_wallet(payment.operator, [token], spender)
@@ -151,9 +153,13 @@ def _unapproved(services: Services, payment: CommercePayment, pending: PendingOp
 
 
 def _approve(services: Services, payment: CommercePayment, pending: PendingOperation) -> None:
-    """Submits the approval, by the newest of its keys."""
+    """Submits the approval, by the newest of its keys: of all that is in the service's account. Were it of the amount
+    alone, refunds of others, of next to nothing, would replace it again and again. The collector takes only what an
+    operation of the service's own account tells it to."""
     key, token, spender = _keys(pending, APPROVE)[-1], token_address(payment), _collector(services, payment)
-    submission = steps.submit(services, payment, key, erc20.approve(token, spender, pending.amount))
+    reading = services.chains.evm(payment.network).read_wallet(payment.operator, [token], spender)
+    amount = max(reading.tokens[token].balance, pending.amount)
+    submission = steps.submit(services, payment, key, erc20.approve(token, spender, amount))
     if submission.status is SubmissionStatus.REFUSED:  # some tokens refuse to change what is not zero
         steps.submit(services, payment, key, erc20.approve(token, spender, 0))
 

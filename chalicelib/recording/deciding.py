@@ -150,9 +150,18 @@ class _Deciding:
             earlier = self._payments.get(self._ids[entry.transfer_id])
             worth = Worth(event.amount, dollar_rate=self._stored.dollar_rates.get(entry.transfer_id))
             worth = Worth.known(earlier) if earlier is not None else worth
-            bill = self.changes.bill
-            self._apply(payments.record(bill, posting.request, earlier, transfer, worth, self._context))
+            self._apply(payments.record(self.changes.bill, posting.request, earlier, transfer, worth, self._context))
+        self._add_returned(entry)
         self._mark(entry, TransferState.ESCROW)
+
+    def _add_returned(self, entry: LoggedTransfer) -> None:
+        """Adds the line of a refund by the escrow; nothing for another event."""
+        bill, request = self.changes.bill, self._request(entry)
+        if bill.commerce is None or request is None or (sent := escrows.returned(bill.commerce, entry)) is None:
+            return
+        known, now = self._returned.get(entry.transfer_id), self._context.now
+        dollar_rate = self._stored.dollar_rates.get(entry.transfer_id)
+        self._put_returned(entry, *returned.returned_by_escrow(bill, request, sent, known, dollar_rate, now))
 
     def _ignore(self, entry: LoggedTransfer, reason: str) -> None:
         self.changes.differing.append((entry, reason))
@@ -174,6 +183,7 @@ class _Deciding:
         self._put_posting(posting, entry)
         if transfer is not None:
             self._unpay(transfer, posting.request)
+        self._take_back_returned(entry, self._request(entry))
 
     def _put_posting(self, posting: escrows.Posting, entry: LoggedTransfer) -> None:
         before = self.changes.bill
@@ -207,11 +217,12 @@ class _Deciding:
             self._mark(entry, TransferState.IGNORED)
             return
         request = requests[refund.request_id]
-        sent, event = refunds.send(refund, entry, request, self._context)
-        self._put_refund(sent)
         known, dollar_rate = self._returned.get(entry.transfer_id), self._stored.dollar_rates.get(entry.transfer_id)
         bill, now = self.changes.bill, self._context.now
-        self._put_returned(entry, *returned.returned(bill, request, refund, entry, known, dollar_rate, now))
+        after, line = returned.returned(bill, request, refund, entry, known, dollar_rate, now)
+        sent, event = refunds.send(refund, entry, request, returned.is_noticed(request, line), self._context)
+        self._put_refund(sent)
+        self._put_returned(entry, after, line)
         self.changes.events += [event] if event is not None else []
         self._mark(entry, TransferState.REFUND)
 
@@ -222,6 +233,11 @@ class _Deciding:
         self._returned[entry.transfer_id] = sent
         self.changes.put(sent)
         self._put_request(request)
+
+    def _take_back_returned(self, entry: LoggedTransfer, request: Request | None) -> None:
+        sent = self._returned.get(entry.transfer_id)
+        if sent is not None and request is not None:
+            self._put_returned(entry, *returned.taken_back(request, sent))
 
     def _refund(self, entry: LoggedTransfer) -> Refund | None:
         key = refunds.refund_key(entry)
@@ -254,9 +270,7 @@ class _Deciding:
             if (refund := self._refund(entry)) is not None:
                 self._put_refund(refunds.undo(refund, entry))
                 of_refund = (each for each in self.changes.bill.requests if each.request_id == refund.request_id)
-                sent, request = self._returned.get(entry.transfer_id), next(of_refund, None)
-                if sent is not None and request is not None:
-                    self._put_returned(entry, *returned.taken_back(request, sent))
+                self._take_back_returned(entry, next(of_refund, None))
             self._mark(entry, TransferState.REVERSED)
             return
         request = self._request(entry)
@@ -293,10 +307,10 @@ class _Deciding:
     def _move(self, entry: LoggedTransfer, successor: LoggedTransfer) -> None:
         """Gives the transfer its new block, in the state that it has."""
         recorded_id = self._ids.get(entry.transfer_id)
+        if (sent := self._returned.get(entry.transfer_id)) is not None:
+            self._returned[successor.transfer_id] = moved_refund = payments.moved_to(successor, sent)
+            self.changes.put(moved_refund)
         if entry.state is TransferState.REFUND:
-            if (sent := self._returned.get(entry.transfer_id)) is not None:
-                self._returned[successor.transfer_id] = moved_refund = payments.moved_to(successor, sent)
-                self.changes.put(moved_refund)
             self._mark(successor, entry.state)
             self._mark(entry, TransferState.REVERSED)
             return
@@ -372,7 +386,7 @@ class _Deciding:
 
 
 def _is_later(known: Payment, entry: LoggedTransfer) -> bool:
-    """Whether a transfer counts in a later block than that of its entry: work that waits for rates is in no order."""
+    """Whether a transfer counts in a later block than its entry's: work that waits for rates is in no order."""
     return known.status is PaymentStatus.CONFIRMED and known.block_number > entry.block_number
 
 

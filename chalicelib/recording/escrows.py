@@ -141,6 +141,20 @@ def paid(payment: CommercePayment, transfer: LoggedTransfer) -> LoggedTransfer |
     )
 
 
+def returned(payment: CommercePayment, transfer: LoggedTransfer) -> LoggedTransfer | None:
+    """A refund as the transfer to the payer that it is; None for another event."""
+    event, token = transfer.escrow, token_with_id(payment.currency)
+    if event is None or token is None or event.kind is not EscrowEventKind.REFUNDED:
+        return None
+    return replace(
+        transfer,
+        token_address=hex_address(token.address),
+        payee=payment.payer or event.payer or "",
+        amount=event.amount,
+        payer=payment.receiver,
+    )
+
+
 def expired(payment: CommercePayment, request: Request, context: EventContext) -> tuple[CommercePayment, Event | None]:
     """A payment that `has_expired`, with payment.failed unless something was captured or its end was told before."""
     if payment.is_end_told or payment.captured:

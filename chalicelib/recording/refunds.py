@@ -17,7 +17,7 @@ from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 
 MAX_ANNOUNCED = 20
-"""The most transfers of a refund that cause events; anybody can send small ones."""
+"""The transfers of a refund after which only those that `is_noticed` cause events; anybody can send small ones."""
 
 
 def refund_key(transfer: LoggedTransfer) -> tuple[str, str] | None:
@@ -32,9 +32,13 @@ def is_sent_by(refund: Refund, transfer: LoggedTransfer) -> bool:
 
 
 def send(
-    refund: Refund, transfer: LoggedTransfer, request: Request, context: EventContext
+    refund: Refund, transfer: LoggedTransfer, request: Request, is_noticed: bool, context: EventContext
 ) -> tuple[Refund, Event | None]:
-    """The refund after a transfer, and `payment.refunded` unless MAX_ANNOUNCED transfers were announced."""
+    """The refund after a transfer, and `payment.refunded` unless MAX_ANNOUNCED transfers were announced.
+
+    A transfer that `is_noticed` is told all the same: it returns a part of the request that is not small, of which
+    there is a limited number.
+    """
     sent = replace(
         refund,
         sent=BaseUnits(refund.sent + transfer.amount),
@@ -42,7 +46,7 @@ def send(
         tx_hash=transfer.tx_hash,
         block_number=transfer.block_number,
     )
-    if refund.announced_count >= MAX_ANNOUNCED:
+    if refund.announced_count >= MAX_ANNOUNCED and not is_noticed:
         return sent, None
     sent = replace(sent, announced_count=refund.announced_count + 1)
     return sent, refunded_event(request, sent, transfer.amount, context)

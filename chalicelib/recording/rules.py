@@ -94,10 +94,15 @@ def refund_keys(bill: Bill, entries: Iterable[LoggedTransfer]) -> set[tuple[str,
 def refunding(
     bill: Bill, entries: Iterable[LoggedTransfer], known: Mapping[tuple[str, str], Refund]
 ) -> list[tuple[LoggedTransfer, Request]]:
-    """The transfers that send a refund in the token of its request, with the request."""
+    """The transfers that send a refund in the token of its request, with the request; so do refunds by the escrow."""
     requests, found = {each.request_id: each for each in bill.requests}, []
     for entry in entries:
-        key = refunds.refund_key(entry) if entry.escrow is None else None
+        if entry.escrow is not None:
+            payment = bill.commerce
+            sent = escrows.returned(payment, entry) if payment is not None else None
+            found += [(sent, requests[payment.request_id])] if payment is not None and sent is not None else []
+            continue
+        key = refunds.refund_key(entry)
         refund = known.get(key) if key is not None else None
         request = requests.get(refund.request_id) if refund is not None else None
         if refund is None or request is None or refund.currency != request.currency:

@@ -5,7 +5,8 @@
 
 Anybody can make them with a public reference. So none is told of a token that is not in the catalogue, which costs
 nothing to create, nor of what is not stored; and of a request at most MAX_A_DAY a day (UTC). The others are counted,
-and the next event has their number.
+and the next event has their number. A payment that the payee has received a noticeable part of the amount by (NOTICED)
+is told whatever came before it on that day: a stranger's dust hides no payment of a customer.
 """
 
 from dataclasses import replace
@@ -14,7 +15,7 @@ from datetime import datetime
 from chalicelib.links.records import Bill
 from chalicelib.recording.events import unexpected_event
 from chalicelib.recording.unmatched import token_of
-from chalicelib.requests.payments.records import Payment, UnmatchedTransfer
+from chalicelib.requests.payments.records import NOTICED, Payment, UnmatchedTransfer
 from chalicelib.requests.records import Request
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
@@ -28,7 +29,8 @@ def told(
     """The request and its payment that was not owed after the merchant is told of it, with the event, if there is one.
 
     `request` is the state after the payment."""
-    after, has_room = _counted(request, context.now)
+    is_noticed = payment.excess and payment.excess * NOTICED >= request.amount
+    after, has_room = (replace(request, unexpected_untold=0), True) if is_noticed else _counted(request, context.now)
     if not has_room:
         return after, payment, ()
     return after, replace(payment, is_unexpected=True), (unexpected_event(bill, request, payment, context),)

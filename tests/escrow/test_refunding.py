@@ -131,6 +131,25 @@ def test_an_allowance_that_another_refund_has_used_is_given_again(commerce: Comm
     check_conserved(commerce)
 
 
+def test_refunds_of_others_that_begin_again_and_again_stop_none(commerce: Commerce) -> None:
+    victim, *others = [commerce.captured(fee_bps=0) for _ in range(3)]
+    commerce.allow(PAYEE, OPERATOR, 10**9)
+    commerce.refuses["refund"], before = "refused for now", commerce.made["approve"]
+    commerce.refund(victim, 10)
+    commerce.settle(2)
+    assert commerce.balance(OPERATOR) == 10
+    commerce.refuses.clear()
+    for minute in range(3):
+        if commerce.load(others[minute % 2]).pending is None:
+            commerce.refund(others[minute % 2], 1)  # before the run of the schedule, with its own approval
+            commerce.world.relay()
+        commerce.minute()
+    assert commerce.load(victim).refunded == 10
+    assert commerce.made["approve"] - before <= 4, "one for each"
+    commerce.settle(4)
+    check_conserved(commerce)
+
+
 @pytest.mark.parametrize(
     ("changes", "age", "spends", "is_returned"),
     [

@@ -19,7 +19,7 @@ from chalicelib.requests.commerce.records import (
     OperationKind,
     PendingOperation,
 )
-from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.requests.payments.records import Payment, PaymentStatus, SentRefund
 from chalicelib.requests.records import RequestStatus
 from chalicelib.scanning.records import LoggedTransfer, TransferId, UnrecordedTransfers
 from tests.fakes.commerce import new_payment
@@ -52,6 +52,7 @@ class Books:
     )
     log: dict[TransferId, LoggedTransfer] = field(default_factory=dict)
     payments: dict[RecordedId, Payment] = field(default_factory=dict)
+    returned: dict[RecordedId, SentRefund] = field(default_factory=dict)
     ledger: dict[TransferId, EscrowEntry] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
 
@@ -86,7 +87,9 @@ class Books:
         part = UnrecordedTransfers(REQUEST.bill_id, "sepolia", 1, 1, 0, "", START, new, gone)
         wanted = {each: self.log[each] for each in (*new, *gone)}
         listed = {REQUEST.request_id: tuple(self.payments.values())}
-        stored = Stored(wanted, dict(self.payments), {}, listed, ledger=dict(self.ledger))
+        ids = {each: RecordedId(REQUEST.request_id, entry.tx_hash, entry.event_key) for each, entry in wanted.items()}
+        returned = {each: self.returned[id] for each, id in ids.items() if id in self.returned}
+        stored = Stored(wanted, dict(self.payments), {}, listed, ledger=dict(self.ledger), returned=returned)
         changes = decide(self.bill, part, stored, ACCEPTED, CONTEXT)
         if dies:
             return
@@ -96,6 +99,8 @@ class Books:
             match record:
                 case LoggedTransfer():
                     self.log[record.transfer_id] = record
+                case SentRefund():
+                    self.returned[RecordedId.of(record)] = record
                 case Payment():
                     self.payments[RecordedId.of(record)] = record
                 case EscrowEntry():
@@ -189,6 +194,9 @@ def test_money_is_conserved_and_the_books_are_those_of_the_chain(group: int) -> 
         assert payment.refunded <= payment.captured == captured, seed
         paid = [each for each in books.payments.values() if each.status is PaymentStatus.CONFIRMED]
         request = books.bill.requests[0]
+        sent = [each for each in books.returned.values() if each.status is PaymentStatus.CONFIRMED]
+        assert sum(each.amount for each in sent) == request.refunded == payment.refunded, seed
+        assert len(sent) == request.refund_count, seed
         assert sum(each.counted for each in paid) == request.paid == captured, seed
         assert sum(each.fee_amount for each in paid) == payment.fees, seed
         assert all(each.amount + each.fee_amount == each.counted for each in paid), seed

@@ -13,7 +13,7 @@ from chalicelib.requests import store as request_store
 from chalicelib.requests.commerce.records import CommercePayment, EntryState, EscrowEntry, OperationKind
 from chalicelib.requests.commerce.rules import Operation, Refusal, begun, reserve
 from chalicelib.requests.payments import store as payment_store
-from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.requests.payments.records import Direction, Payment, PaymentStatus, SentRefund
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.scanning.rules import LEASE
@@ -226,6 +226,38 @@ def test_refunds_are_told_and_leave_what_was_paid(world: World) -> None:
     body = bodies(world)[-1]
     assert (body["event"], body["refundedTo"], body["refundAmount"]) == ("payment.refunded", BUYER, "0.00001")
     assert (body["txHash"], request_of(world, payment).paid) == (log["transactionHash"], 100)
+
+
+def test_refunds_are_lines_of_their_own_that_subtract_and_that_a_fork_moves_or_takes_back(world: World) -> None:
+    payment, escrow = started(world)
+    escrow.log(Kind.CHARGED, 100, fee_bps=100, fee_receiver=FEES)
+    world.scan()
+    escrow.log(Kind.REFUNDED, 60)
+    escrow.log(Kind.REFUNDED, 40)
+    world.scan()
+
+    def lines() -> list[tuple[int, int | None, str, str]]:
+        keys = SentRefund.KEY.all(request_id=payment.request_id)
+        found = world.services.store.query(SentRefund, keys)
+        assert all(each.direction is Direction.OUT and each.payee == BUYER for each in found)
+        assert all(each.is_counted is (each.status is PaymentStatus.CONFIRMED) for each in found)
+        return sorted((each.amount, each.value, each.payer or "", each.status.value) for each in found)
+
+    confirmed = [(40, 40, PAYEE, "confirmed"), (60, 60, PAYEE, "confirmed")]
+    assert lines() == confirmed
+    assert (request_of(world, payment).refunded, request_of(world, payment).refund_count) == (100, 2)
+    world.chain.fork(3, moved_by=1)
+    world.scan()
+    world.scan()
+    assert (lines(), request_of(world, payment).refunded) == (confirmed, 100)
+    dropped = world.chain.fork(9)
+    world.scan()
+    assert [each[3] for each in lines()] == ["reversed", "reversed"]
+    assert (request_of(world, payment).refunded, request_of(world, payment).refund_count) == (0, 0)
+    world.chain.restore(dropped)
+    world.scan()
+    world.scan()
+    assert (lines(), request_of(world, payment).refunded) == (confirmed, 100)
 
 
 def test_a_fork_undoes_a_capture_and_says_so(world: World) -> None:

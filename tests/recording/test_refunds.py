@@ -220,8 +220,8 @@ def test_a_refund_has_the_sum_of_its_transfers_and_the_newest_one_and_loses_what
     (request,) = payment.requests
     offered = Refund("0x00", "fUSDC-sepolia", request.request_id, request.bill_id, "sepolia", WALLET, START)
     first, second = transfer(5, 1), transfer(7, 2)
-    one, _ = sending.send(offered, first, request, CONTEXT)
-    two, _ = sending.send(one, second, request, CONTEXT)
+    one, _ = sending.send(offered, first, request, False, CONTEXT)
+    two, _ = sending.send(one, second, request, False, CONTEXT)
     assert two == replace(
         offered, sent=BaseUnits(12), sent_count=2, tx_hash=second.tx_hash, block_number=2, announced_count=2
     )

@@ -179,3 +179,12 @@ def test_only_webhooks_that_name_it_receive_it() -> None:
     received = {(posted.url.split("//")[1].split(".")[0], posted.event) for posted in world.receiver.posted}
     assert {name for name, event in received if event == "payment.unexpected"} == {"named", "both"}
     assert {name for name, event in received if event == "payment.confirmed"} == {"all", "prefix", "both"}
+
+
+def test_dust_hides_no_payment_of_a_customer(shop: Shop) -> None:
+    shop.pay()
+    for _ in range(MAX_A_DAY + 2):
+        shop.pay(1)
+    shop.pay()
+    assert (shop.told[-1]["labels"], shop.told[-1]["amount"]) == (["duplicate"], "12.5")
+    assert [body["untoldCount"] for body in shop.told[1:]] == [0] * MAX_A_DAY + [2]

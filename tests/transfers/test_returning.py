@@ -181,3 +181,18 @@ def test_in_lists_and_exports_a_refund_is_a_line_whose_amounts_subtract(shop: Sh
     answers = [payment_answer(each, shop.request, "service", shows_customer=False) for each in found]
     assert sorted(each.amount for each in answers) == ["-0.5", "-6", "13"]
     assert all(each.listed["by_request"].endswith(shop.request.request_id) for each in found)
+
+
+def test_dust_with_a_refunds_reference_makes_a_bounded_number_of_lines_and_hides_no_refund(shop: Shop) -> None:
+    """Anybody may send it, the payer to himself as well."""
+    shop.pay()
+    shop.refund()
+    for _ in range(11):
+        shop.world.advance(1)
+        for _ in range(10):
+            shop.world.chain.pay(refund_of(shop.request, WALLET), amount=1)
+        shop.world.scan()
+    assert (len(shop.lines), shop.request.refund_count, len(shop.told())) == (100, 100, MAX_ANNOUNCED)
+    shop.send(6_250_000)
+    assert shop.told()[-1]["refundAmount"] == "6.25"
+    assert (shop.request.refunded, len(shop.lines)) == (6_250_100, 101)

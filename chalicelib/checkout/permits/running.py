@@ -100,10 +100,15 @@ def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
     elif (gone := _gone(services, intent)) is not None:
         ending.give_up(services, intent, request, gone)
     else:
-        refused = None
+        refused, is_last = None, False
         if stages.may_take(intent, now) and is_wanted(services, request):
-            refused = trouble(services, intent) or _submit_take(services, intent)
-        services.store.write(stages.postponed(replace(intent, reason=refused or intent.reason), now))
+            refused = trouble(services, intent)
+            if refused is None:
+                refused, is_last = _submit_take(services, intent)
+        if refused is not None and is_last and rules.may_contradict(intent, now):
+            ending.give_up(services, intent, request, refused)
+        else:
+            services.store.write(stages.postponed(replace(intent, reason=refused or intent.reason), now))
 
 
 def _gone(services: Services, intent: PaymentIntent) -> str | None:
@@ -112,8 +117,9 @@ def _gone(services: Services, intent: PaymentIntent) -> str | None:
     return locking.why_gone(services, intent) if rules.may_contradict(intent, services.clock()) else None
 
 
-def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
-    """Submits the call that takes the tokens, after the approval if one was signed; returns why it is not accepted.
+def _submit_take(services: Services, intent: PaymentIntent) -> tuple[str | None, bool]:
+    """Submits the call that takes the tokens, after the approval if one was signed; returns why it is not accepted, and
+    whether it never will be: the payer's code refuses it as it would be sent, though it may not in a dry run (_gone).
 
     The approval may be refused because somebody else has sent it: what counts is whether the tokens can be taken.
     """
@@ -123,7 +129,18 @@ def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
     if intent.approval_signature is not None and intent.token_permit is not None:
         permit = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
         calls.insert(0, stages.call_of(intent, "permit", permit))
-    return _refusal(services, intent, relayer.submit(services, calls)[-1])
+    *approved, taken = relayer.submit(services, calls)
+    is_refused = is_contract and taken.status is SubmissionStatus.REFUSED
+    is_last = is_refused and not any(_may_come(services, each) for each in approved)
+    return _refusal(services, intent, taken), is_last
+
+
+def _may_come(services: Services, approval: Submission) -> bool:
+    """Whether an approval that was submitted is still to have its effect. One read at most."""
+    if approval.status is not SubmissionStatus.ACCEPTED:
+        return approval.status is not SubmissionStatus.REFUSED
+    known = relayer.outcome(services, approval.key)
+    return known is None or known.status is CallStatus.UNKNOWN
 
 
 def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:

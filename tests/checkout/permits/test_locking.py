@@ -13,6 +13,7 @@ from chalicelib.access.modes import Mode
 from chalicelib.base.errors import Conflict, Locked, NotFound, ServiceError
 from chalicelib.base.money import Fee
 from chalicelib.calldata.reverts import NOT_THE_OWNERS
+from chalicelib.chain.readings import StepResult
 from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.payouts import flows as payouts
 from chalicelib.checkout.payouts.flows import BatchDraft, Terms
@@ -81,6 +82,29 @@ def test_whoever_asks_can_pay_once_the_tokens_cannot_be_taken_any_more(permits: 
     permits.balances[PAYER.lower()], permits.allowances[PAYER.lower(), CONTRACT.lower()] = HAD, HAD
     permits.settle(10)
     assert permits.made["take"] == 0, "though they could be taken again"
+
+
+@pytest.mark.parametrize("has_signed_approval", [False, True])
+def test_a_wallet_whose_code_behaves_in_dry_runs_alone_locks_nothing_for_long(
+    permits: Permits, monkeypatch: pytest.MonkeyPatch, has_signed_approval: bool
+) -> None:
+    intent = accepted_with_permit(permits) if has_signed_approval else permits.accept(permits.offer().intent)
+    permits.chain.contracts.add(PAYER)  # also a wallet with a key gets code by a transaction
+    monkeypatch.setattr(permits.chain.mempool, "run_as_sent", lambda *_: StepResult(False, NOT_THE_OWNERS))
+    permits.settle(4)
+    assert permits.load(intent).end is End.FAILED and not permits.loaded().is_executed
+    assert permits.made["take"] == 0
+
+
+def test_a_wallet_with_code_is_waited_for_while_the_service_cannot_pay_for_its_gas(permits: Permits) -> None:
+    intent = permits.begun()
+    permits.chain.contracts.add(PAYER)
+    permits.chain.mempool.balance, had = 10, permits.chain.mempool.balance
+    permits.settle(4)
+    assert permits.load(intent).stage is Stage.TAKING
+    permits.chain.mempool.balance = had
+    permits.settle(4)
+    assert permits.made["take"] == 1
 
 
 @pytest.mark.parametrize("way", WAYS)
