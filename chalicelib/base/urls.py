@@ -15,8 +15,8 @@ WEB_URL = rf"^[hH][tT][tT][pP][sS]?://{_HOST}{_PORT}{_REST}$"
 """An http(s) URL that can stand in HTML, and shows the host that it leads to.
 
 No user name, which could look like a host; no backslash, which browsers take for a slash; no character that is not seen
-or turns the direction of the text; a port that exists; no IPv6 address. International names are in their xn-- form, other
-text in a path is percent-encoded.
+or turns the direction of the text; a port that exists; no IPv6 address. International names are in their xn-- form, and
+other text in a path is percent-encoded.
 """
 
 
