@@ -1,6 +1,6 @@
 """Reads links and requests: one link by its token or by a request, several for a multicall; decides who sees them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
@@ -9,7 +9,7 @@ from chalicelib.access.modes import Mode
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.links import store
-from chalicelib.links.records import LINKS, Link, LinkStatus, SecurePayment
+from chalicelib.links.records import LINKS, Flow, Link, LinkStatus, SecurePayment
 from chalicelib.requests import store as request_store
 from chalicelib.requests.permissions import sees
 from chalicelib.requests.records import Request
@@ -44,18 +44,27 @@ class Viewer:
 
 
 def load_visible(services: Services, token: str, viewer: Viewer) -> SecurePayment:
-    """The link with its requests. One read, two if a multicall has claimed the link, up to two more for a payout with a
-    `recipientIdentifier`.
+    """The link with its requests. One read, two if a multicall has claimed the link, up to three more for payouts with
+    a `recipientIdentifier`.
 
     Raises NotFound if the link does not exist or is not visible to the viewer: it belongs to another account, or was
     created with another client id than the viewer's.
     """
+    return screened(services, load_stored(services, token, viewer))
+
+
+def load_stored(services: Services, token: str, viewer: Viewer) -> SecurePayment:
+    """As `load_visible`, with the link as it is stored, so that it can be written again."""
     payment = load(services, token)
     if payment is None or not _is_visible(viewer, payment.link):
         raise NotFound("Secure payment not found")
     payment = payment.seen_by(viewer.announcer)
-    seen = _with_parents_intents(services, [payment])[0].seen_by(viewer.announcer)
-    return _screened(services, [seen])[0]
+    return _with_parents_intents(services, [payment])[0].seen_by(viewer.announcer)
+
+
+def screened(services: Services, payment: SecurePayment) -> SecurePayment:
+    """The link as it can be paid: `compliance_failed` if the compliance provider has refused whom it pays."""
+    return _screened(services, [payment])[0]
 
 
 def load(services: Services, token: str) -> SecurePayment | None:
@@ -83,26 +92,27 @@ def listing(
 def load_by_request(
     services: Services, request_id: str, account_id: str, client_id: str | None = None
 ) -> SecurePayment:
-    """The link that a request belongs to, if it is visible with the client id. Two reads, three if it was merged.
-    Raises NotFound."""
+    """The link that a request belongs to, if it is visible with the client id. Two reads, three if it was merged, and
+    up to two more for a payout with a `recipientIdentifier`. Raises NotFound."""
     bill_id = request_store.bill_id(services.store, request_id)
     payment = store.current_link(services.store, bill_id) if bill_id else None
     viewer = Viewer(account_id, client_id)
     if payment is None or not viewer.sees(payment.link):
         raise NotFound("No secure payment found for this request ID")
-    return payment
+    return _screened(services, [payment])[0]
 
 
 def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request, SecurePayment | None]:
     """The request with this id or payment reference, and its link if it has one; of a merged link the batch.
 
-    Two reads, up to two more if it has a link that was merged, or that a multicall has claimed. Raises NotFound if it
-    does not exist or is not visible to the viewer, as `load_visible`; here the payment page sees nothing, either.
+    Two reads, up to two more if it has a link that was merged, or that a multicall has claimed, and up to three for a
+    payout with a `recipientIdentifier`. Raises NotFound if it does not exist or is not visible to the viewer, as
+    `load_visible`; here the payment page sees nothing, either.
     """
     bill_id = request_store.bill_id(services.store, name)
     payment = store.current_link(services.store, bill_id) if bill_id else None
     if payment is not None:
-        payment = _with_parents_intents(services, [payment])[0]
+        payment = _screened(services, _with_parents_intents(services, [payment]))[0]
     bill = store.bill(services.store, bill_id) if bill_id and payment is None else None
     requests = payment.requests if payment else bill.requests if bill else ()
     wanted = name.lower()
@@ -126,22 +136,40 @@ def load_many(
 
 
 def _screened(services: Services, payments: list[SecurePayment]) -> list[SecurePayment]:
-    """The links; a payout to a person whom the compliance provider has refused is `compliance_failed`. That is not
-    stored: the provider may take its refusal back. A person is known by the `recipientIdentifier` of the payout."""
-    named = [each.link for each in payments if each.link.recipient_identifier is not None]
-    if not any(link.status is LinkStatus.PENDING for link in named):
+    """The links; a payout to a person whom the compliance provider has refused is `compliance_failed`, and so is a
+    batch of such payouts. That is not stored: the provider may take its refusal back. A person is known by the
+    `recipientIdentifier` of the payout.
+
+    Not so a payout that a client id alone has created: with it, anybody could ask about any person by making payouts.
+    """
+    payouts = [each for each in payments if each.link.flow is Flow.PAY and each.link.status is LinkStatus.PENDING]
+    tokens = [token for each in payouts for token in each.link.merged_tokens]
+    merged = store.links(services.store, tokens) if tokens else {}
+    named = {each.link.token: _recipients(each, merged) for each in payouts}
+    if not any(named.values()):
         return payments
     from chalicelib.payers import store as payer_store  # what workers read names nobody, and they load none of it
     from chalicelib.payers.rules import name_hash
 
     hashes = {
-        each.link.token: name_hash(each.link.account_id, each.link.recipient_identifier)
-        for each in payments
-        if each.link.recipient_identifier is not None and each.link.status is LinkStatus.PENDING
+        each.link.token: {name_hash(each.link.account_id, name) for name in named[each.link.token]} for each in payouts
     }
-    payers = payer_store.with_names(services.store, dict.fromkeys(hashes.values()))
+    payers = payer_store.with_names(services.store, dict.fromkeys(one for found in hashes.values() for one in found))
     refused = {name for name, payer in payers.items() if payer.is_refused}
-    return [_refused(each) if hashes.get(each.link.token) in refused else each for each in payments]
+    return [_refused(each) if refused & hashes.get(each.link.token, set()) else each for each in payments]
+
+
+def _recipients(payment: SecurePayment, merged: Mapping[str, Link]) -> set[str]:
+    """Whom the payouts of a link name, of those that a secret credential has created."""
+    link = payment.link
+    payouts = [merged.get(token) for token in link.merged_tokens] or [link]
+    created_with = {request.position: request.created_with for request in payment.requests}
+    return {
+        payout.recipient_identifier
+        for position, payout in enumerate(payouts)
+        if payout is not None and payout.recipient_identifier is not None
+        and created_with.get(position) not in (None, Mode.CLIENT_ID)
+    }  # fmt: skip
 
 
 def _refused(payment: SecurePayment) -> SecurePayment:

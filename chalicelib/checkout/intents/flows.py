@@ -16,7 +16,7 @@ from chalicelib.checkout.intents.crossings import recording as crossings
 from chalicelib.checkout.intents.observing import nonce_of, proof_of, read_proposal
 from chalicelib.checkout.intents.rules import withdraw as withdrawn
 from chalicelib.checkout.intents.tracking import with_children
-from chalicelib.links.reading import Viewer, load_visible
+from chalicelib.links.reading import Viewer, load_stored, load_visible, screened
 from chalicelib.links.records import Intent, Proof, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.scanning import store as scan_store
@@ -42,7 +42,7 @@ def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -
     """
     viewer = replace(viewer, announcer=None)  # what is written back has every intent
     for _ in range(_ATTEMPTS):
-        stored = load_visible(services, token, viewer)
+        stored = load_stored(services, token, viewer)
         if stored.commerce is not None:
             raise BadRequest("A commerce payment waits for no announced transaction: its status follows the escrow")
         payment, parts = with_children(services, stored)
@@ -54,7 +54,7 @@ def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -
             start = IntentStart(known.wallet, known.nonce, known.scanned_to, lifetime, viewer.is_public)
             start = replace(start, network=known.network, crossing=known.crossing)
         else:
-            _check_open(payment, now)
+            _check_open(screened(services, payment), now)
             if crossings.is_crossing(payment, draft):
                 children = crossings.children_paid(services, payment, parts, draft)
                 if children:

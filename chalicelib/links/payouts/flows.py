@@ -12,7 +12,7 @@ from chalicelib.links import flows as links
 from chalicelib.links import reading
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft, create_payout, merge
-from chalicelib.links.records import Flow, LinkStatus, SecurePayment
+from chalicelib.links.records import Flow, LinkStatus, PaymentType, SecurePayment
 from chalicelib.requests.permissions import check_platform
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
@@ -57,7 +57,8 @@ def combine(services: Services, owner: Owner, draft: MergeDraft) -> SecurePaymen
 def refuse(services: Services, token: str, actor: Actor) -> None:
     """Marks an unpaid payout as refused by compliance, which ends it: the operator's decision, in the audit log.
 
-    Raises NotFound, Conflict for what is no payout, or none that is pending.
+    Raises NotFound, Conflict for what is no payout, or none that is pending; and for a multicall, whose payouts would
+    be free to be paid otherwise.
     """
     payment = reading.load(services, token)
     if payment is None:
@@ -65,5 +66,7 @@ def refuse(services: Services, token: str, actor: Actor) -> None:
     link = payment.link
     if link.flow is not Flow.PAY or payment.is_paid or link.status is not LinkStatus.PENDING:
         raise Conflict(f"Only a pending payout can be refused: this is {link.flow.value}, {link.status.value}")
+    if link.payment_type is PaymentType.MULTICALL:
+        raise Conflict(f"A multicall pays payouts of their own: refuse its payouts, {', '.join(link.child_tokens)}")
     entry = audit.entry(actor, "payout.refused", token, services.clock(), services.entropy)
     services.store.write(replace(link, status=LinkStatus.COMPLIANCE_FAILED), entry)

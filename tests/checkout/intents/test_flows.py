@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.access.callers import Owner
+from chalicelib.access.modes import Mode
 from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden, Locked
 from chalicelib.chain.safes.service import Proposal
 from chalicelib.checkout.flows import describe
@@ -15,6 +16,7 @@ from chalicelib.links.multicalls import reading
 from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import Flow, IntentStatus, LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable, check_unlocked
+from chalicelib.payers.records import KycStatus
 from chalicelib.requests.records import Reference, Request
 from chalicelib.requests.references import reference_topic
 from chalicelib.storage.store import Delete, WriteConflict
@@ -32,6 +34,7 @@ from tests.fakes.intents import (
     track,
     with_safe,
 )
+from tests.fakes.offramps import store_payer
 from tests.fakes.payouts import store_payouts
 from tests.fakes.safes import FakeSafes
 from tests.fakes.world import World, in_process_aws
@@ -286,3 +289,19 @@ def _run_with_a_crash(wire: Tripwire) -> bool:
         assert track(world).status is IntentStatus.FAILED
         assert is_free(world, payment)
     return died
+
+
+def test_an_announcement_of_a_refused_payout_stores_no_refusal_which_the_provider_may_take_back(world: World) -> None:
+    (payment,) = store_payouts(world.services, world.account_id, 1, recipient_identifier="ann", creator_wallet=SAFE)
+    request = replace(payment.requests[0], created_with=Mode.API_KEY)
+    world.services.store.write(request)
+    record(world, payment, announced())
+    payer = store_payer(world.services, world.account_id, "ann", kyc_status=KycStatus.REJECTED)
+    viewer = Viewer(world.account_id, None)
+    assert load_visible(world.services, payment.link.token, viewer).link.status is LinkStatus.COMPLIANCE_FAILED
+    record(world, payment, announced(announcer="ab" * 32))
+    with pytest.raises(Forbidden):
+        record(world, payment, announced(OTHER_HASH))
+    assert world.load(payment).link.status is LinkStatus.PENDING
+    world.services.store.write(replace(payer, kyc_status=KycStatus.APPROVED, version=1))
+    assert load_visible(world.services, payment.link.token, viewer).link.status is LinkStatus.PENDING

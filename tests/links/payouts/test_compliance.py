@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import ServiceError
+from chalicelib.links import store
 from chalicelib.payers.records import KycStatus, Payer
 from infra.admin import refuse_payout
 from tests.fakes.offramps import store_payer
@@ -18,7 +19,11 @@ PERSON = "ann@shop.example"
 
 
 def made(shop: Shop, person: str | None = PERSON) -> str:
-    reply = shop.send("POST", f"{LINKS}/payouts", payout(recipientIdentifier=person))
+    return made_with({**shop.by_key, **shop.by_client}, shop, person)
+
+
+def made_with(headers: dict[str, str], shop: Shop, person: str | None) -> str:
+    reply = shop.api.request("POST", f"{LINKS}/payouts", payout(recipientIdentifier=person), headers)
     assert reply.status == 201, reply.json
     token: str = reply.json["token"]
     return token
@@ -35,6 +40,13 @@ def closed(reply: Reply) -> tuple[int, Any]:
 def assert_refused(shop: Shop, token: str) -> None:
     assert closed(shop.get(f"{LINKS}/{token}")) == (403, "compliance_failed")
     assert closed(shop.get(f"{LINKS}/{token}/pay")) == (403, "compliance_failed")
+    (request,) = store.links_with_first_request(running().store, [token])[token].requests
+    by_request = shop.get(f"/v2/request/{request.request_id}/pay?wallet={request.payer}")
+    assert closed(by_request) == (403, "compliance_failed"), "the same payout, by its request"
+    found = shop.api.get(f"{LINKS}?requestId={request.request_id}", shop.by_key).json
+    assert (found["status"], found["childExecutable"], found["blockReason"]) == (
+        "compliance_failed", False, "compliance_failed"
+    )  # fmt: skip
     (failure,) = combined(shop, made(shop, None), token).json["failures"]
     assert [failure[name] for name in ("securePaymentToken", "reason", "recoveryAction")] == [
         token, "compliance_failed", "remove_child"
@@ -75,6 +87,14 @@ def test_a_child_that_is_refused_later_blocks_its_multicall(shop: Shop) -> None:
     assert failure["reason"] == "compliance_failed"
 
 
+def test_a_batch_of_payouts_is_refused_with_any_of_them(shop: Shop) -> None:
+    tokens = [made(shop, None), made(shop, "later refused")]
+    both = shop.send("POST", f"{LINKS}/batch-payouts", {"tokens": tokens}).json["token"]
+    assert shop.get(f"{LINKS}/{both}/pay").status == 200
+    stored_payer(shop, "later refused", KycStatus.REJECTED)
+    assert closed(shop.get(f"{LINKS}/{both}/pay")) == (403, "compliance_failed")
+
+
 def test_a_person_of_another_account_or_whose_check_goes_on_refuses_nothing(shop: Shop) -> None:
     token, pending = made(shop, "foreign"), made(shop, "pending")
     stored_payer(shop, "foreign", KycStatus.REJECTED, "another")
@@ -82,7 +102,17 @@ def test_a_person_of_another_account_or_whose_check_goes_on_refuses_nothing(shop
     assert [shop.get(f"{LINKS}/{each}/pay").status for each in (token, pending)] == [200, 200]
 
 
+def test_nobody_learns_by_payouts_of_a_client_id_alone_whom_the_provider_refuses(shop: Shop) -> None:
+    """A client id is public: else a stranger would ask about any person by a payout to that name."""
+    stored_payer(shop, "secretly refused", KycStatus.REJECTED)
+    asking, unknown = (made_with(shop.by_client, shop, each) for each in ("secretly refused", "nobody"))
+    assert [shop.get(f"{LINKS}/{each}{path}").status for each in (asking, unknown) for path in ("", "/pay")] == [200] * 4
+    assert combined(shop, asking, unknown).status == 201
+    assert closed(shop.get(f"{LINKS}/{made(shop, 'secretly refused')}")) == (403, "compliance_failed")
+
+
 def test_only_a_pending_payout_is_refused(shop: Shop) -> None:
-    for token, hint in ((shop.link(), "this is get_paid"), ("unknown", "not found")):
+    whole = combined(shop, made(shop, None), made(shop, None)).json["token"]
+    for token, hint in ((shop.link(), "this is get_paid"), ("unknown", "not found"), (whole, "refuse its payouts")):
         with pytest.raises(ServiceError, match=hint):
             refuse_payout(running(), token)
