@@ -11,8 +11,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chain.logs import InconsistentNode
+from chalicelib.chain.logs import BlockRange, InconsistentNode
 from chalicelib.chain.nodes import Node, NodesDisagree, host_of
+from chalicelib.chain.ranges import RangeTooLarge
 from chalicelib.chain.transfers import transfers_of
 from chalicelib.scanning.records import LoggedTransfer, TransferId
 from chalicelib.services import Services
@@ -21,9 +22,18 @@ if TYPE_CHECKING:
     from chalicelib.chain.protocol import Chain
 
 COMPARED_PER_RANGE = {"evm": 500, "tron": 20}
-"""Transactions of a range of which the receipts of other nodes are read; on Tron each is a request."""
+"""Transactions of a range of which the receipts of other nodes are read, and those that may have a transfer twice; on
+Tron each is a request."""
 BLOCKS_PER_READING = 20
 """In so many blocks of one later reading transfers that it does not have are looked for, by two requests a node."""
+
+
+def check_number(found: Sequence[LoggedTransfer], blocks: BlockRange, family: str) -> None:
+    """Raises RangeTooLarge if more transactions of several blocks have a transfer twice than `check` reads receipts of
+    in time: anybody can send them for the gas, and the same range is read again until a tick has come to its end."""
+    number = len({each.tx_hash for each in found if _is_repeated(each)})
+    if blocks.count > 1 and number > COMPARED_PER_RANGE[family]:
+        raise RangeTooLarge(f"{number} transactions have the same transfer more than once")
 
 
 def check(chain: "Chain", new: Sequence[LoggedTransfer], family: str) -> None:
@@ -33,7 +43,7 @@ def check(chain: "Chain", new: Sequence[LoggedTransfer], family: str) -> None:
     ChainUnavailable if it does not give that; NodesDisagree if another node has the receipt without a transfer. Another
     node that does not answer, or does not have a transaction, says nothing. One request to each of them.
     """
-    repeated = {each.tx_hash for each in new if not each.event_key.endswith("-0")}
+    repeated = {each.tx_hash for each in new if _is_repeated(each)}
     if repeated:
         there = _in_receipts(chain, sorted(repeated))
         for each in new:
@@ -114,6 +124,10 @@ def _in_receipts(chain: "Chain", tx_hashes: Sequence[str]) -> dict[tuple[str, st
     for each in transfers_of(chain.network, chain.logs_of_transactions(tx_hashes), chain.escrow):
         found.setdefault((each.tx_hash, each.block_hash), set()).add((each.event_key, each.log_index))
     return found
+
+
+def _is_repeated(each: LoggedTransfer) -> bool:
+    return not each.event_key.endswith("-0")
 
 
 def _place(each: LoggedTransfer) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from chalicelib.catalogue.networks import ALL_NETWORKS, Network, network
 from chalicelib.chain.nodes import one_node, read_by_another
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeTooLarge
-from chalicelib.scanning import nodes, ranges, rules, store
+from chalicelib.scanning import disproof, nodes, ranges, rules, store
 from chalicelib.scanning.details import Details
 from chalicelib.scanning.hints import hint
 from chalicelib.scanning.records import Cursor, ScanLease
@@ -85,6 +85,8 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             break
         try:
             reading = chain.read_range(blocks, cursor.newest)
+            matched = ranges.matched(services, chain, reading)
+            disproof.check_number(matched, blocks, details.family)
         except Disconnected:
             place = {"network": name, "read_to": cursor.scanned_to}
             services.log.error("fork deeper than the confirmations", extra=place)
@@ -96,7 +98,7 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             if refusals == _REFUSALS_PER_TICK or isinstance(error, BlockRefused):
                 break
             continue
-        found = ranges.not_recorded(services, chain, details, cursor, ranges.matched(services, chain, reading))
+        found = ranges.not_recorded(services, chain, details, cursor, matched)
         if found.new:
             cursor = ranges.unfinished(services, cursor, blocks)
         try:

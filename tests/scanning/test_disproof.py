@@ -1,6 +1,6 @@
 """A log that is not there: listed twice, or made up, by one node or by one of two; at the first reading and later ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -9,8 +9,8 @@ from chalicelib.chain.logs import InconsistentNode
 from chalicelib.chain.nodes import Nodes, NodesDisagree
 from chalicelib.chain.receipts import BlockReceipts
 from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.scanning import disproof, store
 from chalicelib.scanning import flows as scanning
-from chalicelib.scanning import store
 from chalicelib.scanning.records import TransferState
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import World, in_process_aws
@@ -68,6 +68,28 @@ def test_equal_transfers_of_one_transaction_that_are_in_its_receipt_count_each(w
     world.chain.pay_too(payment.requests[0], amount=6_250_000)
     world.scan()
     assert world.load(payment).link.status is LinkStatus.COMPLETED
+
+
+def test_a_flood_of_equal_transfers_is_read_in_small_ranges(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each transaction with one costs a receipt, and a range that takes too long is read again for ever."""
+    monkeypatch.setitem(disproof.COMPARED_PER_RANGE, "evm", 4)
+    world.scan()
+    payment, asked = world.create_link(), list[int]()
+    read = world.chain.logs_of_transactions
+
+    def counted(tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+        asked.append(len(tx_hashes))
+        return read(tx_hashes)
+
+    monkeypatch.setattr(world.chain, "logs_of_transactions", counted)
+    for _ in range(40):
+        world.chain.pay(payment.requests[0], amount=1)
+        world.chain.pay_too(payment.requests[0], amount=1)
+    half(world, payment)
+    for _ in range(3):
+        world.scan()
+    assert paid(world, payment) == 6_250_080
+    assert max(asked) <= 4 and sum(asked) == 40
 
 
 def believe_twice(world: World, payment: SecurePayment) -> None:
