@@ -168,6 +168,8 @@ def _respond(
 
     if operation.is_repeatable:
         return run(services)
+    if operation.former_path_of:
+        request = replace(request, route=operation.former_path_of)
     return run_once(services, caller, request, operation.shows_secret, run)
 
 

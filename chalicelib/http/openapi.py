@@ -23,7 +23,7 @@ from chalicelib.http.request import CHANGING
 from chalicelib.http.schemas import ErrorAnswer
 from chalicelib.http.view import Models, models_of
 
-VERSION, REVISION = "0.13.0", "0.22.0"
+VERSION, REVISION = "0.13.0", "0.23.0"
 """That of the specification, and that of this service: the second rises with changes that break clients."""
 Json = dict[str, Any]
 _REFERENCE = "#/components/schemas/{model}"

@@ -57,6 +57,8 @@ class Operation:
     """True if the path names a link by its token: failed look-ups are limited."""
     by_page: bool = False
     """True if the hosted payment page may call it."""
+    former_path_of: str = ""
+    """The path of the operation that this one does under an earlier path: both share their idempotency keys."""
     description: str = ""
     """What a caller has to know beyond the summary, in a few sentences. None may be without one."""
 

@@ -163,7 +163,8 @@ class RelayerAccount(Record):
 @frozen
 class AccountUse(Record):
     """The most that the calls of a day (UTC date) for one account of this service may cost, in base units of the native
-    coin. It is written together with the relayer's account, so that it is exact."""
+    coin; `prepaid` is that of those that were counted with calls before them. It is written together with the relayer's
+    account, so that it is exact."""
 
     KEY = KeyPattern(PAYMENTS, "RELAYED_FOR#{network}#{account_id}", "SPENT#{day}")
 
@@ -171,6 +172,7 @@ class AccountUse(Record):
     account_id: str
     day: str
     spent: BaseUnits = BaseUnits(0)
+    prepaid: BaseUnits = BaseUnits(0)
     version: int = 0
 
     @property

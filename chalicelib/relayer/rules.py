@@ -70,7 +70,8 @@ class Use(StrEnum):
     PROTECTED = "protected"
     """The reserve, too: captures, refunds and what gives tokens back."""
     PREPAID = "prepaid"
-    """None: it was counted with a call before it (`Call.prepays`), and is never stopped by a limit."""
+    """None: it was counted with a call before it (`Call.prepays`). What other calls use never stops it. Its price may
+    have risen since, so those of one account may cost at most the whole limit in a day."""
 
 
 @frozen
@@ -234,11 +235,13 @@ def reserve(
     for call, result in wanted:
         gas = gas_of(call, result)
         cost = gas * fees.max_fee + call.value if fees else 0
+        prepaid = cost if call.use is Use.PREPAID else 0
         counted = 0 if call.use is Use.PREPAID else cost + (call.prepays * fees.max_fee if fees else 0)
         use = used.get(call.account_id) or AccountUse(call.network, call.account_id, day)
-        spent = (account.spent + counted, use.spent + counted)
+        use = replace(use, spent=BaseUnits(use.spent + counted), prepaid=BaseUnits(use.prepaid + prepaid))
+        spent = account.spent + counted
         submission = _slowed(call, (reverts or {}).get(call.account_id), now) or _submission(
-            call, result, fees, spent, cost, balance, budget
+            call, result, fees, (spent, use), cost, balance, budget
         )
         taken = call.takes if call.takes and call.takes.source in left else None
         if submission.status is SubmissionStatus.ACCEPTED and taken and left[taken.source] < taken.amount:
@@ -251,9 +254,9 @@ def reserve(
         if taken:
             left[taken.source] -= taken.amount
         balance = BaseUnits(balance - cost)
-        account = replace(account, next_nonce=account.next_nonce + 1, spent=BaseUnits(spent[0]))
-        if counted:
-            used[call.account_id] = changed[call.account_id] = replace(use, spent=BaseUnits(spent[1]))
+        account = replace(account, next_nonce=account.next_nonce + 1, spent=BaseUnits(spent))
+        if counted or prepaid:
+            used[call.account_id] = changed[call.account_id] = use
     return Reservation(
         account, tuple(calls), tuple(transactions), tuple(submissions), tuple(changed.values())
     )
@@ -290,7 +293,13 @@ def after_outcome(
 
 
 def _submission(
-    call: Call, result: StepResult, fees: Fees | None, spent: tuple[int, int], cost: int, balance: int, budget: Budget
+    call: Call,
+    result: StepResult,
+    fees: Fees | None,
+    spent: tuple[int, AccountUse],
+    cost: int,
+    balance: int,
+    budget: Budget,
 ) -> Submission:
     """What becomes of a call that may cost `cost`, with which the day's costs would be `spent`: those of all calls, and
     those of the calls for its account."""
@@ -307,9 +316,11 @@ def _submission(
         return Submission(call.key, SubmissionStatus.REFUSED, result.reason)
     elif fees is None:
         postponed = f"gas on {network} costs more than RELAYER_MAX_FEE_GWEI allows"
+    elif call.use is Use.PREPAID and budget.daily_limit is not None and spent[1].prepaid > budget.daily_limit:
+        postponed = f"calls that were counted before cost this account more than a whole day's limit on {network}"
     elif room is not None and spent[0] > room:
         postponed = f"RELAYER_DAILY_LIMITS is reached for today on {network}"
-    elif share is not None and spent[1] > share:
+    elif share is not None and spent[1].spent > share:
         postponed, is_limited = f"the share of this account in the gas of today on {network} is used up", True
     elif cost > balance:
         postponed = f"the service's account on {network} cannot pay for the gas"

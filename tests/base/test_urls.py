@@ -19,7 +19,6 @@ ACCEPTED = [
     "https://xn--bcher-kva.example/~ann/(1)",
     "http://localhost:3000/thanks",
     "http://127.0.0.1/",
-    "https://[2001:db8::1]:8443/a",
     "https://shop.example/@user:pass?next=https://a.example",
 ]
 REFUSED = [
@@ -50,6 +49,10 @@ REFUSED = [
     "https://0x7f.0x/",
     "https://127.1/",
     "https://[::1/",
+    "https://[2001:db8::1]:8443/a",
+    "HTTP://0",
+    "https://shop.0",
+    "https://010.0.0.1/",
     "https://[2001:db8::zz]/",
     "https://[1.2.3.4]/",
     f"https://{'a' * 64}.example/",

@@ -27,7 +27,7 @@ from chalicelib.storage.store import Delete, WriteConflict
 from infra import admin
 from infra.local.gateway import LambdaContext
 from tests.fakes.crash import Crash
-from tests.fakes.world import FEE_ADDRESS, PREFIX, START
+from tests.fakes.world import FEE_ADDRESS, PAYEE, PREFIX, START
 from tests.http.test_edge import event, handled
 from tests.http.test_rate_limits import key_of
 from tests.support.api import Clock, Configured, stop_time
@@ -76,6 +76,12 @@ def test_the_same_path_written_otherwise_is_the_same_request(new_shop: Shop) -> 
     toggled = [new_shop.api.request("PUT", path, None, {**new_shop.by_key, **KEY}) for path in written]
     assert [reply.json["isActive"] for reply in toggled] == [False] * 4
     assert ["idempotent-replayed" in reply.headers for reply in toggled] == [False, True, True, True]
+
+
+def test_an_operation_and_its_former_path_are_the_same_request(new_shop: Shop) -> None:
+    sent = {"payee": PAYEE, "amount": "1", "invoiceCurrency": "fUSDC-sepolia", "paymentCurrency": "fUSDC-sepolia"}
+    paid, again = (create(new_shop, body=sent, path=path) for path in ("/v2/payouts", "/v2/pay"))
+    assert (paid.status, again.body, again.headers.get("idempotent-replayed")) == (201, paid.body, "true")
 
 
 def test_a_key_is_for_one_address_alone(new_shop: Shop) -> None:

@@ -77,6 +77,29 @@ def test_no_limit_is_passed_and_the_reserve_is_for_protected_calls_alone(calls: 
     assert sum(each.spent for each in day.uses.values()) == day.account.spent
 
 
+def test_what_was_counted_while_gas_was_cheap_costs_an_account_no_more_than_a_days_limit_later() -> None:
+    """Somebody authorizes next to nothing again and again, and has all of it captured when gas costs ten times as much."""
+    day, dear = Day(), replace(READING, base_fee=BaseUnits(100), tip=BaseUnits(10))
+
+    def capture(account_id: str, number: int, now_days: int = 0) -> rules.Submission:
+        call = Call(f"capture/{number}", "base", PAYEE, "0x", 0, GAS, account_id=account_id, use=Use.PREPAID)
+        now = START + timedelta(days=now_days)
+        made = rules.reserve(day.account, [(call, DRY)], dear, BUDGET, now, {}, day.uses)
+        day.account = made.account
+        day.uses |= {each.account_id: each for each in made.uses}
+        day.count += made.submissions[0].status is SubmissionStatus.ACCEPTED
+        return made.submissions[0]
+
+    for number in range(100):
+        capture("stranger", number)
+    cost = GAS * 210
+    assert day.count == 10
+    assert day.account.spent == 0 and day.uses["stranger"].prepaid == day.count * cost
+    assert capture("stranger", 100).status is SubmissionStatus.POSTPONED
+    assert capture("shop", 101).status is SubmissionStatus.ACCEPTED, "others are not stopped"
+    assert capture("stranger", 102, now_days=1).status is SubmissionStatus.ACCEPTED, "the next day"
+
+
 def test_an_account_that_has_used_its_share_waits_alone() -> None:
     day = Day()
     led = [day.submit("stranger", Use.ORDINARY) for _ in range(16)]

@@ -38,7 +38,8 @@ MAX_SENT = 6
 """How many publicly announced transactions that the node has had lock a link, in all. Each costs its sender something
 only once it is in a block. Later ones are shown as a warning."""
 MAX_ANNOUNCERS = 4
-"""Of how many announcers of one transaction the secrets are kept; the newest, as anybody can announce it."""
+"""Of how many announcers of one transaction the secrets are kept: of the first, who is likely to have sent it, and of
+the newest, as anybody can announce it."""
 UNREAD_GRACE = timedelta(hours=1)
 """How long an intent stays pending after its end if the Safe's events could not be read up to that end."""
 KEPT_ENDED, KEPT_UNLOCKING = 8, 3
@@ -155,11 +156,16 @@ def merged(known: Intent, new: Intent) -> Intent:
         unseen_since=None if new.proof is Proof.SENT else known.unseen_since,
         is_public=known.is_public and new.is_public,
         locks=known.locks or not new.is_public or (new.proof is Proof.SENT and known.proof is not Proof.SENT),
-        announcers=(*(each for each in known.announcers if each not in new.announcers), *new.announcers)[
-            -MAX_ANNOUNCERS:
-        ],
+        announcers=_announcers(known.announcers, new.announcers),
         crossing=_fuller(known.crossing, new.crossing),
     )
+
+
+def _announcers(known: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
+    """The first announcer, whom nobody who repeats the announcement displaces, and the newest others."""
+    first = (known or new)[:1]
+    others = [each for each in known if each not in (*first, *new)] + [each for each in new if each not in first]
+    return (*first, *others[-(MAX_ANNOUNCERS - 1) :])
 
 
 def _fuller(known: Crossing | None, new: Crossing | None) -> Crossing | None:

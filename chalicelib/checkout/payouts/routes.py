@@ -4,7 +4,7 @@ from chalicelib.access.modes import CREDENTIALS
 from chalicelib.http.operation import Operation
 
 
-def _pay_out(path: str, name: str, summary: str) -> Operation:
+def _pay_out(path: str, name: str, summary: str, former_path_of: str = "") -> Operation:
     return Operation(
         "POST", path, name,
         summary,
@@ -17,12 +17,13 @@ def _pay_out(path: str, name: str, summary: str) -> Operation:
         status=201,
         moves_money=True,
         errors=(400, 401, 403, 503),
+        former_path_of=former_path_of,
     )
 
 
 OPERATIONS = (
     _pay_out("/v2/payouts", "pay_out", "Create a payout, with the transactions that pay it"),
-    _pay_out("/v2/pay", "pay_out_by_former_path", "The same as POST /v2/payouts, by its former path"),
+    _pay_out("/v2/pay", "pay_out_by_former_path", "The same as POST /v2/payouts, by its former path", "/v2/payouts"),
     Operation(
         "POST", "/v2/payouts/batch", "pay_batch",
         "Pay up to 200 payouts in one transaction",

@@ -262,12 +262,11 @@ class Demo:
     def read_settled(self, parent: str, wallet: str) -> None:
         """Reads the parent of links that were paid together; it has to be completed."""
         with self.steps.step("read the parent again") as result:
-            status = self.shop.link(parent, wallet)["status"]
+            status = self.shop.link(parent, wallet, status=409)["status"]
             if status != "completed":
                 raise Failed(f"the parent is {status}")
-            result.append(
-                f"200, {status}; its calldata: 409, {self.shop.calldata(parent, wallet, status=409)['message']}"
-            )
+            refused = self.shop.calldata(parent, wallet, status=409)["message"]
+            result.append(f"409, {status}; its calldata: 409, {refused}")
 
     @contextmanager
     def must_receive(self, read: Callable[[str | None, str], int], expected: Sequence[Expected]) -> Iterator[None]:

@@ -353,12 +353,15 @@ def test_who_announced_it_with_a_secret_goes_on_and_nobody_else_does(world: Worl
     assert stored(world) == before, "announced again it changes nothing"
 
 
-def test_somebody_elses_announcement_of_the_same_hash_takes_nothing_from_its_sender(world: World) -> None:
+@pytest.mark.parametrize("sent_first", [True, False])
+def test_somebody_elses_announcement_of_the_same_hash_takes_nothing_from_its_sender(
+    world: World, sent_first: bool
+) -> None:
     payment = world.create_link()
     tx_hash = world.chain.send(payment.requests[0])
-    for number in range(20):
-        by_page(world, payment, tx_hash, f"{number:064x}")
-    by_page(world, payment, tx_hash, OWN)
+    others = [f"{number:064x}" for number in range(20)]
+    for secret in [OWN, *others] if sent_first else [*others, OWN]:
+        by_page(world, payment, tx_hash, secret)
     assert is_free_for(world, payment, OWN)
     (intent,) = stored(world)
     assert len(intent.announcers) == MAX_ANNOUNCERS
