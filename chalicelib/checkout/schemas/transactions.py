@@ -139,7 +139,8 @@ def _conversion(event: ExpectedEvent) -> dict[str, Any]:
     if event.conversion is None:
         return {}
     path, most, age = event.conversion.path, event.conversion.max_to_spend, event.conversion.max_rate_age
-    return {"conversion": ExpectedConversionAnswer(path=list(path), maxToSpend=str(most), maxRateAge=age)}
+    shown = [*path[:-1], event.token or path[-1]]  # the token that ends it in EIP-55
+    return {"conversion": ExpectedConversionAnswer(path=shown, maxToSpend=str(most), maxRateAge=age)}
 
 
 def transaction_answer(transaction: Transaction, value_form: ValueForm) -> TransactionAnswer:
