@@ -27,7 +27,8 @@ def test_the_event_of_a_conversion_says_what_is_owed_in_which_currency_and_what_
     event = shown(pay_erc20_converted("mainnet", ConvertedPayment(PAYEE, 1_250_000_000, REFERENCE, conversion)))
     assert (event["name"], event["contract"]) == ("TransferWithConversionAndReference", "Erc20ConversionProxy")
     assert (event["amount"], event["token"]) == ("1250000000", USDC.address)
-    assert event["conversion"] == {"path": list(PATH), "maxToSpend": "13600000", "maxRateAge": 3600}
+    path = [*PATH[:-1], USDC.address]  # the token in EIP-55; hashes of currencies as they are
+    assert event["conversion"] == {"path": path, "maxToSpend": "13600000", "maxRateAge": 3600}
 
 
 def test_a_payment_without_a_conversion_says_nothing_of_one() -> None:
