@@ -8,10 +8,13 @@ import pytest
 from chalicelib.checkout.permits import jobs
 from chalicelib.checkout.permits.hints import MOST_LOOKS
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
+from chalicelib.outbound.lifi import RouterUnavailable
 from chalicelib.relayer.tracking import track
 from tests.fakes.bridge import CONFIRMATIONS, SOURCE
-from tests.fakes.permits import Permits, check_conserved
+from tests.fakes.permits import PAYER, Permits, check_conserved
 
+KEPT_FOR = 120
+"""Seconds after which no answer of the router is used again."""
 QUEUE = "payment-requests-local-payment-intents"
 
 
@@ -47,6 +50,30 @@ def test_the_tokens_are_in_the_bridge_within_a_minute_without_the_schedule(permi
     permits.settle(3)
     assert permits.load(intent).end is End.SETTLED
     check_conserved(permits)
+
+
+def test_a_message_asks_the_router_again_when_it_failed(permits: Permits) -> None:
+    intent = permits.begun()
+    permits.world.advance(KEPT_FOR)
+    permits.world.router.trouble = RouterUnavailable("down")
+    for minute in range(14):
+        permits.chain.mine(CONFIRMATIONS)
+        track(permits.services, SOURCE)
+        follow(permits, intent)
+        permits.world.router.trouble = None if minute > 7 else permits.world.router.trouble
+        permits.world.advance(60)
+    assert permits.made["take"] == permits.made["deposit"] == 1
+    check_conserved(permits)
+
+
+def test_a_message_ends_a_payment_that_can_be_taken_no_more(permits: Permits) -> None:
+    intent = permits.begun()
+    permits.balances[PAYER.lower()] = 0
+    for _ in range(3):
+        permits.world.advance(60)
+        follow(permits, intent)
+    assert permits.load(intent).end is End.FAILED
+    assert len(permits.events("payment.failed")) == 1
 
 
 def test_the_first_look_is_at_once_and_the_next_one_when_it_is_due(permits: Permits) -> None:
