@@ -318,7 +318,7 @@ def _parser() -> argparse.ArgumentParser:
     stopped.add_argument("--reason", required=True, help="for the audit log; callers are not told")
     commands.add_parser("resume", help="ends `stop`")
     settled = commands.add_parser("settle-offramp", help="says what became of an off-ramp order that has no end")
-    settled.add_argument("request", help="the request's id, `bill` in the log")
+    settled.add_argument("request", help="the request's id, `payable` in the log")
     settled.add_argument("end", choices=[each.value for each in ENDS], help="as the provider says it outside its API")
     refused = commands.add_parser("refuse-payout", help="marks a payout as refused by compliance: nobody pays it")
     refused.add_argument("token", help="of the payout's link")

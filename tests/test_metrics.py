@@ -64,7 +64,7 @@ def test_any_number_of_values_is_written_in_lines_that_cloudwatch_takes(
 def test_a_line_of_the_log_that_an_alarm_waits_for_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
     metrics, log = Metrics("test"), Logger(service="counted", stream=io.StringIO())
     log.addHandler(LineCounter(metrics))
-    log.error("totals differ", extra={"bill": "x"})
+    log.error("totals differ", extra={"payable": "x"})
     log.error("another line")
     log.info("totals differ")
     (line,) = lines(metrics, capsys)

@@ -120,7 +120,7 @@ def create_payment(
     payment = build_link(_NO_OPTIONS, (target,), _without_fee(owner), link_terms, now, entropy)
     (request,) = payment.requests
     return payment, CommercePayment(
-        bill_id=request.bill_id,
+        payable_id=request.payable_id,
         request_id=request.request_id,
         account_id=request.account_id,
         client_id=request.client_id,

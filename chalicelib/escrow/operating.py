@@ -115,7 +115,7 @@ def _submitted(services: Services, payment: CommercePayment) -> PendingOperation
     except WriteConflict:
         return payment.pending  # the schedule goes on with it
     except (ChainUnavailable, NoRelayer) as error:
-        services.log.error("commerce payment waits", extra={"bill": payment.bill_id, "reason": error.message})
+        services.log.error("commerce payment waits", extra={"payable": payment.payable_id, "reason": error.message})
         return payment.pending
     if after.pending is None:
         raise Conflict(f"The chain refuses it now, and nothing was sent: {after.failure}")

@@ -17,17 +17,17 @@ def load(services: Services, owner: Owner, request_id: str) -> CommercePayment:
 
     Raises NotFound if there is none, or if it is another account's or another client id's.
     """
-    bill = store.bill(services.store, request_id)
-    if bill is None or bill.commerce is None or not sees(owner.account_id, owner.client_id, bill.commerce):
+    payable = store.payable(services.store, request_id)
+    if payable is None or payable.commerce is None or not sees(owner.account_id, owner.client_id, payable.commerce):
         raise NotFound("Commerce payment not found")
-    return bill.commerce
+    return payable.commerce
 
 
 def read_until(services: Services, payment: CommercePayment) -> datetime | None:
     """Up to when everything of its network that is about a payment was read and recorded; None if that is not known.
     Two reads."""
     cursor = scanning.cursor(services.store, payment.network)
-    if cursor is None or scanning.has_work(services.store, (payment.bill_id,)):
+    if cursor is None or scanning.has_work(services.store, (payment.payable_id,)):
         return None
     return cursor.read_until
 

@@ -178,7 +178,7 @@ def _watch(services: Services, payment: CommercePayment, pending: PendingOperati
     """Logs tokens that are in the service's account for long; an alarm is made of it (infra/template.yaml)."""
     if services.clock() <= pending.submitted_at + OVERDUE_AFTER:
         return
-    facts = {"bill": payment.bill_id, "network": payment.network, "amount": pending.amount}
+    facts = {"payable": payment.payable_id, "network": payment.network, "amount": pending.amount}
     reason = steps.trouble(services, payment)
     services.log.error("commerce refund overdue", extra={**facts, "account": payment.operator, "reason": reason})
 

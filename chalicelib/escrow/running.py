@@ -38,8 +38,8 @@ def run_due(services: Services) -> int:
     """
     now, unavailable = services.clock(), set[str]()
 
-    def run(bill_id: str) -> bool:
-        look(services, bill_id, unavailable)
+    def run(payable_id: str) -> bool:
+        look(services, payable_id, unavailable)
         return True
 
     due = store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0])
@@ -47,11 +47,11 @@ def run_due(services: Services) -> int:
     return sweeping.each(services.log, in_time, run)
 
 
-def look(services: Services, bill_id: str, unavailable: set[str]) -> None:
+def look(services: Services, payable_id: str, unavailable: set[str]) -> None:
     """Takes the steps of a payment that can be taken now. A network that does not answer is added to `unavailable`; a
     payment of such a network is left for a later run."""
     for _ in range(_STEPS_AT_ONCE):
-        payment, now = store.payment(services.store, bill_id), services.clock()
+        payment, now = store.payment(services.store, payable_id), services.clock()
         if payment is None or payment.check_at is None or payment.check_at > now:
             return
         if payment.network in unavailable:
@@ -59,7 +59,7 @@ def look(services: Services, bill_id: str, unavailable: set[str]) -> None:
         try:
             _step(services, payment, now)
         except ChainUnavailable as error:
-            services.log.error("commerce payment waits", extra={"bill": bill_id, "reason": error.message})
+            services.log.error("commerce payment waits", extra={"payable": payable_id, "reason": error.message})
             unavailable.add(payment.network)
         except WriteConflict:
             return  # another worker or the recorder was faster: looked at again
@@ -83,7 +83,7 @@ def _collect(services: Services, payment: CommercePayment, now: datetime) -> Non
         assert not isinstance(pending, Refusal), "it may be collected now"
         after = operating.advance(services, operating.begin(services, payment, pending))
     except Conflict as error:
-        facts = {"bill": payment.bill_id, "reason": error.message}
+        facts = {"payable": payment.payable_id, "reason": error.message}
         services.log.error("commerce payment is not collected", extra=facts)
         after = payment
     if after.pending is None:
@@ -112,12 +112,12 @@ def _close(services: Services, payment: CommercePayment, now: datetime) -> None:
     after = replace(payment, check_at=rules.next_look(payment, now))
     until = read_until(services, payment)
     if has_expired(payment, until):
-        bill = link_store.bill(services.store, payment.bill_id)
-        assert bill is not None, "a payment has a link"
-        after, event = escrows.expired(after, bill.requests[0], webhooks.event_context(services))
+        payable = link_store.payable(services.store, payment.payable_id)
+        assert payable is not None, "a payment has a link"
+        after, event = escrows.expired(after, payable.requests[0], webhooks.event_context(services))
         events = (event,) if event is not None else ()
     elif rules.is_over(payment, now):
         after = replace(after, check_at=now + rules.RETRY_DELAY)
     services.store.write(after, *events)
     webhooks.queue_announcements(services, events)
-    reconcile_escrow(services, payment.bill_id)
+    reconcile_escrow(services, payment.payable_id)

@@ -50,7 +50,7 @@ def submit(
     call = replace(call_of(services, payment, key, made, takes), moves=moves)
     (submission,) = relayer.submit(services, [call])
     if submission.status is not SubmissionStatus.ACCEPTED:
-        facts = {"bill": payment.bill_id, "network": payment.network, "reason": submission.reason}
+        facts = {"payable": payment.payable_id, "network": payment.network, "reason": submission.reason}
         services.log.warning("commerce call refused", extra=facts)
     return submission
 
@@ -117,7 +117,8 @@ def after_outcome(services: Services, payment: CommercePayment, known: Outcome) 
         return go_back(services, payment, known.reason or "another transaction took its place")
     if not is_recorded(services, payment, known):
         return keep(services, replace(payment, pending=replace(payment.pending, transaction_hash=known.tx_hash)))
-    services.log.error("commerce payment has no event", extra={"bill": payment.bill_id, "transaction": known.tx_hash})
+    facts = {"payable": payment.payable_id, "transaction": known.tx_hash}
+    services.log.error("commerce payment has no event", extra=facts)
     return go_back(services, payment, NO_EVENT)
 
 
@@ -131,13 +132,13 @@ def is_recorded(services: Services, payment: CommercePayment, known: Outcome) ->
     cursor = scanning.cursor(services.store, payment.network)
     if cursor is None or known.block_number is None or cursor.scanned_to < known.block_number:
         return False
-    return not scanning.has_work(services.store, (payment.bill_id,))
+    return not scanning.has_work(services.store, (payment.payable_id,))
 
 
 def go_back(services: Services, payment: CommercePayment, reason: str, *withdrawn: RelayedCall) -> CommercePayment:
     """Ends the pending operation without an effect. Raises WriteConflict."""
     written = _written(services, gone_back(payment, reason, services.clock()), *withdrawn)
-    services.log.info("commerce operation went back", extra={"bill": payment.bill_id, "reason": reason})
+    services.log.info("commerce operation went back", extra={"payable": payment.payable_id, "reason": reason})
     return written
 
 
@@ -193,4 +194,4 @@ def reference_of(payment: CommercePayment, payer: str, topic: str) -> Reference:
     the recorder keeps that of the wallet that pays."""
     expires_at = None if payment.buyer is not None else payment.pre_approval_expiry + rules.KEPT_AFTER
     account = payment.account_id
-    return Reference(topic, payment.bill_id, 0, payer=payer, expires_at=expires_at, account_id=account)
+    return Reference(topic, payment.payable_id, 0, payer=payer, expires_at=expires_at, account_id=account)

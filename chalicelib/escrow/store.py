@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from chalicelib.links import store as link_store
-from chalicelib.links.records import Bill
+from chalicelib.links.records import Payable
 from chalicelib.requests import store as request_store
 from chalicelib.requests.commerce.records import CommercePayment, EscrowEntry
 from chalicelib.storage.store import Store
@@ -12,16 +12,16 @@ from chalicelib.storage.store import Store
 MOST_ENTRIES = 100
 
 
-def bill(store: Store, request_id: str) -> Bill | None:
-    """The bill of a request that is paid through the escrow; None if there is no such request. Two reads."""
-    bill_id = request_store.bill_id(store, request_id)
-    found = link_store.bill(store, bill_id) if bill_id is not None else None
+def payable(store: Store, request_id: str) -> Payable | None:
+    """The payable of a request that is paid through the escrow; None if there is no such request. Two reads."""
+    payable_id = request_store.payable_id(store, request_id)
+    found = link_store.payable(store, payable_id) if payable_id is not None else None
     return found if found is not None and found.commerce is not None else None
 
 
-def payment(store: Store, bill_id: str) -> CommercePayment | None:
+def payment(store: Store, payable_id: str) -> CommercePayment | None:
     """The commerce payment of a link. One read."""
-    return store.get(CommercePayment, CommercePayment.KEY.of(bill_id=bill_id))
+    return store.get(CommercePayment, CommercePayment.KEY.of(payable_id=payable_id))
 
 
 def entries(store: Store, request_id: str) -> tuple[EscrowEntry, ...]:

@@ -58,7 +58,7 @@ def save(services: Services, payment: SecurePayment, *others: Record) -> None:
     requests.check_served(services, payment.requests)
     check_fee_addresses(services, (payment,))
     references = map(requests.reference_of, payment.requests)
-    pointers = (RequestPointer(r.request_id, r.bill_id, r.position) for r in payment.requests)
+    pointers = (RequestPointer(r.request_id, r.payable_id, r.position) for r in payment.requests)
     records = [*payment.requests, *references, *pointers, *others, payment.link]
     size = LARGEST_TRANSACTION - LARGEST
     for start in range(0, len(records), size):

@@ -94,8 +94,8 @@ def load_by_request(
 ) -> SecurePayment:
     """The link that a request belongs to, if it is visible with the client id. Two reads, three if it was merged, and
     up to two more for a payout with a `recipientIdentifier`. Raises NotFound."""
-    bill_id = request_store.bill_id(services.store, request_id)
-    payment = store.current_link(services.store, bill_id) if bill_id else None
+    payable_id = request_store.payable_id(services.store, request_id)
+    payment = store.current_link(services.store, payable_id) if payable_id else None
     viewer = Viewer(account_id, client_id)
     if payment is None or not viewer.sees(payment.link):
         raise NotFound("No secure payment found for this request ID")
@@ -109,12 +109,12 @@ def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request
     payout with a `recipientIdentifier`. Raises NotFound if it does not exist or is not visible to the viewer, as
     `load_visible`; here the payment page sees nothing, either.
     """
-    bill_id = request_store.bill_id(services.store, name)
-    payment = store.current_link(services.store, bill_id) if bill_id else None
+    payable_id = request_store.payable_id(services.store, name)
+    payment = store.current_link(services.store, payable_id) if payable_id else None
     if payment is not None:
         payment = _screened(services, _with_parents_intents(services, [payment]))[0]
-    bill = store.bill(services.store, bill_id) if bill_id and payment is None else None
-    requests = payment.requests if payment else bill.requests if bill else ()
+    payable = store.payable(services.store, payable_id) if payable_id and payment is None else None
+    requests = payment.requests if payment else payable.requests if payable else ()
     wanted = name.lower()
     found = next((each for each in requests if wanted in (each.request_id, each.payment_reference)), None)
     if found is None or not viewer.sees(found):

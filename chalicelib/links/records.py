@@ -224,7 +224,7 @@ class Intent(Record):
 
 
 @frozen
-class Bill:
+class Payable:
     """The requests that are recorded together: all those of a link, or one request without a link (`link` is None).
 
     `order` is the off-ramp order of such a request, if it is paid out in fiat. `commerce` is set if the one request of

@@ -1,11 +1,11 @@
-"""Reads of links, with their requests and intents, and of bills."""
+"""Reads of links, with their requests and intents, and of payables."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.base.records import Key, Record
-from chalicelib.links.records import Bill, Intent, Link, LinkStatus, SecurePayment
+from chalicelib.links.records import Intent, Link, LinkStatus, Payable, SecurePayment
 from chalicelib.requests import store as request_store
 from chalicelib.requests.commerce.records import CommercePayment
 from chalicelib.requests.offramps.records import Order
@@ -49,32 +49,32 @@ def current_link(store: Store, token: str) -> SecurePayment | None:
     return payment
 
 
-def bill(store: Store, bill_id: str) -> Bill | None:
-    """The requests of a bill with their link, off-ramp order or commerce payment; of a merged link, the batch's.
+def payable(store: Store, payable_id: str) -> Payable | None:
+    """The requests of a payable with their link, off-ramp order or commerce payment; of a merged link, the batch's.
 
     None while the link is not complete. One query, two for a merged link.
     """
-    records = store.query_mixed((Link, Request, Intent, Order, CommercePayment), Link.KEY.partition(token=bill_id))
+    records = store.query_mixed((Link, Request, Intent, Order, CommercePayment), Link.KEY.partition(token=payable_id))
     link = next((record for record in records if isinstance(record, Link)), None)
     if link is None:
         alone = tuple(each for each in records if isinstance(each, Request) and each.link_token is None)
         order = next((each for each in records if isinstance(each, Order)), None)
-        return Bill(alone, order=order) if alone else None
+        return Payable(alone, order=order) if alone else None
     if link.successor_token is not None:
-        return bill(store, link.successor_token)
+        return payable(store, link.successor_token)
     if link.status is LinkStatus.ASSEMBLING:
         return None
-    return Bill(_requests_of(link, records), link, commerce=_commerce(records))
+    return Payable(_requests_of(link, records), link, commerce=_commerce(records))
 
 
 def requests(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
-    """The requests that exist, by id, as they are in their bills of now.
+    """The requests that exist, by id, as they are in their payables of now.
 
     One batch read; a second one if some are part of links, and two more if such links were merged into batches.
     """
     found = request_store.pointers(store, request_ids)
     pointers = [each for each in found.values() if isinstance(each, RequestPointer)]
-    places = {each.request_id: (each.bill_id, each.position) for each in pointers}
+    places = {each.request_id: (each.payable_id, each.position) for each in pointers}
     wanted: dict[Key, type[Record]] = {_request_key(*place): Request for place in places.values()}
     wanted |= {Link.KEY.of(token=token): Link for token, _ in places.values()}
     records = store.get_many(wanted) if wanted else {}
@@ -160,14 +160,14 @@ def owned(request: Request, link: Link) -> Request:
     )
 
 
-def _request_key(bill_id: str, position: int) -> Key:
-    return Request.KEY.of(bill_id=bill_id, position=position)
+def _request_key(payable_id: str, position: int) -> Key:
+    return Request.KEY.of(payable_id=payable_id, position=position)
 
 
 def _keys_of(token: str) -> tuple[tuple[Key, type[Record]], ...]:
     return (
         (Link.KEY.of(token=token), Link),
-        (Request.KEY.of(bill_id=token, position=0), Request),
+        (Request.KEY.of(payable_id=token, position=0), Request),
         (Intent.KEY.of(link_token=token), Intent),
     )
 

@@ -52,17 +52,17 @@ def _check(services: Services, request_id: str) -> bool:
 
     Raises ProviderUnavailable.
     """
-    bill, now = link_store.bill(services.store, request_id), services.clock()
-    order = bill.order if bill else None
-    if bill is None or order is None or order.next_due is None or order.next_due > now:
+    payable, now = link_store.payable(services.store, request_id), services.clock()
+    order = payable.order if payable else None
+    if payable is None or order is None or order.next_due is None or order.next_due > now:
         return False
-    postponed = commit(services, bill, order, checked(order, now, pace(services)))
+    postponed = commit(services, payable, order, checked(order, now, pace(services)))
     if postponed is None:
         return False  # something was recorded or reported meanwhile
     if is_open(postponed) and postponed.check_at is None:
         services.log.error("off-ramp order is given up", extra=_facts(order))
     if order.paid_at is not None:
-        _read(services, bill.requests[0], postponed)
+        _read(services, payable.requests[0], postponed)
     return True
 
 
@@ -80,11 +80,11 @@ def _read(services: Services, request: Request, order: Order) -> None:
 
 def _miss(services: Services, order: Order) -> None:
     """Counts that the provider did not know an order. One that was not known for long is lost."""
-    bill = link_store.bill(services.store, order.request_id)
-    if bill is None or bill.order is None or not is_open(bill.order):
+    payable = link_store.payable(services.store, order.request_id)
+    if payable is None or payable.order is None or not is_open(payable.order):
         return
-    after = missed(bill.order, services.clock(), pace(services))
-    if commit(services, bill, bill.order, Advance(after)) is None:
+    after = missed(payable.order, services.clock(), pace(services))
+    if commit(services, payable, payable.order, Advance(after)) is None:
         return
     if after.status is OrderStatus.LOST:
         services.log.error("off-ramp order is not known to the provider", extra=_facts(order))
@@ -112,4 +112,4 @@ def _for_paid(services: Services, request: Request, order: Order, found: Provide
 
 
 def _facts(order: Order) -> dict[str, str]:
-    return {"bill": order.request_id, "provider_id": order.provider_id}
+    return {"payable": order.request_id, "provider_id": order.provider_id}

@@ -13,7 +13,7 @@ from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest, Forbidden, NotFound
 from chalicelib.base.money import BaseUnits
 from chalicelib.links import store as link_store
-from chalicelib.links.records import Bill
+from chalicelib.links.records import Payable
 from chalicelib.offramp import orders, rules, store
 from chalicelib.offramp.rules import ChosenAccount
 from chalicelib.outbound.compliance import ProviderOrder, ProviderRefused, ProviderUnavailable
@@ -37,7 +37,9 @@ from chalicelib.webhooks import flows as webhooks
 _TRIES = 5
 
 
-def payable(services: Services, owner: Owner, request: Request, chosen: ChosenAccount, amount: BaseUnits) -> Request:
+def for_bank_account(
+    services: Services, owner: Owner, request: Request, chosen: ChosenAccount, amount: BaseUnits
+) -> Request:
     """A request that may be paid out to a bank account, with the payee that is paid now.
 
     Without a chosen account that is the payee that it was created with. With one, the provider's deposit address: the
@@ -68,31 +70,31 @@ def take(services: Services, found: ProviderOrder, is_for_paid: bool = False) ->
     request_id = request_id_of(found.order_id)
     report = orders.report_of(found)
     for _ in range(_TRIES):
-        bill = link_store.bill(services.store, request_id) if request_id else None
-        if bill is None or bill.order is None or not orders.is_of(bill.order, found):
+        payable = link_store.payable(services.store, request_id) if request_id else None
+        if payable is None or payable.order is None or not orders.is_of(payable.order, found):
             raise NotFound(UNKNOWN_SUBJECT)
-        if rules.waits_for_amount(bill.requests[0], report) and not is_for_paid:
-            due_now = bill.order.paid_at is not None and report.sequence > bill.order.sequence
-            advance = Advance(replace(bill.order, check_at=services.clock()) if due_now else bill.order)
+        if rules.waits_for_amount(payable.requests[0], report) and not is_for_paid:
+            due_now = payable.order.paid_at is not None and report.sequence > payable.order.sequence
+            advance = Advance(replace(payable.order, check_at=services.clock()) if due_now else payable.order)
         else:
-            advance = after_report(bill.order, report, services.clock(), pace(services))
-        if advance.order == bill.order:
-            return bill.order
-        if (order := commit(services, bill, bill.order, advance)) is not None:
+            advance = after_report(payable.order, report, services.clock(), pace(services))
+        if advance.order == payable.order:
+            return payable.order
+        if (order := commit(services, payable, payable.order, advance)) is not None:
             return order
     raise WriteConflict
 
 
-def commit(services: Services, bill: Bill, before: Order, advance: Advance, *also: AuditEntry) -> Order | None:
+def commit(services: Services, payable: Payable, before: Order, advance: Advance, *also: AuditEntry) -> Order | None:
     """Writes an order with what follows from it, in one transaction; None if something was changed meanwhile.
 
     While money is under way, the payer's `open_orders` include the order.
     """
-    (request,) = bill.requests
+    (request,) = payable.requests
     payment = None
     if any(each.telling is Telling.CONFIRMED for each in advance.announcements):
         payment = _completing(services, request)
-    after = followed(bill, advance, request, payment, webhooks.event_context(services))
+    after = followed(payable, advance, request, payment, webhooks.event_context(services))
     counted = replace(after.order, is_counted=is_under_way(after.order))
     changed = _with_counts(request, after.request) if after.request != request else []
     try:
@@ -100,7 +102,7 @@ def commit(services: Services, bill: Bill, before: Order, advance: Advance, *als
     except WriteConflict:
         return None
     if after.order.status is OrderStatus.UNKNOWN:
-        facts = {"bill": request.request_id, "status": after.order.provider_status}
+        facts = {"payable": request.request_id, "status": after.order.provider_status}
         services.log.error("off-ramp order has a status that is not known", extra=facts)
     webhooks.queue_announcements(services, after.events)
     return replace(counted, version=before.version + 1)
@@ -137,15 +139,15 @@ def _ordered(
     rules.check_same(found.user_id, found.account_id, payer, account)
     address = orders.deposit_address(request, found)
     for _ in range(_TRIES):
-        bill = link_store.bill(services.store, request.request_id)
-        assert bill is not None, "a request is never deleted"
-        (now_stored,) = bill.requests
-        if bill.order is not None:  # another call was faster, with the same id, so for the same order
-            rules.check_order(bill.order, payer, account)
+        payable = link_store.payable(services.store, request.request_id)
+        assert payable is not None, "a request is never deleted"
+        (now_stored,) = payable.requests
+        if payable.order is not None:  # another call was faster, with the same id, so for the same order
+            rules.check_order(payable.order, payer, account)
             return now_stored
         rules.check_unpaid(now_stored)
         order = orders.order_of(now_stored, found, services.clock())
-        deposited = replace(bill, requests=(replace(now_stored, payee=address),))
+        deposited = replace(payable, requests=(replace(now_stored, payee=address),))
         advance = after_report(order, orders.report_of(found), services.clock(), pace(services))
         after = followed(deposited, advance, deposited.requests[0], None, webhooks.event_context(services))
         counted = replace(after.order, is_counted=is_under_way(after.order))

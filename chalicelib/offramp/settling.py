@@ -20,17 +20,17 @@ def settle(services: Services, actor: Actor, request_id: str, end: OrderStatus) 
     audit entry. Raises NotFound; Conflict if the request is not paid, the order is settled so already, or the provider
     says something else; ProviderUnavailable; WriteConflict.
     """
-    bill = link_store.bill(services.store, request_id)
-    if bill is None or bill.order is None:
+    payable = link_store.payable(services.store, request_id)
+    if payable is None or payable.order is None:
         raise NotFound(f"There is no off-ramp order of the request {request_id}.")
-    order = bill.order
+    order = payable.order
     if order.paid_at is None:
         raise Conflict("The request is not paid on its chain, so that nothing is paid out for it.")
     advance = _advance(services, order, _known(services, order), end)
     if advance.order.status is order.status and not advance.announcements:
         raise Conflict(f"The order is settled as {end.value} already.")
     entry = audit.entry(actor, "offramp.settled", order.order_id, services.clock(), services.entropy)
-    settled = commit(services, bill, order, advance, entry)
+    settled = commit(services, payable, order, advance, entry)
     if settled is None:
         raise WriteConflict
     return settled

@@ -1,4 +1,4 @@
-"""Reads of off-ramp orders. Those of one request come with its bill (links/store.py)."""
+"""Reads of off-ramp orders. Those of one request come with its payable (links/store.py)."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,1 +1,1 @@
-"""Recording: deciding for one bill at a time which logged transfers pay it, and undoing what a fork removed."""
+"""Recording: deciding for one payable at a time which logged transfers pay it, and undoing what a fork removed."""

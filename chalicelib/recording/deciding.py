@@ -1,11 +1,11 @@
-"""Deciding: what recording one part of a bill's transfers changes, and which events follow."""
+"""Deciding: what recording one part of a payable's transfers changes, and which events follow."""
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from chalicelib.base.records import Record
 from chalicelib.chain.escrow.logs import EscrowEventKind
-from chalicelib.links.records import Bill
+from chalicelib.links.records import Payable
 from chalicelib.recording import escrows, payments, refunds, returned, rules, unexpected, unmatched, valuing
 from chalicelib.recording.offramps import follow_payment
 from chalicelib.recording.payments import Decision
@@ -23,9 +23,9 @@ from chalicelib.webhooks.rules import EventContext
 
 @dataclass
 class Changes:
-    """What one part changes, in memory: `bill` is the bill after it, `records` the others to write, by key."""
+    """What one part changes, in memory: `payable` is the payable after it, `records` the others to write, by key."""
 
-    bill: Bill
+    payable: Payable
     records: dict[Hashable, Record] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     recorded: int = 0
@@ -42,26 +42,26 @@ class Changes:
 
 
 def decide(
-    bill: Bill, part: UnrecordedTransfers, stored: Stored, accepted: Accepted, context: EventContext
+    payable: Payable, part: UnrecordedTransfers, stored: Stored, accepted: Accepted, context: EventContext
 ) -> Changes:
     """What a part changes: first its removed transfers are undone, then its added ones recorded.
 
     A transfer that moved to another block with the same content is not undone: only its block changes. A part that was
     recorded already changes nothing. A transfer without a basis that needs one becomes UNVALUED.
     """
-    return _Deciding(bill, part, stored, accepted, context).changes
+    return _Deciding(payable, part, stored, accepted, context).changes
 
 
 class _Deciding:
     def __init__(
-        self, bill: Bill, part: UnrecordedTransfers, stored: Stored, accepted: Accepted, context: EventContext
+        self, payable: Payable, part: UnrecordedTransfers, stored: Stored, accepted: Accepted, context: EventContext
     ) -> None:
-        self.changes = Changes(bill)
+        self.changes = Changes(payable)
         self._part, self._stored, self._accepted, self._context = part, stored, accepted, context
         self._payments, self._unmatched = dict(stored.payments), dict(stored.unmatched)
         self._refunds, self._ledger = dict(stored.refunds), dict(stored.ledger)
         self._returned = dict(stored.returned)
-        self._ids = rules.ids(bill, stored.entries.values())
+        self._ids = rules.ids(payable, stored.entries.values())
         added = {(entry.tx_hash, entry.event_key): entry for entry in self._entries(part.added)}
         for entry in self._entries(part.removed):
             successor = added.get((entry.tx_hash, entry.event_key))
@@ -83,7 +83,7 @@ class _Deciding:
 
     def _request(self, entry: LoggedTransfer) -> Request | None:
         known = self._ids.get(entry.transfer_id)
-        requests = self.changes.bill.requests
+        requests = self.changes.payable.requests
         return next((each for each in requests if known is not None and each.request_id == known.request_id), None)
 
     def _add(self, entry: LoggedTransfer) -> None:
@@ -96,7 +96,7 @@ class _Deciding:
             return
         if not rules.is_due(self._part, entry):
             return
-        reason = rules.mismatch(self.changes.bill, request, entry)
+        reason = rules.mismatch(self.changes.payable, request, entry)
         if reason is not None:
             self._add_unmatched(request, entry, reason)
             return
@@ -109,7 +109,7 @@ class _Deciding:
             self.changes.unvalued.append(entry.transfer_id)
             self._mark(entry, TransferState.UNVALUED)
             return
-        decision = payments.record(self.changes.bill, request, known, entry, worth, self._context)
+        decision = payments.record(self.changes.payable, request, known, entry, worth, self._context)
         self._apply(decision)
         basis = self._stored.bases.get(entry.transfer_id)
         if decision is not None and basis is not None and basis.held is not None:
@@ -131,7 +131,7 @@ class _Deciding:
 
     def _add_escrow(self, entry: LoggedTransfer, request: Request | None) -> None:
         """Adds an event of the escrow to the ledger of its payment; a capture is a payment of the request, too."""
-        payment, event = self.changes.bill.commerce, entry.escrow
+        payment, event = self.changes.payable.commerce, entry.escrow
         if entry.state not in OPEN:
             return
         if payment is None or request is None or event is None:
@@ -150,18 +150,18 @@ class _Deciding:
             earlier = self._payments.get(self._ids[entry.transfer_id])
             worth = Worth(event.amount, dollar_rate=self._stored.dollar_rates.get(entry.transfer_id))
             worth = Worth.known(earlier) if earlier is not None else worth
-            self._apply(payments.record(self.changes.bill, posting.request, earlier, transfer, worth, self._context))
+            self._apply(payments.record(self.changes.payable, posting.request, earlier, transfer, worth, self._context))
         self._add_returned(entry)
         self._mark(entry, TransferState.ESCROW)
 
     def _add_returned(self, entry: LoggedTransfer) -> None:
         """Adds the line of a refund by the escrow; nothing for another event."""
-        bill, request = self.changes.bill, self._request(entry)
-        if bill.commerce is None or request is None or (sent := escrows.returned(bill.commerce, entry)) is None:
+        payable, request = self.changes.payable, self._request(entry)
+        if payable.commerce is None or request is None or (sent := escrows.returned(payable.commerce, entry)) is None:
             return
         known, now = self._returned.get(entry.transfer_id), self._context.now
         dollar_rate = self._stored.dollar_rates.get(entry.transfer_id)
-        self._put_returned(entry, *returned.returned_by_escrow(bill, request, sent, known, dollar_rate, now))
+        self._put_returned(entry, *returned.returned_by_escrow(payable, request, sent, known, dollar_rate, now))
 
     def _ignore(self, entry: LoggedTransfer, reason: str) -> None:
         self.changes.differing.append((entry, reason))
@@ -169,7 +169,8 @@ class _Deciding:
 
     def _remove_escrow(self, entry: LoggedTransfer) -> None:
         """Undoes an event of the escrow that is in the ledger."""
-        payment, request, known = self.changes.bill.commerce, self._request(entry), self._ledger.get(entry.transfer_id)
+        payment, request = self.changes.payable.commerce, self._request(entry)
+        known = self._ledger.get(entry.transfer_id)
         if payment is None or request is None or entry.escrow is None:
             return
         if entry.escrow.kind is EscrowEventKind.PRE_APPROVED:
@@ -186,14 +187,14 @@ class _Deciding:
         self._take_back_returned(entry, self._request(entry))
 
     def _put_posting(self, posting: escrows.Posting, entry: LoggedTransfer) -> None:
-        before = self.changes.bill
-        self.changes.bill = replace(before, commerce=posting.payment)
+        before = self.changes.payable
+        self.changes.payable = replace(before, commerce=posting.payment)
         self.changes.put(posting.payment)
         if posting.entry.kind is not EscrowEventKind.PRE_APPROVED:  # of which anybody can make any number
             self._put_entry(entry.transfer_id, posting.entry)
         if posting.request not in before.requests:
             by = replace(entry, payer=posting.payment.payer)
-            self._apply(payments.reassess(self.changes.bill, posting.request, by, self._context))
+            self._apply(payments.reassess(self.changes.payable, posting.request, by, self._context))
         if posting.reference is not None:
             self.changes.put(posting.reference)
         self.changes.events += posting.events
@@ -210,7 +211,7 @@ class _Deciding:
         if entry.state not in OPEN:
             return
         refund = self._refund(entry)
-        requests = {each.request_id: each for each in self.changes.bill.requests}
+        requests = {each.request_id: each for each in self.changes.payable.requests}
         if refund is None or not refunds.is_sent_by(refund, entry) or refund.request_id not in requests:
             reason = "reference without a request" if refund is None else "refund to another address"
             self.changes.skipped.append((entry, reason))
@@ -218,8 +219,8 @@ class _Deciding:
             return
         request = requests[refund.request_id]
         known, dollar_rate = self._returned.get(entry.transfer_id), self._stored.dollar_rates.get(entry.transfer_id)
-        bill, now = self.changes.bill, self._context.now
-        after, line = returned.returned(bill, request, refund, entry, known, dollar_rate, now)
+        payable, now = self.changes.payable, self._context.now
+        after, line = returned.returned(payable, request, refund, entry, known, dollar_rate, now)
         sent, event = refunds.send(refund, entry, request, returned.is_noticed(request, line), self._context)
         self._put_refund(sent)
         self._put_returned(entry, after, line)
@@ -257,8 +258,8 @@ class _Deciding:
             if known is not None:
                 new = replace(new, version=known.version, is_unexpected=known.is_unexpected)
             if known is None or known.status is PaymentStatus.REVERSED:
-                bill, context = self.changes.bill, self._context
-                after, new, events = unexpected.told_unmatched(bill, after, new, entry.payer, context)
+                payable, context = self.changes.payable, self._context
+                after, new, events = unexpected.told_unmatched(payable, after, new, entry.payer, context)
                 self.changes.events += events
             self._put_unmatched(new)
         if after != request:
@@ -269,7 +270,7 @@ class _Deciding:
         if entry.state is TransferState.REFUND:
             if (refund := self._refund(entry)) is not None:
                 self._put_refund(refunds.undo(refund, entry))
-                of_refund = (each for each in self.changes.bill.requests if each.request_id == refund.request_id)
+                of_refund = (each for each in self.changes.payable.requests if each.request_id == refund.request_id)
                 self._take_back_returned(entry, next(of_refund, None))
             self._mark(entry, TransferState.REVERSED)
             return
@@ -279,14 +280,14 @@ class _Deciding:
         if entry.state is TransferState.ESCROW:
             self._remove_escrow(entry)
         elif entry.state is TransferState.SUMMED:
-            self._apply(payments.subtract(self.changes.bill, request, entry, self._context))
+            self._apply(payments.subtract(self.changes.payable, request, entry, self._context))
         elif entry.state is TransferState.PAYMENT:
             self._reverse(entry, request)
         elif entry.state is TransferState.UNMATCHED:
             transfer = self._unmatched.get(self._ids[entry.transfer_id])
             if transfer is not None and transfer.block_hash == entry.block_hash and request is not None:
-                gone, bill = replace(transfer, status=PaymentStatus.REVERSED), self.changes.bill
-                self.changes.events += unexpected.taken_back(bill, request, gone, self._context, entry.payer)
+                gone, payable = replace(transfer, status=PaymentStatus.REVERSED), self.changes.payable
+                self.changes.events += unexpected.taken_back(payable, request, gone, self._context, entry.payer)
                 self._put_unmatched(replace(gone, is_unexpected=False))
         self._mark(entry, TransferState.REVERSED)
 
@@ -295,14 +296,14 @@ class _Deciding:
         if known is not None and known.block_hash == entry.block_hash:
             listed = self._stored.listed[request.request_id]
             others = [self._payments.get(RecordedId.of(each), each) for each in listed]
-            self._apply(payments.reverse(self.changes.bill, request, known, others, self._context))
+            self._apply(payments.reverse(self.changes.payable, request, known, others, self._context))
 
     def _unpay(self, transfer: LoggedTransfer, request: Request) -> None:
         """Undoes the payment of a capture, or what it was summed up with if there were too many."""
         if self._ids[transfer.transfer_id] in self._payments:
             self._reverse(transfer, request)
         else:
-            self._apply(payments.subtract(self.changes.bill, request, transfer, self._context))
+            self._apply(payments.subtract(self.changes.payable, request, transfer, self._context))
 
     def _move(self, entry: LoggedTransfer, successor: LoggedTransfer) -> None:
         """Gives the transfer its new block, in the state that it has."""
@@ -332,7 +333,7 @@ class _Deciding:
     def _apply(self, decision: Decision | None) -> None:
         if decision is None:
             return
-        self.changes.bill = payments.apply(self.changes.bill, decision)
+        self.changes.payable = payments.apply(self.changes.payable, decision)
         self._put_request(decision.request)
         for payment in (decision.payment, decision.announced):
             if payment is not None:
@@ -343,14 +344,14 @@ class _Deciding:
 
     def _follow(self, decision: Decision) -> None:
         """Advances the off-ramp order of the request, if it has one."""
-        bill = self.changes.bill
-        if bill.order is None:
+        payable = self.changes.payable
+        if payable.order is None:
             return
         is_undone = any(event.kind == Telling.FAILED for event in decision.events)
         payment = self._completing(decision.request)
-        followed = follow_payment(bill, bill.order, decision.request, payment, is_undone, self._context)
-        if followed.order != bill.order:
-            self.changes.bill = replace(bill, order=followed.order)
+        followed = follow_payment(payable, payable.order, decision.request, payment, is_undone, self._context)
+        if followed.order != payable.order:
+            self.changes.payable = replace(payable, order=followed.order)
             self.changes.put(followed.order)
             self._put_request(followed.request)
             self.changes.events += followed.events
@@ -375,9 +376,9 @@ class _Deciding:
         self.changes.put(transfer)
 
     def _put_request(self, request: Request) -> None:
-        requests = self.changes.bill.requests
+        requests = self.changes.payable.requests
         changed = tuple(request if each.request_id == request.request_id else each for each in requests)
-        self.changes.bill = replace(self.changes.bill, requests=changed)
+        self.changes.payable = replace(self.changes.payable, requests=changed)
         self.changes.put(request)
 
     def _mark(self, entry: LoggedTransfer, state: TransferState) -> None:

@@ -200,7 +200,7 @@ def _refunded(payment: CommercePayment, request: Request, entry: EscrowEntry, co
         topic=payment.payment_hash or "",
         currency=payment.currency,
         request_id=request.request_id,
-        bill_id=request.bill_id,
+        payable_id=request.payable_id,
         network=payment.network,
         payer=payment.payer or "",
         offered_at=context.now,

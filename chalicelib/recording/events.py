@@ -7,7 +7,7 @@ from chalicelib.base.addresses import address_of_log, hex_address
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.tokens import family_of, token_of_log, token_with_id
-from chalicelib.links.records import Bill
+from chalicelib.links.records import Payable
 from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.recording import labels
 from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
@@ -17,7 +17,7 @@ from chalicelib.webhooks.records import Event, EventVariant
 from chalicelib.webhooks.rules import EventContext, Payload, compact_json
 
 
-def payment_event(bill: Bill, request: Request, payment: Payment, context: EventContext) -> Event:
+def payment_event(payable: Payable, request: Request, payment: Payment, context: EventContext) -> Event:
     """`payment.confirmed` or `payment.partial` with its variants; `request` is the state after the payment.
 
     The variants differ in `event` alone; `.checkout` is that of a link. Shop plugins read `clientId` and `origin` of
@@ -27,25 +27,25 @@ def payment_event(bill: Bill, request: Request, payment: Payment, context: Event
     payload = {
         **_payment_payload(kind, request, payment, context),
         "subStatus": "",
-        "fees": _fees(bill, request, payment),
+        "fees": _fees(payable, request, payment),
         "payee": request.payee,
-        "reference": bill.reference_of(request),
-        "payerIdentifier": bill.link.payer_identifier if bill.link else None,
+        "reference": payable.reference_of(request),
+        "payerIdentifier": payable.link.payer_identifier if payable.link else None,
         "payerAddress": payment.payer,
-        "labels": labels.of_payment(bill, request, payment),
+        "labels": labels.of_payment(payable, request, payment),
     }
     if request.paid > request.amount:
         payload["excessAmount"] = amount_text(request.paid - request.amount, request)
     if request.customer_info is not None:
         payload["customerInfo"] = _customer_info(request.customer_info)
-    if bill.order is not None:
+    if payable.order is not None:
         payload["isCryptoToFiat"] = True
         payload["paymentProcessor"] = context.processor(is_fiat=request.status is RequestStatus.PAID)
     kinds = [kind]
     if request.client_id is not None:
         payload |= {"clientId": request.client_id, "origin": request.origin or ""}
         kinds.append(f"{kind}.client_id")
-    if bill.link is not None:
+    if payable.link is not None:
         kinds.append(f"{kind}.checkout")
     return event_of(request, [{**payload, "event": each} for each in kinds], context)
 
@@ -77,7 +77,7 @@ def refunded_event(request: Request, refund: Refund, amount: BaseUnits, context:
 
 
 def unexpected_event(
-    bill: Bill,
+    payable: Payable,
     request: Request,
     transfer: Payment | UnmatchedTransfer,
     context: EventContext,
@@ -96,37 +96,37 @@ def unexpected_event(
         "txHash": transfer.tx_hash,
         "network": transfer.network,
         "currency": invoice_of(request).symbol,
-        "reference": bill.reference_of(request),
+        "reference": payable.reference_of(request),
         "untoldCount": 0 if is_reversed else request.unexpected_untold,
     }
     if isinstance(transfer, Payment):
         token, payee, payer = currency_of(request), request.payee, transfer.payer
-        payload["labels"] = labels.of_payment(bill, request, transfer)
+        payload["labels"] = labels.of_payment(payable, request, transfer)
         payload["amount"] = amount_text(transfer.counted, request)
     else:
         found = token_of_log(transfer.network, transfer.token_address)
         assert found is not None, "only a catalogued token is told of"
         token, payee = found, address_of_log(transfer.payee, family_of(found))
-        payload["labels"] = labels.of_unmatched(bill, request, transfer)
+        payload["labels"] = labels.of_unmatched(payable, request, transfer)
         payload["amount"] = amount_text(0, request)
     payload |= {"payee": payee, "payerAddress": payer, "paymentCurrency": token.symbol}
     payload["receivedAmount"] = format_amount(transfer.amount, token.decimals)
     return event_of(request, [payload], context)
 
 
-def _fees(bill: Bill, request: Request, payment: Payment) -> list[dict[str, str]]:
+def _fees(payable: Payable, request: Request, payment: Payment) -> list[dict[str, str]]:
     """The fee paid to the request's fee address, and the fee of the off-ramp provider on the whole of a paid request.
 
     A fee to another address, which any payer can name, is left out; who receives that of a capture from the escrow is
     named by its operator.
     """
-    token, fee_address, fees = currency_of(request), bill.fee_address_of(request), []
-    if bill.commerce is not None:
+    token, fee_address, fees = currency_of(request), payable.fee_address_of(request), []
+    if payable.commerce is not None:
         fee_address = payment.fee_address
     if payment.fee_amount and fee_address is not None and hex_address(payment.fee_address) == hex_address(fee_address):
         fees.append(("platform", format_amount(payment.fee_amount, token.decimals)))
-    if bill.order is not None and request.status is RequestStatus.PAID and Decimal(bill.order.fee):
-        fees.append(("crypto-to-fiat", bill.order.fee))
+    if payable.order is not None and request.status is RequestStatus.PAID and Decimal(payable.order.fee):
+        fees.append(("crypto-to-fiat", payable.order.fee))
     return [{"type": kind, "amount": amount, "currency": token.symbol} for kind, amount in fees]
 
 

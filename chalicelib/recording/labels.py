@@ -3,7 +3,7 @@
 from datetime import datetime
 from enum import StrEnum
 
-from chalicelib.links.records import Bill, Link
+from chalicelib.links.records import Link, Payable
 from chalicelib.requests.payments.records import Payment, UnmatchedTransfer
 from chalicelib.requests.records import Request, RequestStatus
 
@@ -30,9 +30,9 @@ def is_late(link: Link | None, at: datetime) -> bool:
     return link is not None and at >= link.expires_at
 
 
-def of_payment(bill: Bill, request: Request, payment: Payment) -> list[Label]:
+def of_payment(payable: Payable, request: Request, payment: Payment) -> list[Label]:
     """The labels of a payment that counts; `request` is the state after it. One that is not owed is not announced."""
-    found = [Label.LATE] if is_late(bill.link, payment.at) else []
+    found = [Label.LATE] if is_late(payable.link, payment.at) else []
     if not payment.is_announced:
         return [Label.DUPLICATE, *found]
     if request.status is not RequestStatus.PAID:
@@ -40,10 +40,10 @@ def of_payment(bill: Bill, request: Request, payment: Payment) -> list[Label]:
     return [Label.OVER, *found] if request.paid > request.amount else found
 
 
-def of_unmatched(bill: Bill, request: Request, transfer: UnmatchedTransfer) -> list[Label]:
+def of_unmatched(payable: Payable, request: Request, transfer: UnmatchedTransfer) -> list[Label]:
     """The labels of a transfer with the request's reference that does not count."""
     found = [Label(transfer.reason)]
     if transfer.payee != request.payee_in_logs and Label.WRONG_PAYEE not in found:
         found.append(Label.WRONG_PAYEE)
     at = transfer.paid_at or transfer.detected_at
-    return [*found, Label.LATE] if is_late(bill.link, at) else found
+    return [*found, Label.LATE] if is_late(payable.link, at) else found

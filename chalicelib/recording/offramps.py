@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.timestamps import iso
-from chalicelib.links.records import Bill
+from chalicelib.links.records import Payable
 from chalicelib.recording.events import event_of, payment_event
 from chalicelib.requests.offramps.records import Order, OrderStatus
 from chalicelib.requests.offramps.rules import Advance, Announcement, Telling, after_payment, before_end, state_of
@@ -31,7 +31,7 @@ class Followed:
 
 
 def follow_payment(
-    bill: Bill, order: Order, request: Request, payment: Payment | None, is_undone: bool, context: EventContext
+    payable: Payable, order: Order, request: Request, payment: Payment | None, is_undone: bool, context: EventContext
 ) -> Followed:
     """What a recorded payment changes for the order; `request` is the state after it.
 
@@ -41,18 +41,18 @@ def follow_payment(
     if is_undone:
         order = after_payment(order, False, context.now).order
     advance = after_payment(order, request.status is RequestStatus.PAID, context.now)
-    return followed(bill, advance, request, payment, context)
+    return followed(payable, advance, request, payment, context)
 
 
 def followed(
-    bill: Bill, advance: Advance, request: Request, payment: Payment | None, context: EventContext
+    payable: Payable, advance: Advance, request: Request, payment: Payment | None, context: EventContext
 ) -> Followed:
     """An order with its events. `payment` is the one that completed the request; without it, the end is told later."""
     if payment is None:
         advance = before_end(advance, context.now)
     order = advance.order
     shown = replace(request, fiat=state_of(order))
-    settled = replace(bill, requests=(shown,), order=order)
+    settled = replace(payable, requests=(shown,), order=order)
     events = []
     for number, each in enumerate(advance.announcements):
         at = replace(context, now=context.now + number * _APART)

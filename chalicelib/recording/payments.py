@@ -14,7 +14,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.escrow.logs import ENDS
-from chalicelib.links.records import Bill, Link, LinkStatus
+from chalicelib.links.records import Link, LinkStatus, Payable
 from chalicelib.recording import unexpected
 from chalicelib.recording.events import failed_event, payment_event
 from chalicelib.recording.valuing import Worth
@@ -74,39 +74,39 @@ def expecting(request: Request, amount: BaseUnits) -> Request:
     return request if amount == request.amount else _with_amount(replace(request, amount=amount), request.paid)
 
 
-def reassess(bill: Bill, request: Request, transfer: LoggedTransfer, context: EventContext) -> Decision:
+def reassess(payable: Payable, request: Request, transfer: LoggedTransfer, context: EventContext) -> Decision:
     """What changes when another amount is owed of a request than before, as `expecting` has it.
 
     If the request is paid by that, payment.confirmed tells it. If it is not paid any more because a fork removed a void
     or reclaim, payment.failed does. Both have the amount of 0.
     """
-    (before,) = (each for each in bill.requests if each.request_id == request.request_id)
+    (before,) = (each for each in payable.requests if each.request_id == request.request_id)
     nothing = replace(transfer, amount=BaseUnits(0), fee_amount=BaseUnits(0))
-    payment = _payment_of(bill, request, nothing, Worth(BaseUnits(0)), context.now)
+    payment = _payment_of(payable, request, nothing, Worth(BaseUnits(0)), context.now)
     if request.status is RequestStatus.PAID:
-        events = () if before.status is RequestStatus.PAID else (payment_event(bill, request, payment, context),)
-        return Decision(None, request, _complete(bill, request, context.now), events)
+        events = () if before.status is RequestStatus.PAID else (payment_event(payable, request, payment, context),)
+        return Decision(None, request, _complete(payable, request, context.now), events)
     is_taken_back = before.status is RequestStatus.PAID and transfer.escrow is not None and transfer.escrow.kind in ENDS
     events = (failed_event(request, payment, context),) if is_taken_back else ()
-    return Decision(None, request, _reopened(bill, request), events)
+    return Decision(None, request, _reopened(payable, request), events)
 
 
-def must_write_link(bill: Bill) -> bool:
+def must_write_link(payable: Payable) -> bool:
     """Whether every payment also writes the link, so that its transaction conflicts with the link's others.
 
     The payment that completes the last of several requests completes the link. Without the conflict, two payments
     recorded concurrently could each see the other's request as unpaid.
     """
-    return len(bill.requests) > 1
+    return len(payable.requests) > 1
 
 
-def apply(bill: Bill, decision: Decision) -> Bill:
-    """The bill with a decision applied, as the input for the next transfer of the same transaction."""
+def apply(payable: Payable, decision: Decision) -> Payable:
+    """The payable with a decision applied, as the input for the next transfer of the same transaction."""
     requests = tuple(
         decision.request if each.request_id == decision.request.request_id else each
-        for each in bill.requests
+        for each in payable.requests
     )
-    return replace(bill, link=decision.link or bill.link, requests=requests)
+    return replace(payable, link=decision.link or payable.link, requests=requests)
 
 
 def moved_to(transfer: LoggedTransfer, recorded: R) -> R:
@@ -121,7 +121,7 @@ def moved_to(transfer: LoggedTransfer, recorded: R) -> R:
 
 
 def record(
-    bill: Bill,
+    payable: Payable,
     request: Request,
     known: Payment | None,
     transfer: LoggedTransfer,
@@ -135,7 +135,7 @@ def record(
     could cause it with dust. A payment that a fork removed is confirmed again when its transaction is back in a block;
     if it is confirmed and now in another block, only its block changes.
     """
-    new = _payment_of(bill, request, transfer, worth, context.now)
+    new = _payment_of(payable, request, transfer, worth, context.now)
     if known is not None and known.status is PaymentStatus.CONFIRMED:
         moved = moved_to(transfer, known)
         return None if moved == known else Decision(moved, request)
@@ -149,7 +149,7 @@ def record(
                 unlisted_count=request.unlisted_count + 1,
                 unlisted_amount=BaseUnits(request.unlisted_amount + new.counted),
             ),
-            _complete(bill, settled, context.now),
+            _complete(payable, settled, context.now),
         )
     settled = _with_confirmed(settled, 1)
     if known is None:
@@ -159,15 +159,15 @@ def record(
     if excess and excess * NOTICED >= request.amount:
         settled = replace(settled, surplus_hash=payment.tx_hash)
     if was_paid:
-        settled, payment, events = unexpected.told(bill, settled, payment, context)
+        settled, payment, events = unexpected.told(payable, settled, payment, context)
         return Decision(payment, settled, events=events)
     settled = replace(settled, tx_hash=payment.tx_hash)
-    link = _complete(bill, settled, context.now)
-    return Decision(payment, settled, link, _told(bill, settled, payment, context))
+    link = _complete(payable, settled, context.now)
+    return Decision(payment, settled, link, _told(payable, settled, payment, context))
 
 
 def reverse(
-    bill: Bill,
+    payable: Payable,
     request: Request,
     known: Payment,
     others: Iterable[Payment],
@@ -187,8 +187,8 @@ def reverse(
     settled = _with_confirmed(_with_amount(request, request.paid - known.counted), -1)
     settled = _moved(settled, -known.amount)
     settled = _unpaid(request, replace(settled, tx_hash=newest.tx_hash if newest else None), context.now)
-    link = _reopened(bill, settled)
-    corrected = unexpected.taken_back(bill, settled, reversed_payment, context)
+    link = _reopened(payable, settled)
+    corrected = unexpected.taken_back(payable, settled, reversed_payment, context)
     reversed_payment = replace(reversed_payment, is_unexpected=False)
     if not known.is_announced and not _is_unpaid_by(request, settled):
         return Decision(reversed_payment, settled, link, corrected)
@@ -196,35 +196,35 @@ def reverse(
     announced = None
     if settled.status is RequestStatus.PAID and newest is not None and not newest.is_announced:
         announced = replace(newest, is_announced=True)
-        events += _told(bill, settled, announced, context)
+        events += _told(payable, settled, announced, context)
     return Decision(reversed_payment, settled, link, tuple(events), announced)
 
 
 def subtract(
-    bill: Bill, request: Request, removed: LoggedTransfer, context: EventContext
+    payable: Payable, request: Request, removed: LoggedTransfer, context: EventContext
 ) -> Decision:
     """What changes when a payment that was only summed up is no longer on the chain.
 
     With `payment.failed` if the request was paid and is not any more, because the merchant was told that it is paid.
     """
-    payment = _payment_of(bill, request, removed, Worth.summed(removed), context.now)
+    payment = _payment_of(payable, request, removed, Worth.summed(removed), context.now)
     settled = replace(
         _moved(_with_amount(request, request.paid - payment.counted), -removed.amount),
         unlisted_count=request.unlisted_count - 1,
         unlisted_amount=BaseUnits(request.unlisted_amount - payment.counted),
     )
     settled = _unpaid(request, settled, context.now)
-    link = _reopened(bill, settled)
+    link = _reopened(payable, settled)
     if not _is_unpaid_by(request, settled):
         return Decision(None, settled, link)
     return Decision(None, settled, link, (failed_event(settled, payment, context),))
 
 
-def _told(bill: Bill, settled: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:
+def _told(payable: Payable, settled: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:
     """The event of a payment; none if an off-ramp order follows it, which tells of a request that is paid."""
-    if bill.order is not None and settled.status is RequestStatus.PAID:
+    if payable.order is not None and settled.status is RequestStatus.PAID:
         return ()
-    return (payment_event(bill, settled, payment, context),)
+    return (payment_event(payable, settled, payment, context),)
 
 
 def _is_unpaid_by(before: Request, after: Request) -> bool:
@@ -239,7 +239,7 @@ def _unpaid(before: Request, after: Request, now: datetime) -> Request:
     return replace(after, unpaid_at=now)
 
 
-def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, worth: Worth, now: datetime) -> Payment:
+def _payment_of(payable: Payable, request: Request, transfer: LoggedTransfer, worth: Worth, now: datetime) -> Payment:
     return Payment(
         request_id=request.request_id,
         network=transfer.network,
@@ -266,7 +266,7 @@ def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, worth: W
         currency=request.currency,
         invoice_currency=request.invoice_currency or request.currency,
         payment_reference=request.payment_reference,
-        reference=bill.reference_of(request),
+        reference=payable.reference_of(request),
         recurring_payment_id=request.recurring_payment_id,
     )
 
@@ -307,18 +307,18 @@ def _with_amount(request: Request, paid: int) -> Request:
     return replace(request, paid=BaseUnits(paid), status=status)
 
 
-def _complete(bill: Bill, settled: Request, now: datetime) -> Link | None:
+def _complete(payable: Payable, settled: Request, now: datetime) -> Link | None:
     """The link as completed if this was its last unpaid request; None if no link's status changes."""
-    if bill.link is None or bill.link.status is LinkStatus.COMPLETED:
+    if payable.link is None or payable.link.status is LinkStatus.COMPLETED:
         return None
-    others = (r for r in bill.requests if r.request_id != settled.request_id)
+    others = (r for r in payable.requests if r.request_id != settled.request_id)
     if any(r.status is not RequestStatus.PAID for r in (*others, settled)):
         return None
-    return replace(bill.link, status=LinkStatus.COMPLETED, completed_at=now)
+    return replace(payable.link, status=LinkStatus.COMPLETED, completed_at=now)
 
 
-def _reopened(bill: Bill, settled: Request) -> Link | None:
+def _reopened(payable: Payable, settled: Request) -> Link | None:
     """The link as pending again if the request of a completed link is no longer paid; None if nothing changes."""
-    if bill.link is None or bill.link.status is not LinkStatus.COMPLETED or settled.status is RequestStatus.PAID:
+    if payable.link is None or payable.link.status is not LinkStatus.COMPLETED or settled.status is RequestStatus.PAID:
         return None
-    return replace(bill.link, status=LinkStatus.PENDING, completed_at=None)
+    return replace(payable.link, status=LinkStatus.PENDING, completed_at=None)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.records import Bill
+from chalicelib.links.records import Payable
 from chalicelib.rates.records import Rate
 from chalicelib.recording.payments import MAX_SMALL_PAYMENTS, SMALL_PART
 from chalicelib.requests.payments.records import Direction, PaymentStatus, Refund, SentRefund
@@ -20,7 +20,7 @@ from chalicelib.scanning.records import LoggedTransfer
 
 
 def returned(
-    bill: Bill,
+    payable: Payable,
     request: Request,
     refund: Refund,
     transfer: LoggedTransfer,
@@ -36,12 +36,12 @@ def returned(
     if refund.currency != request.currency or not amount or is_dust:
         return request, None
     value = BaseUnits(request.paid * amount // request.received)
-    line = _line(bill, request, transfer, refund.payer, amount, value, dollar_rate, now)
+    line = _line(payable, request, transfer, refund.payer, amount, value, dollar_rate, now)
     return _with(request, amount), replace(line, version=known.version if known is not None else 0)
 
 
 def returned_by_escrow(
-    bill: Bill,
+    payable: Payable,
     request: Request,
     transfer: LoggedTransfer,
     known: SentRefund | None,
@@ -51,7 +51,7 @@ def returned_by_escrow(
     """As `returned`, for a refund of a commerce payment, as the transfer to the payer that it is."""
     if known is not None and known.status is PaymentStatus.CONFIRMED:
         return request, known
-    line = _line(bill, request, transfer, transfer.payee, transfer.amount, transfer.amount, dollar_rate, now)
+    line = _line(payable, request, transfer, transfer.payee, transfer.amount, transfer.amount, dollar_rate, now)
     return _with(request, transfer.amount), replace(line, version=known.version if known is not None else 0)
 
 
@@ -82,7 +82,7 @@ def _with(request: Request, amount: BaseUnits) -> Request:
 
 
 def _line(
-    bill: Bill,
+    payable: Payable,
     request: Request,
     transfer: LoggedTransfer,
     payee: str,
@@ -114,7 +114,7 @@ def _line(
         currency=request.currency,
         invoice_currency=request.invoice_currency or request.currency,
         payment_reference=request.payment_reference,
-        reference=bill.reference_of(request),
+        reference=payable.reference_of(request),
         recurring_payment_id=request.recurring_payment_id,
         direction=Direction.OUT,
     )

@@ -1,4 +1,4 @@
-"""Rules of recording: what is stored for a part of a bill's transfers, which of them it records, and their totals."""
+"""Rules of recording: what is stored for a part of a payable's transfers, which it records, and their totals."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
@@ -6,7 +6,7 @@ from typing import Self, TypeVar
 
 from chalicelib.base.frozen import frozen
 from chalicelib.catalogue.tokens import dollar
-from chalicelib.links.records import Bill
+from chalicelib.links.records import Payable
 from chalicelib.rates.records import Rate
 from chalicelib.recording import escrows, payments, refunds, unmatched, valuing
 from chalicelib.recording.valuing import Accepted, Basis
@@ -63,42 +63,42 @@ def requests_by_topic(requests: Iterable[Request]) -> dict[str, Request]:
     return {reference_topic(bytes.fromhex(each.payment_reference[2:])): each for each in requests}
 
 
-def ids(bill: Bill, entries: Iterable[LoggedTransfer]) -> dict[TransferId, RecordedId]:
-    """The id of what each transfer became, or will become; without those whose request is not of the bill."""
-    requests = {topic: each.request_id for topic, each in requests_by_topic(bill.requests).items()}
+def ids(payable: Payable, entries: Iterable[LoggedTransfer]) -> dict[TransferId, RecordedId]:
+    """The id of what each transfer became, or will become; without those whose request is not of the payable."""
+    requests = {topic: each.request_id for topic, each in requests_by_topic(payable.requests).items()}
     found = dict[TransferId, RecordedId]()
     for entry in entries:
-        of_escrow = bill.commerce.request_id if bill.commerce is not None and entry.escrow is not None else None
+        of_escrow = payable.commerce.request_id if payable.commerce is not None and entry.escrow is not None else None
         request_id = of_escrow or requests.get(entry.reference_topic)
         if request_id is not None:
             found[entry.transfer_id] = RecordedId(request_id, entry.tx_hash, entry.event_key)
     return found
 
 
-def mismatch(bill: Bill, request: Request, transfer: LoggedTransfer) -> str | None:
-    """Why a transfer with the reference of a request of the bill does not count for it; None if it counts.
+def mismatch(payable: Payable, request: Request, transfer: LoggedTransfer) -> str | None:
+    """Why a transfer with the reference of a request of the payable does not count for it; None if it counts.
 
     What the escrow is to hold is not paid to the payee directly, whatever the merchant does with it.
     """
-    return "wrong_payee" if bill.commerce is not None else payments.mismatch(request, transfer)
+    return "wrong_payee" if payable.commerce is not None else payments.mismatch(request, transfer)
 
 
-def refund_keys(bill: Bill, entries: Iterable[LoggedTransfer]) -> set[tuple[str, str]]:
+def refund_keys(payable: Payable, entries: Iterable[LoggedTransfer]) -> set[tuple[str, str]]:
     """Topic and currency of the refunds that transfers may send: those without the reference of a request."""
-    requests = requests_by_topic(bill.requests)
+    requests = requests_by_topic(payable.requests)
     transfers = (each for each in entries if each.escrow is None)
     keys = {refunds.refund_key(entry) for entry in transfers if entry.reference_topic not in requests}
     return {key for key in keys if key is not None}
 
 
 def refunding(
-    bill: Bill, entries: Iterable[LoggedTransfer], known: Mapping[tuple[str, str], Refund]
+    payable: Payable, entries: Iterable[LoggedTransfer], known: Mapping[tuple[str, str], Refund]
 ) -> list[tuple[LoggedTransfer, Request]]:
     """The transfers that send a refund in the token of its request, with the request; so do refunds by the escrow."""
-    requests, found = {each.request_id: each for each in bill.requests}, []
+    requests, found = {each.request_id: each for each in payable.requests}, []
     for entry in entries:
         if entry.escrow is not None:
-            payment = bill.commerce
+            payment = payable.commerce
             sent = escrows.returned(payment, entry) if payment is not None else None
             found += [(sent, requests[payment.request_id])] if payment is not None and sent is not None else []
             continue
@@ -149,13 +149,13 @@ def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[
 
 
 def new_payments(
-    bill: Bill, part: UnrecordedTransfers, stored: Stored
+    payable: Payable, part: UnrecordedTransfers, stored: Stored
 ) -> list[tuple[LoggedTransfer, Request]]:
     """The transfers that a part adds and that count for a request, with their requests.
 
     Without those that only moved to another block, or come back after a fork: they keep their value.
     """
-    requests, by_request = ids(bill, stored.entries.values()), {each.request_id: each for each in bill.requests}
+    requests, by_request = ids(payable, stored.entries.values()), {each.request_id: each for each in payable.requests}
     removed = (stored.entries[each] for each in part.removed if each in stored.entries)
     moved = {(each.tx_hash, each.event_key) for each in removed if each.state not in UNDECIDED}
     found = []
@@ -169,9 +169,9 @@ def new_payments(
         if (entry.tx_hash, entry.event_key) in moved:
             continue
         if entry.escrow is not None:
-            paid = escrows.paid(bill.commerce, entry) if bill.commerce is not None else None
+            paid = escrows.paid(payable.commerce, entry) if payable.commerce is not None else None
             found += [(paid, request)] if paid is not None else []
-        elif mismatch(bill, request, entry) is None:
+        elif mismatch(payable, request, entry) is None:
             found.append((entry, request))
     return found
 

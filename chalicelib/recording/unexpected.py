@@ -12,7 +12,7 @@ is told whatever came before it on that day: a stranger's dust hides no payment 
 from dataclasses import replace
 from datetime import datetime
 
-from chalicelib.links.records import Bill
+from chalicelib.links.records import Payable
 from chalicelib.recording.events import unexpected_event
 from chalicelib.recording.unmatched import token_of
 from chalicelib.requests.payments.records import NOTICED, Payment, UnmatchedTransfer
@@ -24,7 +24,7 @@ MAX_A_DAY = 10
 
 
 def told(
-    bill: Bill, request: Request, payment: Payment, context: EventContext
+    payable: Payable, request: Request, payment: Payment, context: EventContext
 ) -> tuple[Request, Payment, tuple[Event, ...]]:
     """The request and its payment that was not owed after the merchant is told of it, with the event, if there is one.
 
@@ -33,11 +33,11 @@ def told(
     after, has_room = (replace(request, unexpected_untold=0), True) if is_noticed else _counted(request, context.now)
     if not has_room:
         return after, payment, ()
-    return after, replace(payment, is_unexpected=True), (unexpected_event(bill, request, payment, context),)
+    return after, replace(payment, is_unexpected=True), (unexpected_event(payable, request, payment, context),)
 
 
 def told_unmatched(
-    bill: Bill, request: Request, transfer: UnmatchedTransfer, payer: str | None, context: EventContext
+    payable: Payable, request: Request, transfer: UnmatchedTransfer, payer: str | None, context: EventContext
 ) -> tuple[Request, UnmatchedTransfer, tuple[Event, ...]]:
     """As `told`, for an unmatched transfer; `payer` is who sent it, if that is known."""
     if token_of(transfer) is None:
@@ -45,19 +45,19 @@ def told_unmatched(
     after, has_room = _counted(request, context.now)
     if not has_room:
         return after, transfer, ()
-    event = unexpected_event(bill, request, transfer, context, payer)
+    event = unexpected_event(payable, request, transfer, context, payer)
     return after, replace(transfer, is_unexpected=True), (event,)
 
 
 def taken_back(
-    bill: Bill,
+    payable: Payable,
     request: Request,
     transfer: Payment | UnmatchedTransfer,
     context: EventContext,
     payer: str | None = None,
 ) -> tuple[Event, ...]:
     """The event that corrects what was told of a transfer that a fork has removed: it is REVERSED here."""
-    return (unexpected_event(bill, request, transfer, context, payer),) if transfer.is_unexpected else ()
+    return (unexpected_event(payable, request, transfer, context, payer),) if transfer.is_unexpected else ()
 
 
 def _counted(request: Request, now: datetime) -> tuple[Request, bool]:

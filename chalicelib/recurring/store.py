@@ -98,4 +98,4 @@ def requests(store: Store, request_ids: Sequence[str]) -> Mapping[str, Request]:
 
 def _key(request_id: str) -> Key:
     """The key of a request that stands by itself."""
-    return Request.KEY.of(bill_id=request_id, position=0)
+    return Request.KEY.of(payable_id=request_id, position=0)

@@ -64,12 +64,12 @@ def create_request(
 
 
 def new_request(
-    bill_id: str | None, position: int, target: Target, owner: Owner, now: datetime, entropy: Entropy
+    payable_id: str | None, position: int, target: Target, owner: Owner, now: datetime, entropy: Entropy
 ) -> Request:
-    """The record of a request in a bill; one that stands by itself with None."""
+    """The record of a request in a payable; one that stands by itself with None."""
     request_id, salt = ids.request_id(entropy), ids.salt(entropy)
     return Request(
-        bill_id=bill_id or request_id,
+        payable_id=payable_id or request_id,
         position=position,
         request_id=request_id,
         salt=salt,

@@ -139,7 +139,7 @@ def stop_recurrence(services: Services, name: str, owner: Owner, is_stopped: boo
 def reference_of(request: Request) -> Reference:
     """The index entry that finds a request by the topic of its payments' logs."""
     topic = reference_topic(bytes.fromhex(request.payment_reference[2:]))
-    return Reference(topic, request.bill_id, request.position, account_id=request.account_id)
+    return Reference(topic, request.payable_id, request.position, account_id=request.account_id)
 
 
 def check_limits(services: Services, owner: Owner, requests: Iterable[Request], fee_address: str | None) -> None:

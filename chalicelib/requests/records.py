@@ -33,7 +33,7 @@ class Reference(Record):
     KEY = KeyPattern(PAYMENTS, "REFERENCE#{topic}", "REFERENCE")
 
     topic: str
-    bill_id: str = field(metadata={"attribute": "link_token"})
+    payable_id: str = field(metadata={"attribute": "link_token"})
     position: int
     is_refund: bool = False
     payer: str | None = None
@@ -62,12 +62,12 @@ class FirstRequest(Record):
 
 @frozen
 class RequestPointer(Record):
-    """Index entry from a request id to the bill that the request is part of."""
+    """Index entry from a request id to the payable that the request is part of."""
 
     KEY = KeyPattern(PAYMENTS, "REQUEST#{request_id}", "REQUEST")
 
     request_id: str
-    bill_id: str = field(metadata={"attribute": "link_token"})
+    payable_id: str = field(metadata={"attribute": "link_token"})
     position: int
     version: int = 0
 
@@ -126,8 +126,8 @@ class Recurrence:
 class Request(Record):
     """One amount owed to one payee, alone or as part of a link.
 
-    Requests that are recorded together are one bill: all those of a link, whose token is their `bill_id`, or a request
-    without a link, whose `bill_id` is its own id.
+    Requests that are paid and recorded together are one payable: all those of a link, whose token is their
+    `payable_id`, or a request without a link, whose `payable_id` is its own id.
 
     `amount` and `paid` are in the invoice currency, in the units that the conversion contracts count in: those of the
     token, or 8 decimals for fiat. `currency` is the token that is paid; `invoice_currency` is None if it is the same.
@@ -141,10 +141,10 @@ class Request(Record):
     its UnmatchedTransfers by kind.
     """
 
-    KEY = KeyPattern(PAYMENTS, "LINK#{bill_id}", "REQUEST#{position:04}")
+    KEY = KeyPattern(PAYMENTS, "LINK#{payable_id}", "REQUEST#{position:04}")
     DUE_GROUP = RECURRING
 
-    bill_id: str = field(metadata={"attribute": "link_token"})
+    payable_id: str = field(metadata={"attribute": "link_token"})
     position: int
     request_id: str
     salt: str
@@ -226,7 +226,7 @@ class Request(Record):
     @property
     def link_token(self) -> str | None:
         """The link that it is part of; None if it stands by itself."""
-        return None if self.bill_id == self.request_id else self.bill_id
+        return None if self.payable_id == self.request_id else self.payable_id
 
     @property
     def shown_status(self) -> RequestStatus:

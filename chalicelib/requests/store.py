@@ -1,4 +1,4 @@
-"""Reads of the bills of requests, of references and daily counts."""
+"""Reads of the payables of requests, of references and daily counts."""
 
 import re
 from collections.abc import Iterable
@@ -14,11 +14,11 @@ _REQUEST_ID = re.compile("[0-9a-f]{66}")
 _PAYMENT_REFERENCE = re.compile("0x[0-9a-f]{16}")
 
 
-def bill_id(store: Store, name: str) -> str | None:
-    """The bill of the request with this id or payment reference, in any case of letters; None if there is none. One
+def payable_id(store: Store, name: str) -> str | None:
+    """The payable of the request with this id or payment reference, in any case of letters; None if there is none. One
     read, in which a request that stands by itself is found without a pointer."""
     found = _place(store, name)
-    return found.bill_id if found else None
+    return found.payable_id if found else None
 
 
 def request(store: Store, name: str) -> Request | None:
@@ -27,7 +27,7 @@ def request(store: Store, name: str) -> Request | None:
     found = _place(store, name)
     if found is None or isinstance(found, Request):
         return found
-    return store.get(Request, Request.KEY.of(bill_id=found.bill_id, position=found.position))
+    return store.get(Request, Request.KEY.of(payable_id=found.payable_id, position=found.position))
 
 
 def _place(store: Store, name: str) -> Request | RequestPointer | Reference | None:
@@ -43,14 +43,14 @@ def pointers(store: Store, request_ids: Iterable[str]) -> dict[str, Request | Re
     """The requests that stand by themselves, and the pointers to those of links, by request id; in batches of 100."""
     keys: dict[Key, type[Record]] = {}
     for request_id in request_ids:
-        keys[Request.KEY.of(bill_id=request_id, position=0)] = Request
+        keys[Request.KEY.of(payable_id=request_id, position=0)] = Request
         keys[RequestPointer.KEY.of(request_id=request_id)] = RequestPointer
     return {each.request_id: each for each in store.get_many(keys).values()} if keys else {}
 
 
 def standing_alone(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
     """The requests without a link that exist, by request id; in batches of 100."""
-    keys = {Request.KEY.of(bill_id=each, position=0): Request for each in request_ids if _REQUEST_ID.fullmatch(each)}
+    keys = {Request.KEY.of(payable_id=each, position=0): Request for each in request_ids if _REQUEST_ID.fullmatch(each)}
     return {each.request_id: each for each in store.get_many(keys).values()} if keys else {}
 
 

@@ -110,7 +110,7 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
         count, reads = count + len(found.new), reads + (not reading.is_full)
         cursor = ranges.advanced(services, cursor, blocks, reading, facts.log_range)
         cursor = ranges.store_cursor(services, rules.with_verifications(cursor, services.clock()))
-        hint(services, found.bills)
+        hint(services, found.payables)
     return count
 
 
@@ -118,9 +118,9 @@ def _verify(services: Services, chain: "Chain", details: Details, cursor: Cursor
     """Reads old blocks again, at most one range of each verification; returns how many transfers were missing. If the
     network has several nodes, another one is asked.
 
-    After the last verification the recorder compares the totals of the bills that were paid in these blocks. The blocks
-    are not marked as unfinished: the cursor has checkpoints after them, so a fork that removes them is noticed, and if
-    the tick dies, they are read again.
+    After the last verification the recorder compares the totals of the payables that were paid in these blocks. The
+    blocks are not marked as unfinished: the cursor has checkpoints after them, so a fork that removes them is noticed,
+    and if the tick dies, they are read again.
     """
     missing = 0
     for index in range(len(cursor.verifications)):
@@ -137,9 +137,9 @@ def _verify(services: Services, chain: "Chain", details: Details, cursor: Cursor
             services.log.error("transfers were missing", extra={"network": cursor.network, "count": len(found.new)})
         missing += len(found.new)
         cursor = ranges.store_cursor(services, rules.verified(cursor, index, blocks.last))
-        hint(services, {**found.bills, **gone.bills})
+        hint(services, {**found.payables, **gone.payables})
         if index == len(cursor.verifications) - 1:
-            hint(services, {entry.bill_id: entry.account_id for entry in matched}, reconcile=True)
+            hint(services, {entry.payable_id: entry.account_id for entry in matched}, reconcile=True)
     return missing
 
 

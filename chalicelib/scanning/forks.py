@@ -47,7 +47,7 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     found = ranges.Found(details_of_new, tuple(work))
     ranges.write(services, found)
     followed = ranges.store_cursor(services, replace(followed, version=cursor.version))
-    hint(services, found.bills)
+    hint(services, found.payables)
     return followed
 
 

@@ -28,9 +28,9 @@ class Found:
     work: tuple[UnrecordedTransfers, ...] = ()
 
     @property
-    def bills(self) -> dict[str, str]:
-        """The accounts of the bills with work, by their ids."""
-        return {part.bill_id: part.account_id for part in self.work}
+    def payables(self) -> dict[str, str]:
+        """The accounts of the payables with work, by their ids."""
+        return {part.payable_id: part.account_id for part in self.work}
 
 
 def matched(services: Services, chain: "Chain", reading: RangeReading) -> list[LoggedTransfer]:
@@ -41,9 +41,9 @@ def matched(services: Services, chain: "Chain", reading: RangeReading) -> list[L
     """
     transfers = transfer_log.counting(transfers_of(chain.network, reading.logs, chain.escrow))
     found = request_store.references(services.store, {transfer.reference_topic for transfer in transfers})
-    bills = {each.topic: transfer_log.BillId(each.bill_id, each.account_id) for each in found}
-    matched = [transfer for transfer in transfers if transfer.reference_topic in bills]
-    return transfer_log.entries(_dated(chain, matched), bills, services.clock())
+    payables = {each.topic: transfer_log.PayableId(each.payable_id, each.account_id) for each in found}
+    matched = [transfer for transfer in transfers if transfer.reference_topic in payables]
+    return transfer_log.entries(_dated(chain, matched), payables, services.clock())
 
 
 def _dated(chain: "Chain", transfers: list[ProxyTransfer]) -> Iterable[ProxyTransfer]:

@@ -124,7 +124,7 @@ class TransferId:
 class LoggedTransfer(Record):
     """A transfer that has the reference of a request, in a block that was confirmed when it was read.
 
-    Its fields are those of the event (chain/logs.py). `bill_id` is that of the reference's request when it was read.
+    Its fields are those of the event (chain/logs.py). `payable_id` is that of the reference's request when it was read.
     `payer` is who paid, as its network writes addresses; None if the receipt does not show it. `conversion` is set if a
     conversion proxy paid it, and `path_amount` is then what it would have moved by the path of the catalogue, None if
     that is not known (scanning/details.py). `value` is what it counts for once it is SUMMED, in the units of the
@@ -142,7 +142,7 @@ class LoggedTransfer(Record):
     event_key: str
     log_index: int
     reference_topic: str
-    bill_id: str = field(metadata={"attribute": "link_token"})
+    payable_id: str = field(metadata={"attribute": "link_token"})
     token_address: str | None
     payee: str
     amount: BaseUnits
@@ -162,7 +162,7 @@ class LoggedTransfer(Record):
     escrow: LoggedEscrow | None = None
     """Set if it is an event of the commerce escrow, which says neither token nor payee."""
     account_id: str = ""
-    """Of the bill."""
+    """Of the payable."""
     version: int = 0
 
     @property
@@ -210,7 +210,7 @@ class LoggedBlock(Record):
 
 @frozen
 class UnrecordedTransfers(Record):
-    """Work for the recorder: some transfers of one bill, as many as fit into one transaction.
+    """Work for the recorder: some transfers of one payable, as many as fit into one transaction.
 
     `added` are transfers to record, `removed` transfers whose block a fork removed; a transfer in both has moved to
     another block. The sort key orders the work as the blocks were read: by `sequence`, the version of the network's
@@ -218,18 +218,18 @@ class UnrecordedTransfers(Record):
     a hash of the content, so writing the same work again changes nothing. The recorder deletes it.
 
     `waits_for_rate` is set on work that the recorder writes itself, for the UNVALUED transfers of other work. It is
-    behind all other work of the bill, so that it holds none of that up, and in the order of its digests, so that a run
-    can start anywhere in it.
+    behind all other work of the payable, so that it holds none of that up, and in the order of its digests, so that a
+    run can start anywhere in it.
 
-    The sort key ends with the account of the bill, as a sweep reads only keys.
+    The sort key ends with the account of the payable, as a sweep reads only keys.
     """
 
     KEY = KeyPattern(
-        PAYMENTS, "UNRECORDED#{bill_id}", "{place}#{sequence:012}#{block_number:012}#{part:06}#{digest}{owner}"
+        PAYMENTS, "UNRECORDED#{payable_id}", "{place}#{sequence:012}#{block_number:012}#{part:06}#{digest}{owner}"
     )
     DUE_GROUP = "UNRECORDED"
 
-    bill_id: str = field(metadata={"attribute": "link_token"})
+    payable_id: str = field(metadata={"attribute": "link_token"})
     network: str
     sequence: int
     block_number: int

@@ -57,26 +57,26 @@ def logged_again(store: Store, network: str, first: int, last: int) -> list[Logg
     return [entry for number in numbers for entry in logged_in(store, network, number, number)]
 
 
-def unrecorded(store: Store, bill_id: str, limit: int) -> tuple[UnrecordedTransfers, ...]:
-    """The first work of a bill, at most `limit` parts, those that wait for a rate last. One query."""
-    return store.query(UnrecordedTransfers, UnrecordedTransfers.KEY.all(bill_id=bill_id), limit)
+def unrecorded(store: Store, payable_id: str, limit: int) -> tuple[UnrecordedTransfers, ...]:
+    """The first work of a payable, at most `limit` parts, those that wait for a rate last. One query."""
+    return store.query(UnrecordedTransfers, UnrecordedTransfers.KEY.all(payable_id=payable_id), limit)
 
 
-def waiting_for_rates(store: Store, bill_id: str, limit: int, start: str) -> Iterator[UnrecordedTransfers]:
-    """The work of a bill that waits for rates, each part once, from a place on and then from the first to that place.
+def waiting_for_rates(store: Store, payable_id: str, limit: int, start: str) -> Iterator[UnrecordedTransfers]:
+    """The work of a payable that waits for rates, each part once, from a place on, then from the first to that place.
 
     `start` are up to four hexadecimal digits. One query for each `limit` parts.
     """
-    keys, middle = UnrecordedTransfers.KEY.all(bill_id=bill_id), WAITING + start
+    keys, middle = UnrecordedTransfers.KEY.all(payable_id=payable_id), WAITING + start
     for first, last in ((middle, keys.last), (WAITING, middle)):
         while found := store.query(UnrecordedTransfers, keys._replace(first=first, last=last), limit):
             yield from found
             first = found[-1].key.sk + FIRST_SORT_KEY
 
 
-def has_work(store: Store, bill_ids: Iterable[str]) -> bool:
-    """Whether the recorder has work left for one of these bills. One query per bill, until one has work."""
-    return any(unrecorded(store, bill_id, 1) for bill_id in bill_ids)
+def has_work(store: Store, payable_ids: Iterable[str]) -> bool:
+    """Whether the recorder has work left for one of these payables. One query per payable, until one has work."""
+    return any(unrecorded(store, payable_id, 1) for payable_id in payable_ids)
 
 
 def is_unrecorded(store: Store, part: UnrecordedTransfers) -> bool:
@@ -85,9 +85,9 @@ def is_unrecorded(store: Store, part: UnrecordedTransfers) -> bool:
     return found is not None and found.version == part.version
 
 
-def bills_with_work(store: Store, before: datetime, limit: int, first_shard: int) -> dict[str, str]:
-    """The bills that have had work since before `before`, from at most `limit` parts per shard: accounts by bill."""
-    bills = dict[str, str]()
+def payables_with_work(store: Store, before: datetime, limit: int, first_shard: int) -> dict[str, str]:
+    """The payables that have had work since before `before`, from at most `limit` parts per shard: accounts by id."""
+    payables = dict[str, str]()
     for key in store.due(UnrecordedTransfers, before, limit, first_shard):
-        bills.setdefault(key.pk.partition("#")[2], key.sk.partition(OWNED_BY)[2])
-    return bills
+        payables.setdefault(key.pk.partition("#")[2], key.sk.partition(OWNED_BY)[2])
+    return payables

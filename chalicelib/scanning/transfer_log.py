@@ -22,10 +22,10 @@ _Identity = tuple[str, str]
 T = TypeVar("T")
 
 
-class BillId(NamedTuple):
-    """A bill, and whose it is."""
+class PayableId(NamedTuple):
+    """A payable, and whose it is."""
 
-    bill_id: str
+    payable_id: str
     account_id: str
 
 
@@ -35,8 +35,10 @@ def counting(transfers: Iterable[ProxyTransfer]) -> list[ProxyTransfer]:
     return [transfer for transfer in transfers if transfer.amount or transfer.escrow is not None]
 
 
-def entries(transfers: Iterable[ProxyTransfer], bills: Mapping[str, BillId], now: datetime) -> list[LoggedTransfer]:
-    """The entries of transfers, in the order of the chain. `bills` are those of the topics of references.
+def entries(
+    transfers: Iterable[ProxyTransfer], payables: Mapping[str, PayableId], now: datetime
+) -> list[LoggedTransfer]:
+    """The entries of transfers, in the order of the chain. `payables` are those of the topics of references.
 
     The transfers must have the times of their blocks (`paid_at`).
     """
@@ -49,8 +51,8 @@ def entries(transfers: Iterable[ProxyTransfer], bills: Mapping[str, BillId], now
             event_key=transfer.event_key,
             log_index=transfer.log_index,
             reference_topic=transfer.reference_topic,
-            bill_id=bills[transfer.reference_topic].bill_id,
-            account_id=bills[transfer.reference_topic].account_id,
+            payable_id=payables[transfer.reference_topic].payable_id,
+            account_id=payables[transfer.reference_topic].account_id,
             token_address=transfer.token_address,
             payee=transfer.payee,
             amount=transfer.amount,
@@ -76,29 +78,29 @@ def unrecorded(found: Iterable[LoggedTransfer], stored: Mapping[TransferId, Logg
 
 
 def work(added: Iterable[LoggedTransfer], sequence: int, now: datetime) -> list[UnrecordedTransfers]:
-    """The work of recording these transfers, by bill, in the order of the chain."""
+    """The work of recording these transfers, by payable, in the order of the chain."""
     return [
-        _part(bill_id, sequence, index, chunk, (), now)
-        for bill_id, of_bill in _by_bill(added).items()
-        for index, chunk in enumerate(_chunks(of_bill, TRANSFERS_PER_PART))
+        _part(payable_id, sequence, index, chunk, (), now)
+        for payable_id, of_payable in _by_payable(added).items()
+        for index, chunk in enumerate(_chunks(of_payable, TRANSFERS_PER_PART))
     ]
 
 
 def work_of_fork(
     removed: Iterable[LoggedTransfer], added: Iterable[LoggedTransfer], sequence: int, now: datetime
 ) -> list[UnrecordedTransfers]:
-    """The work after a fork, by bill: first what vanished, the newest first, then the others in the order of the chain.
+    """The work after a fork, by payable: what vanished, the newest first, then the others in the order of the chain.
 
     `removed` are the entries of replaced blocks, `added` those of the blocks that replace them, both in the order of
     the chain. So no payment is announced in place of a vanished one that vanished itself. A transfer that moved to
     another block is in one part with its former block.
     """
     parts = []
-    removed_by, added_by = _by_bill(removed), _by_bill(added)
-    for bill_id in {**removed_by, **added_by}:
-        come = {_identity(entry): ([entry], list[LoggedTransfer]()) for entry in added_by.get(bill_id, [])}
+    removed_by, added_by = _by_payable(removed), _by_payable(added)
+    for payable_id in {**removed_by, **added_by}:
+        come = {_identity(entry): ([entry], list[LoggedTransfer]()) for entry in added_by.get(payable_id, [])}
         gone = list[tuple[list[LoggedTransfer], list[LoggedTransfer]]]()
-        for entry in reversed(removed_by.get(bill_id, [])):
+        for entry in reversed(removed_by.get(payable_id, [])):
             if (moved := come.get(_identity(entry))) is not None:
                 moved[1].append(entry)
             else:
@@ -106,7 +108,7 @@ def work_of_fork(
         for index, chunk in enumerate(_chunks([*gone, *come.values()], REMOVALS_PER_PART // 2)):
             new = [entry for entries, _ in chunk for entry in entries]
             old = [entry for _, entries in chunk for entry in entries]
-            parts.append(replace(_part(bill_id, sequence, index, new, old, now), block_number=0))
+            parts.append(replace(_part(payable_id, sequence, index, new, old, now), block_number=0))
     return parts
 
 
@@ -160,15 +162,15 @@ def _time(transfer: ProxyTransfer) -> datetime:
     return transfer.paid_at
 
 
-def _by_bill(found: Iterable[LoggedTransfer]) -> dict[str, list[LoggedTransfer]]:
-    by_bill: dict[str, list[LoggedTransfer]] = {}
+def _by_payable(found: Iterable[LoggedTransfer]) -> dict[str, list[LoggedTransfer]]:
+    by_payable: dict[str, list[LoggedTransfer]] = {}
     for entry in found:
-        by_bill.setdefault(entry.bill_id, []).append(entry)
-    return by_bill
+        by_payable.setdefault(entry.payable_id, []).append(entry)
+    return by_payable
 
 
 def _part(
-    bill_id: str,
+    payable_id: str,
     sequence: int,
     index: int,
     added: Sequence[LoggedTransfer],
@@ -177,7 +179,7 @@ def _part(
 ) -> UnrecordedTransfers:
     first = (*removed, *added)[0]
     part = UnrecordedTransfers(
-        bill_id=bill_id,
+        payable_id=payable_id,
         network=first.network,
         sequence=sequence,
         block_number=min(entry.block_number for entry in (*removed, *added)),

@@ -12,7 +12,7 @@ from dataclasses import replace
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import Record
 from chalicelib.links import store as link_store
-from chalicelib.links.records import Bill, Flow
+from chalicelib.links.records import Flow, Payable
 from chalicelib.recording import counting
 from chalicelib.recording.rules import confirmed
 from chalicelib.requests import counts
@@ -43,9 +43,9 @@ def reindex(services: Services, segment: int = 0, segments: int = 1) -> Iterator
 
 @frozen
 class _Paid:
-    """A request with its bill, and the logs of its payments that have an event key, by network, block and index."""
+    """A request with its payable, and the logs of its payments that have an event key, by network, block and index."""
 
-    bill: Bill
+    payable: Payable
     request: Request
     logs: frozenset[tuple[str, str, int]]
 
@@ -90,7 +90,7 @@ class _Reindexing:
     def _request(self, request: Request) -> Request:
         """The request with the owner of its link, and with what is known of it since requests stand by themselves."""
         if request.link_token is not None:
-            link = link_store.link(self._services.store, request.bill_id)
+            link = link_store.link(self._services.store, request.payable_id)
             if link is None:
                 return request  # its link is not complete
             owned = request if request.account_id else link_store.owned(request, link)
@@ -119,7 +119,7 @@ class _Reindexing:
                 currency=request.currency,
                 invoice_currency=request.invoice_currency or request.currency,
                 payment_reference=request.payment_reference,
-                reference=paid.bill.reference_of(request),
+                reference=paid.payable.reference_of(request),
             )
         )
 
@@ -131,13 +131,13 @@ class _Reindexing:
         return self._paid[payment.request_id]
 
     def _read(self, request_id: str) -> _Paid | None:
-        bill_id = request_store.bill_id(self._services.store, request_id)
-        bill = link_store.bill(self._services.store, bill_id) if bill_id is not None else None
-        request = next((each for each in bill.requests if each.request_id == request_id), None) if bill else None
-        if bill is None or request is None:
+        payable_id = request_store.payable_id(self._services.store, request_id)
+        payable = link_store.payable(self._services.store, payable_id) if payable_id is not None else None
+        request = next((each for each in payable.requests if each.request_id == request_id), None) if payable else None
+        if payable is None or request is None:
             return None
         payments = payment_store.payments(self._services.store, request_id)
-        return _Paid(bill, request, _logs_of_today(payments))
+        return _Paid(payable, request, _logs_of_today(payments))
 
 
 def _amounts(before: Record, after: Record) -> Amounts:

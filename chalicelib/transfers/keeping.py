@@ -36,7 +36,7 @@ def kept(services: Services, wanted: Mapping[RefundKey, tuple[Request, str]]) ->
                     topic=topic,
                     currency=currency,
                     request_id=request.request_id,
-                    bill_id=request.bill_id,
+                    payable_id=request.payable_id,
                     network=request.network,
                     payer=payer,
                     offered_at=services.clock(),
@@ -44,7 +44,7 @@ def kept(services: Services, wanted: Mapping[RefundKey, tuple[Request, str]]) ->
             )
             if topic not in known:
                 references[topic] = Reference(
-                    topic, request.bill_id, request.position, is_refund=True, account_id=request.account_id
+                    topic, request.payable_id, request.position, is_refund=True, account_id=request.account_id
                 )
         with suppress(WriteConflict):  # another caller offers them, too
             services.store.write(*offered, *references.values())

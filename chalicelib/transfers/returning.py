@@ -15,7 +15,7 @@ from chalicelib.catalogue.tokens import family_of
 from chalicelib.chain.receipts import PaidTransfer
 from chalicelib.links import store as link_store
 from chalicelib.links.reading import Viewer, load_request
-from chalicelib.links.records import Bill
+from chalicelib.links.records import Payable
 from chalicelib.recording.rules import confirmed
 from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.payments.records import Payment
@@ -57,7 +57,7 @@ def refund(services: Services, name: str, viewer: Viewer, amount: str | None, to
     Raises NotFound, BadRequest, ChainUnavailable, and Conflict if less is left or the receiver has to be named.
     """
     request, _ = load_request(services, name, viewer)
-    _check(request, link_store.bill(services.store, request.bill_id))
+    _check(request, link_store.payable(services.store, request.payable_id))
     left = request.received - request.refunded
     if left <= 0:
         raise Conflict("Nothing is left to refund of this request")
@@ -72,10 +72,10 @@ def refund(services: Services, name: str, viewer: Viewer, amount: str | None, to
     return OrderRefund(request, offer, BaseUnits(left - wanted))
 
 
-def _check(request: Request, bill: Bill | None) -> None:
+def _check(request: Request, payable: Payable | None) -> None:
     if request.fiat is not None:
         raise BadRequest("The off-ramp provider has received the payment: ask the provider to return it")
-    if bill is not None and bill.commerce is not None:
+    if payable is not None and payable.commerce is not None:
         raise BadRequest(f"Refund a commerce payment by POST /v2/commerce-payments/{request.request_id}/refund")
 
 

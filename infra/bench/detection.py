@@ -120,7 +120,7 @@ def _open_links(world: World, first: int, last: int) -> None:
 
 def _records(pattern: SecurePayment, number: int) -> Iterator[Any]:
     token, reference = f"{number:026}", number.to_bytes(8, "big")
-    request = replace(pattern.requests[0], request_id=token, bill_id=token, payment_reference="0x" + reference.hex())
+    request = replace(pattern.requests[0], request_id=token, payable_id=token, payment_reference="0x" + reference.hex())
     yield replace(pattern.link, token=token)
     yield request
     yield Reference(reference_topic(reference), token, 0)

@@ -45,8 +45,8 @@ def _decoder(request: Request, log: dict[str, Any]) -> Callable[[], object]:
     def decode_and_match() -> object:
         transfer = decode_transfer(NETWORK, log)
         assert transfer is not None
-        bills = {transfer.reference_topic: transfer_log.BillId(request.bill_id, request.account_id)}
-        (logged,) = transfer_log.entries([replace(transfer, paid_at=START)], bills, START)
+        payables = {transfer.reference_topic: transfer_log.PayableId(request.payable_id, request.account_id)}
+        (logged,) = transfer_log.entries([replace(transfer, paid_at=START)], payables, START)
         return payments.mismatch(request, logged)
 
     if decode_and_match() is not None:

@@ -49,7 +49,7 @@ def _item_by_item(world: World, children: list[SecurePayment]) -> None:
     store = world.services.store
     for child in children:
         token = child.link.token
-        store.get(Request, Request.KEY.of(bill_id=token, position=0))
+        store.get(Request, Request.KEY.of(payable_id=token, position=0))
         store.get(Intent, Intent.KEY.of(link_token=token))
         link = store.get(Link, Link.KEY.of(token=token))
         assert link is not None

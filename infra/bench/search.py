@@ -176,7 +176,7 @@ def _payment(number: int) -> Payment:
 def _request(number: int) -> Request:
     request_id = f"01{number:064x}"
     return Request(
-        bill_id=request_id,
+        payable_id=request_id,
         position=0,
         request_id=request_id,
         salt=f"{number:016x}",

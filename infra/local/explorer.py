@@ -9,10 +9,10 @@ from functools import cached_property
 
 from chalicelib.base.money import format_amount
 from chalicelib.catalogue.conversions import on_chain_decimals
-from chalicelib.links.store import bill
+from chalicelib.links.store import payable
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import invoice_of
-from chalicelib.requests.store import bill_id
+from chalicelib.requests.store import payable_id
 from chalicelib.services import Services
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 
@@ -36,8 +36,8 @@ class Explorer:
 
     def _respond(self, request: JsonRequest) -> JsonResponse:
         folder, _, request_id = request.path.rpartition("/")
-        found = bill_id(self._services.store, request_id) if folder == "/request" else None
-        recorded = bill(self._services.store, found) if found else None
+        found = payable_id(self._services.store, request_id) if folder == "/request" else None
+        recorded = payable(self._services.store, found) if found else None
         if recorded is None:
             return _NOT_FOUND
         if recorded.link is None:

@@ -30,7 +30,7 @@ from chalicelib.http.openapi import document as openapi
 from chalicelib.http.parsing import _SENTENCES, MAX_BODY_BYTES
 from chalicelib.links import flows as links
 from chalicelib.links.multicalls.children import Reason, recovery_action
-from chalicelib.links.records import Bill, Link
+from chalicelib.links.records import Link, Payable
 from chalicelib.outbound.compliance import ProviderAccount, ProviderUser
 from chalicelib.payers import bank_accounts, reports
 from chalicelib.payers import flows as payers
@@ -264,7 +264,7 @@ def told_of_payouts(world: World, context: EventContext) -> tuple[Event, ...]:
     order = replace(load_order(world.services, request), paid_at=START)
     report = OrderReport(1, "bounced")
     advance = after_report(order, report, START, timedelta(minutes=10))
-    return followed(Bill((request,), order=order), advance, request, None, context).events
+    return followed(Payable((request,), order=order), advance, request, None, context).events
 
 
 def converted(link: Link, request: Request, context: EventContext) -> list[Event]:
@@ -297,7 +297,7 @@ def converted(link: Link, request: Request, context: EventContext) -> list[Event
         replace(invoice, status=status, paid=BaseUnits(paid))
         for status, paid in ((RequestStatus.PARTIALLY_PAID, 1), (RequestStatus.PAID, 3))
     )
-    told = [payment_event(Bill((each,), link), each, payment, context) for each in (partial, whole)]
+    told = [payment_event(Payable((each,), link), each, payment, context) for each in (partial, whole)]
     return [*told, failed_event(partial, payment, context)]
 
 

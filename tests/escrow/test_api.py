@@ -224,7 +224,7 @@ def test_another_merchants_payment_is_not_found(shop: Shop, new_shop: Shop) -> N
 
 def test_a_payer_takes_back_what_is_held_by_the_link_alone(shop: Shop, new_shop: Shop, api: Api) -> None:
     payment = expired(shop.account_id)
-    path = f"/v2/secure-payments/{payment.bill_id}/reclaim"
+    path = f"/v2/secure-payments/{payment.payable_id}/reclaim"
     reply = api.request("GET", f"{path}?wallet={WALLET.lower()}", None, shop.by_client)
     assert reply.status == 200, reply.json
     (made,) = reply.json["transactions"]
@@ -255,7 +255,7 @@ def test_a_payer_takes_back_what_is_held_by_the_link_alone(shop: Shop, new_shop:
 def test_what_cannot_be_taken_back_is_refused_in_clear_words(
     shop: Shop, changes: dict[str, Any] | None, status: int, says: str
 ) -> None:
-    token = shop.link() if changes is None else commerce_payment(shop.account_id, **changes).bill_id
+    token = shop.link() if changes is None else commerce_payment(shop.account_id, **changes).payable_id
     reply = send(shop, "GET", f"/v2/secure-payments/{token}/reclaim?wallet={WALLET}")
     assert reply.status == status and says in reply.message, reply.json
 

@@ -47,7 +47,7 @@ def test_a_step_of_the_schedule_may_begin_just_before_the_expiry_and_go_on_at_it
     readings = iter([expiry - timedelta(microseconds=1)] * early)
     commerce.world.now = expiry
     services = replace(commerce.services, clock=lambda: next(readings, expiry))
-    running.look(services, created.payment.bill_id, set())
+    running.look(services, created.payment.payable_id, set())
     payment = commerce.load(created)
     assert payment.pending is None and payment.authorized == 0 and not commerce.chain.mempool.sent
     commerce.settle(4)
@@ -120,7 +120,7 @@ def test_a_payment_whose_books_differ_from_the_escrows_raises_an_alarm(capsys: p
     held.capturable -= 1
     commerce.world.advance(2 * 86_400)
     commerce.settle(2)
-    assert ("escrow differs", created.payment.bill_id) in [(message, extra["bill"]) for message, extra in said]
+    assert ("escrow differs", created.payment.payable_id) in [(message, extra["payable"]) for message, extra in said]
 
 
 def test_a_transaction_without_an_event_goes_back_and_raises_an_alarm() -> None:

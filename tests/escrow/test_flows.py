@@ -324,7 +324,7 @@ def test_only_a_call_that_is_not_accepted_is_logged(commerce: Commerce, monkeypa
     with pytest.raises(Conflict):
         commerce.void(created)
     ((message, facts),) = said
-    assert (message, facts["bill"], facts["network"]) == ("commerce call refused", created.payment.bill_id, "sepolia")
+    assert (message, facts["payable"], facts["network"]) == ("commerce call refused", created.payment.payable_id, "sepolia")
     assert "the token is paused" in facts["reason"]
 
 

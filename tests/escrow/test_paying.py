@@ -42,7 +42,7 @@ def test_any_other_wallet_of_an_open_payment_is_remembered_until_after_the_time_
     assert made.transaction == calls.pre_approve(info_of(created.payment, OTHER), CONTRACTS)[1]
     named = hash_for(created.payment, OTHER, CONTRACTS)
     (known,) = request_store.references(commerce.services.store, [named])
-    assert (known.bill_id, known.payer) == (created.payment.bill_id, OTHER)
+    assert (known.payable_id, known.payer) == (created.payment.payable_id, OTHER)
     assert known.expires_at is not None and known.expires_at > created.payment.pre_approval_expiry
 
 

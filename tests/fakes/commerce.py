@@ -13,7 +13,7 @@ from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.escrow import transfers as topics
 from chalicelib.chain.escrow.logs import EscrowEventKind
 from chalicelib.links import store as link_store
-from chalicelib.links.records import Bill
+from chalicelib.links.records import Payable
 from chalicelib.requests.commerce.records import CommercePayment
 from chalicelib.requests.records import Reference
 from chalicelib.services import Services
@@ -36,10 +36,10 @@ _TOPICS = {
 }
 
 
-def new_payment(now: datetime, bill_id: str = "link", request_id: str = "request", **changes: Any) -> CommercePayment:
+def new_payment(now: datetime, payable_id: str = "link", request_id: str = "request", **changes: Any) -> CommercePayment:
     """The record of a payment of 100 base units of fUSDC; `changes` are its fields."""
     fields: dict[str, Any] = {
-        "bill_id": bill_id,
+        "payable_id": payable_id,
         "request_id": request_id,
         "account_id": "acct",
         "client_id": None,
@@ -102,7 +102,7 @@ def store_commerce(world: World, **changes: Any) -> CommercePayment:
     payment = new_payment(world.now, link.link.token, request.request_id, client_id=client_id, **changes)
     world.services.store.write(payment)
     if payment.payer is not None:
-        world.services.store.write(Reference(hash_with(payment, payment.payer), payment.bill_id, 0, payer=payment.payer))
+        world.services.store.write(Reference(hash_with(payment, payment.payer), payment.payable_id, 0, payer=payment.payer))
     return load_commerce(world.services, payment)
 
 
@@ -110,17 +110,17 @@ def ask_as(services: Services, payment: CommercePayment, wallet: str) -> None:
     """What is written when a wallet is handed its transactions."""
     expires_at = payment.pre_approval_expiry + timedelta(days=90)
     topic = hash_with(payment, wallet)
-    services.store.write(Reference(topic, payment.bill_id, 0, payer=wallet, expires_at=expires_at))
+    services.store.write(Reference(topic, payment.payable_id, 0, payer=wallet, expires_at=expires_at))
 
 
-def load_bill(services: Services, payment: CommercePayment) -> Bill:
-    bill = link_store.bill(services.store, payment.bill_id)
-    assert bill is not None
-    return bill
+def load_payable(services: Services, payment: CommercePayment) -> Payable:
+    payable = link_store.payable(services.store, payment.payable_id)
+    assert payable is not None
+    return payable
 
 
 def load_commerce(services: Services, payment: CommercePayment) -> CommercePayment:
-    found = load_bill(services, payment).commerce
+    found = load_payable(services, payment).commerce
     assert found is not None
     return found
 

@@ -100,7 +100,7 @@ class Commerce:
         return flows.create(self.services, self.owner(), self.draft(**changes))
 
     def load(self, created: Created) -> CommercePayment:
-        found = store.payment(self.services.store, created.payment.bill_id)
+        found = store.payment(self.services.store, created.payment.payable_id)
         assert found is not None
         return found
 

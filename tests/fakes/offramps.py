@@ -28,9 +28,9 @@ def store_order(services: Services, account_id: str = "acct", **changes: Any) ->
 
 
 def load_order(services: Services, request: Request) -> Order:
-    bill = link_store.bill(services.store, request.bill_id)
-    assert bill is not None and bill.order is not None
-    return bill.order
+    payable = link_store.payable(services.store, request.payable_id)
+    assert payable is not None and payable.order is not None
+    return payable.order
 
 
 def bodies(world: World) -> list[dict[str, Any]]:

@@ -59,7 +59,7 @@ def payout(services: Services, account_id: str, **changes: Any) -> SecurePayment
         **changes,
     }
     request: dict[str, Any] = {
-        "bill_id": token,
+        "payable_id": token,
         "position": 0,
         "request_id": request_id,
         "salt": salt,

@@ -24,9 +24,9 @@ def store_request(services: Services, account_id: str = "acct", **changes: Any) 
 
 def load_request(services: Services, request: Request) -> Request:
     """The request as it is stored now."""
-    bill = link_store.bill(services.store, request.bill_id)
-    assert bill is not None
-    return next(each for each in bill.requests if each.request_id == request.request_id)
+    payable = link_store.payable(services.store, request.payable_id)
+    assert payable is not None
+    return next(each for each in payable.requests if each.request_id == request.request_id)
 
 
 def standalone(services: Services, account_id: str = "acct", **changes: Any) -> Request:
@@ -36,7 +36,7 @@ def standalone(services: Services, account_id: str = "acct", **changes: Any) -> 
     token = token_with_id(changes.get("currency", "fUSDC-sepolia"))
     assert token is not None
     fields: dict[str, Any] = {
-        "bill_id": request_id,
+        "payable_id": request_id,
         "position": 0,
         "request_id": request_id,
         "salt": salt,

@@ -51,7 +51,7 @@ def test_a_link_has_what_was_asked_for_and_is_pending_for_its_lifetime() -> None
     assert (link.fee_percentage, link.fee_address, link.reference) == ("1", FEE_ADDRESS, "INV-1")
     assert (link.payer_identifier, link.recipient_identifier, link.creator_wallet) == ("payer-7", "r-1", None)
     assert (link.redirect_url, link.redirect_label) == ("https://shop.example/thanks", "Go Back and Close")
-    assert (request.bill_id, request.position, request.status) == (link.token, 0, RequestStatus.CREATED)
+    assert (request.payable_id, request.position, request.status) == (link.token, 0, RequestStatus.CREATED)
     assert (request.payee, request.network, request.currency) == (PAYEE, "sepolia", "fUSDC-sepolia")
     assert (request.amount, request.paid, request.tx_hash) == (12_500_000, 0, None)
     assert len(bytes.fromhex(request.payment_reference.removeprefix("0x"))) == 8

@@ -45,7 +45,7 @@ def logged(world: World, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def choose(world: World, request: Request, amount: int = ASKED) -> Request:
     owner = Owner(world.account_id, None, None, mode=Mode.API_KEY)
     current = load_request(world.services, request)
-    return flows.payable(world.services, owner, current, CHOSEN, BaseUnits(amount))
+    return flows.for_bank_account(world.services, owner, current, CHOSEN, BaseUnits(amount))
 
 
 def chosen(world: World) -> Request:

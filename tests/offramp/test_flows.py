@@ -49,7 +49,7 @@ def unpaid(world: World, **changes: Any) -> Request:
 
 def choose(world: World, request: Request, chosen: ChosenAccount = CHOSEN, services: Services | None = None) -> Request:
     owner = Owner(world.account_id, None, None, mode=Mode.API_KEY)
-    return flows.payable(services or world.services, owner, load_request(world.services, request), chosen, AMOUNT)
+    return flows.for_bank_account(services or world.services, owner, load_request(world.services, request), chosen, AMOUNT)
 
 
 def paid(world: World) -> Request:
@@ -191,7 +191,7 @@ def test_a_client_id_alone_chooses_for_its_own_requests_only(world: World) -> No
     request = unpaid(world, client_id=None)
     owner = Owner(world.account_id, world.client_id, world.origin, mode=Mode.CLIENT_ID)
     with pytest.raises(Forbidden, match="its own requests alone"):
-        flows.payable(world.services, owner, request, CHOSEN, AMOUNT)
+        flows.for_bank_account(world.services, owner, request, CHOSEN, AMOUNT)
 
 
 def test_without_a_choice_a_request_with_a_payee_is_paid_there(world: World) -> None:
@@ -360,14 +360,14 @@ def test_how_many_calls_to_the_database_an_order_and_its_reports_take(world: Wor
         return made
 
     chosen = choose(world, request, services=counted)
-    assert calls() == 7  # the order, three of the payer, the bill, the payer again, and the transaction
+    assert calls() == 7  # the order, three of the payer, the payable, the payer again, and the transaction
     choose(world, request, services=counted)
     assert calls() == 4
     world.chain.pay(chosen)
     world.scan()
     report = moved(world, request, "sending_fiat")
     flows.take(counted, report)
-    assert calls() == 2  # the bill and the transaction
+    assert calls() == 2  # the payable and the transaction
     flows.take(counted, report)
     assert calls() == 1
     flows.take(counted, moved(world, request, "fiat_sent"))

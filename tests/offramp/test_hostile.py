@@ -129,6 +129,6 @@ def test_who_pays_with_a_public_client_id_does_not_learn_who_is_registered(world
     messages = []
     for person in (PERSON, "somebody@example.com"):
         with pytest.raises(NotFound) as refused:
-            flows.payable(world.services, anybody, request, ChosenAccount(person, "guessed"), AMOUNT)
+            flows.for_bank_account(world.services, anybody, request, ChosenAccount(person, "guessed"), AMOUNT)
         messages.append((refused.value.message, refused.value.logged))
     assert messages[0] == messages[1]

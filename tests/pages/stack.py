@@ -72,7 +72,7 @@ class Stack:
         """The service sees what was paid in confirmed blocks."""
         with self.lock:
             scanning.scan(running(), name)
-            for token in list(scan_store.bills_with_work(running().store, running().clock(), 1000, 0)):
+            for token in list(scan_store.payables_with_work(running().store, running().clock(), 1000, 0)):
                 recording.record(running(), token)
 
     def mine(self, blocks: int = 1, name: str = "sepolia") -> None:

@@ -143,7 +143,7 @@ def test_without_a_price_source_what_the_contracts_convert_is_valued_by_their_fe
     world.record()
     for request in (converted, paid):
         assert load_request(world.services, request).status is RequestStatus.PAID
-        assert not scan_store.has_work(world.services.store, [request.bill_id])
+        assert not scan_store.has_work(world.services.store, [request.payable_id])
 
 
 def test_what_a_valid_quote_says_pays_the_request_in_full_however_the_rate_has_moved(world: World) -> None:
@@ -188,7 +188,7 @@ def test_once_a_quote_was_given_a_percent_less_than_it_asks_for_is_a_part(world:
     assert (paid.status, paid.paid) == (RequestStatus.PARTIALLY_PAID, 1_237_500_000)
 
 
-def test_a_payment_waits_for_a_rate_and_holds_no_other_bill_up(world: World) -> None:
+def test_a_payment_waits_for_a_rate_and_holds_no_other_payable_up(world: World) -> None:
     waiting, plain = store_request(world.services, **CONTRACTS), store_request(world.services, currency="USDC-mainnet")
     quoted = store_request(world.services, **CONTRACTS)
     quotes.hold(world.services, [quoted])
@@ -200,11 +200,11 @@ def test_a_payment_waits_for_a_rate_and_holds_no_other_bill_up(world: World) -> 
     assert load_request(world.services, waiting).paid == USD_AMOUNT, "only the conversion, which needs no rate"
     assert load_request(world.services, plain).status is RequestStatus.PAID
     assert load_request(world.services, quoted).status is RequestStatus.PAID
-    assert scan_store.has_work(world.services.store, [waiting.bill_id])
+    assert scan_store.has_work(world.services.store, [waiting.payable_id])
     world.advance(60)
     assert recording.sweep(world.services) == 1
     world.record()
-    assert scan_store.has_work(world.services.store, [waiting.bill_id]), "there is still no rate"
+    assert scan_store.has_work(world.services.store, [waiting.payable_id]), "there is still no rate"
     world.prices.api.is_down = False
     world.advance(60)
     recording.sweep(world.services)
@@ -213,7 +213,7 @@ def test_a_payment_waits_for_a_rate_and_holds_no_other_bill_up(world: World) -> 
     assert after.paid == 2 * USD_AMOUNT
     first, second = sorted(payments(world, waiting), key=lambda each: each.block_number)
     assert (first.is_announced, second.is_announced) == (False, True), "the one that needs no rate did not wait"
-    assert not scan_store.has_work(world.services.store, [waiting.bill_id])
+    assert not scan_store.has_work(world.services.store, [waiting.payable_id])
 
 
 def test_a_payment_that_waits_for_a_rate_holds_up_nothing_else_of_its_request(world: World) -> None:
@@ -235,7 +235,7 @@ def test_a_payment_that_waits_for_a_rate_holds_up_nothing_else_of_its_request(wo
     world.prices.feeds.is_down = True
     scan(world)
     assert load_request(world.services, request).status is RequestStatus.PAID
-    assert scan_store.has_work(world.services.store, [request.bill_id]), "the unit waits"
+    assert scan_store.has_work(world.services.store, [request.payable_id]), "the unit waits"
     world.chain.fork(4)
     scan(world)
     assert load_request(world.services, request).paid == USD_AMOUNT // 2, "a removed payment waits for no rate"
@@ -243,7 +243,7 @@ def test_a_payment_that_waits_for_a_rate_holds_up_nothing_else_of_its_request(wo
     world.advance(60)
     recording.sweep(world.services)
     world.record()
-    assert not scan_store.has_work(world.services.store, [request.bill_id])
+    assert not scan_store.has_work(world.services.store, [request.payable_id])
     assert load_request(world.services, request).paid == USD_AMOUNT // 2 + 99, "the unit is worth 99 of a dollar's 10^8"
     world.drain()
     core = [event for event in world.receiver.events if event.count(".") == 1]
@@ -286,7 +286,7 @@ def test_a_payment_on_whose_time_the_sources_never_agree_counts_after_a_day_for_
     assert (rate_text(payment.rate), payment.rate.source) == ("1.050315", RateSource.COINGECKO)
     assert payment.counted == USD_AMOUNT * 100 // 105
     assert load_request(world.services, request).status is RequestStatus.PARTIALLY_PAID
-    assert not scan_store.has_work(world.services.store, [request.bill_id]), "nothing awaits the chain"
+    assert not scan_store.has_work(world.services.store, [request.payable_id]), "nothing awaits the chain"
 
 
 def test_a_payment_waits_on_as_long_as_no_source_says_anything(world: World) -> None:
@@ -295,7 +295,7 @@ def test_a_payment_waits_on_as_long_as_no_source_says_anything(world: World) -> 
     world.chain.pay(request, 12_503_750)
     scan(world)
     sweep(world, 3 * 86_400)
-    assert scan_store.has_work(world.services.store, [request.bill_id])
+    assert scan_store.has_work(world.services.store, [request.payable_id])
     world.prices.feeds.is_down = False
     sweep(world)
     assert load_request(world.services, request).status is RequestStatus.PAID
@@ -343,11 +343,11 @@ def test_what_has_a_rate_does_not_wait_for_what_has_none(world: World) -> None:
     sweep(world)
     assert load_request(world.services, request).paid == 600_000_000
     sweep(world)
-    assert scan_store.has_work(world.services.store, [request.bill_id])
+    assert scan_store.has_work(world.services.store, [request.payable_id])
     world.chain.read_past_conversion_rate = read  # type: ignore[method-assign]
     sweep(world)
     assert load_request(world.services, request).paid == 900_000_000
-    assert not scan_store.has_work(world.services.store, [request.bill_id])
+    assert not scan_store.has_work(world.services.store, [request.payable_id])
 
 
 @pytest.mark.parametrize("moved_by", [None, 1])
@@ -364,7 +364,7 @@ def test_a_payment_that_waits_for_a_rate_is_undone_or_moved_by_a_fork(world: Wor
     world.advance(60)
     recording.sweep(world.services)
     world.record()
-    assert not scan_store.has_work(world.services.store, [request.bill_id])
+    assert not scan_store.has_work(world.services.store, [request.payable_id])
     assert load_request(world.services, request).paid == (0 if moved_by is None else USD_AMOUNT)
     canonical = {block.hash for block in world.chain.blocks}
     assert {each.block_hash for each in payments(world, request)} <= canonical
@@ -376,7 +376,7 @@ def test_sources_that_disagree_are_no_rate(world: World) -> None:
     world.chain.pay(request, 12_503_750)
     scan(world)
     assert load_request(world.services, request).paid == 0
-    assert scan_store.has_work(world.services.store, [request.bill_id])
+    assert scan_store.has_work(world.services.store, [request.payable_id])
 
 
 def test_a_removed_payment_takes_away_what_it_added_and_a_moved_one_keeps_its_value(world: World) -> None:

@@ -1,4 +1,4 @@
-"""What one part of a bill's transfers changes: states of log entries, payments, unmatched transfers, totals, events."""
+"""What one part of a payable's transfers changes: states of log entries, payments, unmatched transfers, totals, events."""
 
 import json
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.records import Bill, LinkStatus
+from chalicelib.links.records import LinkStatus, Payable
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.recording import payments
 from chalicelib.recording.deciding import Changes, decide
@@ -19,10 +19,10 @@ from chalicelib.requests.records import RequestStatus
 from chalicelib.requests.references import reference_topic
 from chalicelib.scanning.records import LoggedTransfer, TransferState, UnrecordedTransfers
 from tests.fakes.world import PAYEE, START
-from tests.recording.test_payments import CONTEXT, link_of, new_bill, transfer
+from tests.recording.test_payments import CONTEXT, link_of, new_payable, transfer
 
 ACCEPTED = Accepted(tolerance_bps=100, max_rate_age=3600)
-LINK = new_bill()
+LINK = new_payable()
 (REQUEST,) = LINK.requests
 TOPIC = reference_topic(bytes.fromhex(REQUEST.payment_reference[2:]))
 STRANGER = "0x" + "22" * 20
@@ -40,8 +40,8 @@ def moved(known: LoggedTransfer, block_number: int = 99) -> LoggedTransfer:
 class Recorder:
     """Keeps what parts change, as the store would."""
 
-    def __init__(self, bill: Bill = LINK, refund: Refund | None = None) -> None:
-        self.bill = bill
+    def __init__(self, payable: Payable = LINK, refund: Refund | None = None) -> None:
+        self.payable = payable
         self.refunds = {} if refund is None else {(refund.topic, refund.currency): refund}
         self.log: dict[object, LoggedTransfer] = {}
         self.payments: dict[RecordedId, Payment] = {}
@@ -59,7 +59,7 @@ class Recorder:
         for each in (*added, *removed):
             self.log.setdefault(each.transfer_id, each)
         part = UnrecordedTransfers(
-            bill_id=link_of(LINK).token,
+            payable_id=link_of(LINK).token,
             network="sepolia",
             sequence=1,
             block_number=1,
@@ -74,8 +74,8 @@ class Recorder:
         listed = {REQUEST.request_id: tuple(self.payments.values())}
         bases = dict.fromkeys(part.added, basis) if basis is not None else {}
         stored = Stored(wanted, self.payments, self.unmatched, listed, self.refunds, bases)
-        changes = decide(self.bill, part, stored, ACCEPTED, CONTEXT)
-        self.bill = changes.bill
+        changes = decide(self.payable, part, stored, ACCEPTED, CONTEXT)
+        self.payable = changes.payable
         self.told += [event.kind for event in changes.events]
         for record in changes.records.values():
             match record:
@@ -94,7 +94,7 @@ class Recorder:
 
     @property
     def paid(self) -> int:
-        return self.bill.requests[0].paid
+        return self.payable.requests[0].paid
 
 
 def test_a_transfer_that_counts_becomes_a_payment_with_its_entry_its_request_and_an_event() -> None:
@@ -110,15 +110,15 @@ def test_a_part_that_is_recorded_again_changes_nothing() -> None:
     gone = [entry(3), entry(4, payee=STRANGER)]
     recorder.record(*added, *gone)
     recorder.record(removed=gone)
-    before = recorder.bill
+    before = recorder.payable
     changes = recorder.record(*added, removed=gone)
-    assert (changes.records, changes.events, changes.recorded, changes.bill) == ({}, [], 0, before)
+    assert (changes.records, changes.events, changes.recorded, changes.payable) == ({}, [], 0, before)
 
 
 def test_the_transfers_of_a_part_add_up_and_the_one_that_completes_the_request_is_confirmed() -> None:
     recorder = Recorder()
     changes = recorder.record(entry(1, 4_000_000), entry(2, 6_000_000), entry(3, 5))
-    assert (recorder.paid, recorder.bill.requests[0].status) == (10_000_005, RequestStatus.PAID)
+    assert (recorder.paid, recorder.payable.requests[0].status) == (10_000_005, RequestStatus.PAID)
     assert recorder.told == ["payment.partial", "payment.confirmed", "payment.unexpected"]
     assert changes.recorded == 3
 
@@ -129,7 +129,7 @@ def test_a_transfer_that_does_not_count_is_kept_with_its_reason_and_counted_by_k
     assert changes.skipped == [(stray, "wrong_payee")]
     (kept,) = recorder.unmatched.values()
     assert (kept.reason, kept.amount, kept.event_key) == ("wrong_payee", 1_000_000, "e-0")
-    assert (recorder.bill.requests[0].other_payee_count, recorder.paid) == (1, 0)
+    assert (recorder.payable.requests[0].other_payee_count, recorder.paid) == (1, 0)
     assert (recorder.state(stray), recorder.told) == (TransferState.UNMATCHED, ["payment.unexpected"])
 
 
@@ -141,7 +141,7 @@ def test_a_transfer_beyond_the_limit_of_its_kind_is_ignored() -> None:
     assert (recorder.unmatched, recorder.state(stray)) == ({}, TransferState.IGNORED)
     recorder.record(removed=[recorder.log[stray.transfer_id]])
     assert recorder.state(stray) is TransferState.REVERSED
-    assert recorder.bill.requests[0].other_payee_count == MAX_PER_KIND[UnmatchedKind.OTHER_PAYEE]
+    assert recorder.payable.requests[0].other_payee_count == MAX_PER_KIND[UnmatchedKind.OTHER_PAYEE]
 
 
 def test_a_transfer_whose_reference_is_not_of_the_link_is_ignored() -> None:
@@ -194,13 +194,13 @@ def test_a_removed_payment_is_reversed_and_may_come_back() -> None:
 def test_a_transfer_that_moved_keeps_what_it_became_with_its_new_block(payee: str) -> None:
     recorder, first = Recorder(), entry(1, payee=payee)
     recorder.record(first)
-    request, told, state = recorder.bill.requests[0], list(recorder.told), recorder.state(first)
+    request, told, state = recorder.payable.requests[0], list(recorder.told), recorder.state(first)
     second = moved(first)
     recorder.record(second, removed=[first])
     assert (recorder.state(first), recorder.state(second)) == (TransferState.REVERSED, state)
     (kept,) = (*recorder.payments.values(), *recorder.unmatched.values())
     assert (kept.block_number, kept.block_hash, kept.status) == (99, "0xb99", PaymentStatus.CONFIRMED)
-    assert (recorder.bill.requests[0], recorder.told) == (request, told)
+    assert (recorder.payable.requests[0], recorder.told) == (request, told)
 
 
 @pytest.mark.parametrize(
@@ -234,10 +234,10 @@ def test_a_summed_transfer_that_moved_stays_summed_once(monkeypatch: pytest.Monk
     recorder.record(dust)
     second = moved(dust)
     recorder.record(second, removed=[dust])
-    request = recorder.bill.requests[0]
+    request = recorder.payable.requests[0]
     assert (recorder.state(second), request.paid, request.unlisted_count) == (TransferState.SUMMED, 1, 1)
     recorder.record(removed=[second])
-    request = recorder.bill.requests[0]
+    request = recorder.payable.requests[0]
     assert (recorder.paid, request.unlisted_count, request.unlisted_amount) == (0, 0, 0)
 
 
@@ -252,14 +252,14 @@ def test_a_paid_request_that_a_removal_makes_unpaid_is_told_whatever_is_removed(
     assert (recorder.paid, recorder.told) == (11_000_000, told)
     recorder.record(removed=[second])
     told = ["payment.failed", *unexpected]
-    assert (link_of(recorder.bill).status, recorder.told[5:]) == (LinkStatus.PENDING, told)
+    assert (link_of(recorder.payable).status, recorder.told[5:]) == (LinkStatus.PENDING, told)
 
     monkeypatch.setattr(payments, "MAX_SMALL_PAYMENTS", 0)
     dust, rest = entry(4, 1), entry(5, 9_999_999)
     recorder = Recorder()
     recorder.record(dust, rest)
     changes = recorder.record(removed=[dust])
-    assert (link_of(recorder.bill).status, recorder.told) == (LinkStatus.PENDING, ["payment.confirmed", "payment.failed"])
+    assert (link_of(recorder.payable).status, recorder.told) == (LinkStatus.PENDING, ["payment.confirmed", "payment.failed"])
     said = json.loads(changes.events[0].body)
     assert (said["txHash"], said["amount"], said["totalAmountPaid"]) == (dust.tx_hash, "0.000001", "9.999999")
     assert recorder.record(dust).recorded == 1
@@ -279,10 +279,10 @@ def test_the_removal_of_a_transfer_that_is_in_another_block_now_leaves_what_it_b
     """The move and the removal of the former block may come in two parts."""
     recorder, first = Recorder(), entry(1, payee=payee)
     recorder.record(first)
-    request, told = recorder.bill.requests[0], list(recorder.told)
+    request, told = recorder.payable.requests[0], list(recorder.told)
     recorder.record(moved(first))
     recorder.record(removed=[first])
-    assert (recorder.bill.requests[0], recorder.told) == (request, told)
+    assert (recorder.payable.requests[0], recorder.told) == (request, told)
     assert recorder.state(first) is TransferState.REVERSED
     (kept,) = (*recorder.payments.values(), *recorder.unmatched.values())
     assert (kept.block_hash, kept.status) == ("0xb99", PaymentStatus.CONFIRMED)

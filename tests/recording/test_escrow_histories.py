@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chain.escrow.logs import EscrowEventKind, LoggedEscrow
-from chalicelib.links.records import Bill, LinkStatus
+from chalicelib.links.records import LinkStatus, Payable
 from chalicelib.recording.deciding import decide
 from chalicelib.recording.rules import RecordedId, Stored
 from chalicelib.requests.commerce import ledger, rules
@@ -25,7 +25,7 @@ from chalicelib.scanning.records import LoggedTransfer, TransferId, UnrecordedTr
 from tests.fakes.commerce import new_payment
 from tests.fakes.world import START
 from tests.recording.test_deciding import ACCEPTED
-from tests.recording.test_payments import CONTEXT, new_bill, transfer
+from tests.recording.test_payments import CONTEXT, new_payable, transfer
 from tests.requests.commerce.contract_model import Asked, Contract
 
 HISTORIES, GROUPS = 10_000, 10
@@ -37,9 +37,9 @@ KINDS = {
     "reclaim": EscrowEventKind.RECLAIMED,
     "refund": EscrowEventKind.REFUNDED,
 }
-LINK = new_bill()
+LINK = new_payable()
 (REQUEST,) = LINK.requests
-PAYMENT = new_payment(START, REQUEST.bill_id, REQUEST.request_id)
+PAYMENT = new_payment(START, REQUEST.payable_id, REQUEST.request_id)
 TOPIC = PAYMENT.payment_hash or ""
 
 
@@ -47,7 +47,7 @@ TOPIC = PAYMENT.payment_hash or ""
 class Books:
     """What is stored: a decision is written whole, or not at all if the process dies before."""
 
-    bill: Bill = field(
+    payable: Payable = field(
         default_factory=lambda: replace(LINK, requests=(replace(REQUEST, amount=PAYMENT.amount),), commerce=PAYMENT)
     )
     log: dict[TransferId, LoggedTransfer] = field(default_factory=dict)
@@ -61,13 +61,13 @@ class Books:
 
     def begin(self, name: str, amount: int) -> None:
         pending = PendingOperation(self.payment.operations + 1, OperationKind(name), BaseUnits(amount), START)
-        self.bill = replace(self.bill, commerce=rules.begun(self.payment, pending, START))
+        self.payable = replace(self.payable, commerce=rules.begun(self.payment, pending, START))
         self.begun[name] += 1
 
     def go_back(self) -> None:
         assert self.payment.pending is not None
         self.begun[self.payment.pending.kind.value] -= 1
-        self.bill = replace(self.bill, commerce=rules.gone_back(self.payment, "dropped", START))
+        self.payable = replace(self.payable, commerce=rules.gone_back(self.payment, "dropped", START))
 
     @property
     def open(self) -> Counter[str]:
@@ -77,23 +77,23 @@ class Books:
 
     @property
     def payment(self) -> CommercePayment:
-        assert self.bill.commerce is not None
-        return self.bill.commerce
+        assert self.payable.commerce is not None
+        return self.payable.commerce
 
     def record(self, added: list[LoggedTransfer], removed: list[LoggedTransfer], dies: bool) -> None:
         for each in (*added, *removed):
             self.log.setdefault(each.transfer_id, each)
         new, gone = (tuple(each.transfer_id for each in entries) for entries in (added, removed))
-        part = UnrecordedTransfers(REQUEST.bill_id, "sepolia", 1, 1, 0, "", START, new, gone)
+        part = UnrecordedTransfers(REQUEST.payable_id, "sepolia", 1, 1, 0, "", START, new, gone)
         wanted = {each: self.log[each] for each in (*new, *gone)}
         listed = {REQUEST.request_id: tuple(self.payments.values())}
         ids = {each: RecordedId(REQUEST.request_id, entry.tx_hash, entry.event_key) for each, entry in wanted.items()}
         returned = {each: self.returned[id] for each, id in ids.items() if id in self.returned}
         stored = Stored(wanted, dict(self.payments), {}, listed, ledger=dict(self.ledger), returned=returned)
-        changes = decide(self.bill, part, stored, ACCEPTED, CONTEXT)
+        changes = decide(self.payable, part, stored, ACCEPTED, CONTEXT)
         if dies:
             return
-        self.bill = changes.bill
+        self.payable = changes.payable
         self.told += [event.kind for event in changes.events]
         for record in changes.records.values():
             match record:
@@ -193,7 +193,7 @@ def test_money_is_conserved_and_the_books_are_those_of_the_chain(group: int) -> 
         assert payment.authorized == payment.captured + payment.voided + payment.reclaimed + payment.held, seed
         assert payment.refunded <= payment.captured == captured, seed
         paid = [each for each in books.payments.values() if each.status is PaymentStatus.CONFIRMED]
-        request = books.bill.requests[0]
+        request = books.payable.requests[0]
         sent = [each for each in books.returned.values() if each.status is PaymentStatus.CONFIRMED]
         assert sum(each.amount for each in sent) == request.refunded == payment.refunded, seed
         assert len(sent) == request.refund_count, seed
@@ -207,7 +207,7 @@ def test_money_is_conserved_and_the_books_are_those_of_the_chain(group: int) -> 
         is_paid = bool(captured) and not contract.capturable
         assert (request.status is RequestStatus.PAID) is is_paid, seed
         assert not is_paid or (request.amount == captured and "payment.confirmed" in books.told), seed
-        link = books.bill.link
+        link = books.payable.link
         assert link is None or (link.status is LinkStatus.COMPLETED) is is_paid, seed
 
 

@@ -15,11 +15,11 @@ from chalicelib.requests.records import Reference
 from chalicelib.scanning.records import LoggedTransfer
 from tests.fakes.commerce import BUYER, OTHER, hash_with, new_payment
 from tests.fakes.world import START
-from tests.recording.test_payments import CONTEXT, new_bill, transfer
+from tests.recording.test_payments import CONTEXT, new_payable, transfer
 
 Kind = EscrowEventKind
 FEES = "0x" + "9" * 40
-(REQUEST,) = new_bill().requests
+(REQUEST,) = new_payable().requests
 PAYMENT = new_payment(START)
 OPEN = new_payment(START, buyer=None)
 LATER = replace(CONTEXT, now=START + timedelta(minutes=1))

@@ -25,8 +25,8 @@ from tests.fakes.commerce import (
     FakeEscrow,
     ask_as,
     hash_with,
-    load_bill,
     load_commerce,
+    load_payable,
     store_commerce,
 )
 from tests.fakes.crash import Crash, FragileClient, Tripwire
@@ -59,7 +59,7 @@ def totals(world: World, payment: CommercePayment) -> dict[str, int]:
 
 
 def request_of(world: World, payment: CommercePayment) -> Request:
-    (request,) = load_bill(world.services, payment).requests
+    (request,) = load_payable(world.services, payment).requests
     return request
 
 
@@ -143,8 +143,8 @@ def test_captures_are_payments_with_what_the_merchant_got_and_the_fee(world: Wor
     escrow.log(Kind.CAPTURED, 40)
     world.scan()
     assert told(world) == ["payment.partial", "payment.confirmed"]
-    bill = load_bill(world.services, payment)
-    assert bill.link is not None and bill.link.status is LinkStatus.COMPLETED
+    payable = load_payable(world.services, payment)
+    assert payable.link is not None and payable.link.status is LinkStatus.COMPLETED
 
 
 def test_a_charge_is_a_payment_at_once_and_expects_what_was_charged(world: World) -> None:
@@ -183,12 +183,12 @@ def test_after_the_end_of_the_rest_what_was_captured_is_all_that_was_expected(wo
     body = bodies(world)[-1]
     assert (body["amount"], body["totalAmountPaid"], body["expectedAmount"]) == ("0", "0.00006", "0.00006")
     assert (body["txHash"], body["payerAddress"], body["fees"]) == (log["transactionHash"], BUYER, [])
-    link = load_bill(world.services, payment).link
+    link = load_payable(world.services, payment).link
     assert link is not None and link.status is LinkStatus.COMPLETED
     assert len(payments_of(world, payment)) == 1, "the end is no payment"
     dropped = world.chain.fork(3)
     world.scan()
-    link, request = load_bill(world.services, payment).link, request_of(world, payment)
+    link, request = load_payable(world.services, payment).link, request_of(world, payment)
     assert (request.status, request.amount) == (RequestStatus.PARTIALLY_PAID, 100)
     assert link is not None and link.status is not LinkStatus.COMPLETED
     assert told(world) == ["payment.partial", "payment.confirmed", "payment.failed"]
@@ -408,7 +408,7 @@ def test_a_crash_at_any_call_leaves_the_books_and_events_complete_in_the_end(cal
         dying = world.start(client=FragileClient(world.client, tripwire))
         with suppress(Crash):
             scan_chain(dying, json.dumps({"network": "sepolia"}))
-            recording.record(dying, payment.bill_id)
+            recording.record(dying, payment.payable_id)
         world.advance(LEASE.total_seconds() + 61)
         world.tick()
         recording.sweep(world.services)

@@ -11,7 +11,7 @@ from chalicelib.access.callers import Owner
 from chalicelib.access.modes import Mode
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.creation import create_link
-from chalicelib.links.records import Bill, Link
+from chalicelib.links.records import Link, Payable
 from chalicelib.rates.records import Rate
 from chalicelib.recording.events import failed_event, payment_event, refunded_event
 from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund
@@ -57,7 +57,7 @@ def told(
     link: Link | None = LINK, request: Request | None = None, payment: Payment = PAYMENT
 ) -> list[dict[str, Any]]:
     request = request or paid()
-    event = payment_event(Bill((request,), link), request, payment, CONTEXT)
+    event = payment_event(Payable((request,), link), request, payment, CONTEXT)
     forms = [(event.kind, event.body), *((variant.kind, variant.body) for variant in event.variants)]
     bodies = [json.loads(body) for _, body in forms]
     assert [kind for kind, _ in forms] == [body["event"] for body in bodies]
@@ -202,7 +202,7 @@ def test_every_event_of_a_request_says_what_it_was_created_with(mode: Mode | Non
     request = create_link(draft(), Owner("acct", None, None, mode=mode), TERMS, START, lambda n: b"\7" * n).requests[0]
     refund = Refund("0x", "fUSDC-sepolia", request.request_id, "token", "sepolia", PAYEE, NOW)
     events = [
-        payment_event(Bill((request,), LINK), request, PAYMENT, CONTEXT),
+        payment_event(Payable((request,), LINK), request, PAYMENT, CONTEXT),
         failed_event(request, PAYMENT, CONTEXT),
         refunded_event(request, refund, BaseUnits(1), CONTEXT),
     ]

@@ -196,7 +196,7 @@ class History:
         cursor = scan_store.cursor(self.store, "sepolia")
         assert cursor is not None
         assert cursor.scanned_to == len(self.world.chain.blocks) - 2
-        assert list(scan_store.bills_with_work(self.store, self.world.now, 1000, 0)) == []
+        assert list(scan_store.payables_with_work(self.store, self.world.now, 1000, 0)) == []
 
 
 AMOUNTS = st.sampled_from([10_000_000, 1, 25_000_000, 4_000_000, 5_000])

@@ -1,4 +1,4 @@
-"""The recorder's messages: some bills of an account each, in any order and any number of times."""
+"""The recorder's messages: some payables of an account each, in any order and any number of times."""
 
 import json
 from collections import Counter
@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.links import flows as links
 from chalicelib.links import store as link_store
-from chalicelib.links.records import Bill, LinkStatus, SecurePayment
+from chalicelib.links.records import LinkStatus, Payable, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.recording.jobs import record_transfers, sweep_transfers
 from chalicelib.requests.payments.records import Payment
@@ -150,7 +150,7 @@ def test_the_sweep_groups_what_it_queues_by_account_too(world: World) -> None:
     assert len(world.queue.messages) == 3
 
 
-def test_a_flood_to_one_bill_of_a_message_delays_the_others_by_its_share_of_the_time(world: World) -> None:
+def test_a_flood_to_one_payable_of_a_message_delays_the_others_by_its_share_of_the_time(world: World) -> None:
     world.scan()
     flooded, other = world.create_link(), world.create_link()
     world.chain.mine()
@@ -169,19 +169,19 @@ def test_a_flood_to_one_bill_of_a_message_delays_the_others_by_its_share_of_the_
     assert world.load(flooded).requests[0].paid == 200
 
 
-def test_a_bill_that_fails_stops_no_other_of_its_message(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_payable_that_fails_stops_no_other_of_its_message(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.scan()
     first, second = world.create_link(), world.create_link()
     (turn,) = pay_at_once(world, [first, second])
-    read = link_store.bill
+    read = link_store.payable
 
-    def broken(store: Store, bill_id: str) -> Bill | None:
-        if bill_id == first.link.token:
+    def broken(store: Store, payable_id: str) -> Payable | None:
+        if payable_id == first.link.token:
             raise RuntimeError("an item that cannot be read")
-        return read(store, bill_id)
+        return read(store, payable_id)
 
     with monkeypatch.context() as patch:
-        patch.setattr(link_store, "bill", broken)
+        patch.setattr(link_store, "payable", broken)
         with pytest.raises(SweepIncomplete):
             record_transfers(world.services, turn.body)
     assert world.load(second).link.status is LinkStatus.COMPLETED
@@ -202,7 +202,7 @@ def test_the_sweep_queues_each_link_with_work_once_when_it_is_30_seconds_old(wor
     payments = [found(world) for _ in range(3)]
     world.advance(30)
     sweep_transfers(world.services)
-    queued = sorted(bill for message in world.queue.messages for bill in json.loads(message.body)["bills"])
+    queued = sorted(payable for message in world.queue.messages for payable in json.loads(message.body)["bills"])
     assert queued == sorted(payment.link.token for payment in payments)
     world.queue.messages.clear()
     world.advance(-1)
@@ -220,7 +220,7 @@ def test_a_link_with_a_flood_of_old_work_hides_no_other_link_from_the_sweep(worl
     world.services.store.put_many([work(token, 1) for token in others])
     world.advance(30)
     sweep_transfers(world.services)
-    queued = sorted(bill for message in world.queue.messages for bill in json.loads(message.body)["bills"])
+    queued = sorted(payable for message in world.queue.messages for payable in json.loads(message.body)["bills"])
     assert queued == sorted(["flooded", *others])
 
 

@@ -75,10 +75,10 @@ def test_an_end_whose_payment_is_not_at_hand_waits_and_is_no_crash(world: World)
     watched(world)
     status = {"status": OrderStatus.FIAT_SENT, "provider_status": "fiat_sent", "sequence": 6}
     request = store_order(world.services, **status)
-    bill = link_store.bill(world.services.store, request.bill_id)
-    assert bill is not None and bill.order is not None
-    is_paid = replace(bill.requests[0], status=RequestStatus.PAID)
-    found = follow_payment(bill, bill.order, is_paid, None, False, event_context(world.services))
+    payable = link_store.payable(world.services.store, request.payable_id)
+    assert payable is not None and payable.order is not None
+    is_paid = replace(payable.requests[0], status=RequestStatus.PAID)
+    found = follow_payment(payable, payable.order, is_paid, None, False, event_context(world.services))
     assert [json.loads(event.body)["subStatus"] for event in found.events] == [step for _, step in ALL_STEPS]
     assert (found.order.is_settled, found.order.check_at) == (False, world.now)
     assert found.request.fiat is RequestStatus.PROCESSING

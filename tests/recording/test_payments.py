@@ -14,7 +14,7 @@ from chalicelib.base.errors import BadRequest, Conflict, Forbidden
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links.creation import Draft, create_link
-from chalicelib.links.records import Bill, Link, LinkStatus, SecurePayment
+from chalicelib.links.records import Link, LinkStatus, Payable, SecurePayment
 from chalicelib.links.rules import check_payable, fee_on, status_at
 from chalicelib.recording.payments import (
     MAX_PAYMENTS,
@@ -51,15 +51,15 @@ def new_link(amount: str = "10", **changes: object) -> SecurePayment:
     return create_link(draft(amount=amount, **changes), OWNER, TERMS, START, entropy_of(1))
 
 
-def new_bill(amount: str = "10", **changes: object) -> Bill:
-    """Returns the bill of a new link."""
+def new_payable(amount: str = "10", **changes: object) -> Payable:
+    """Returns the payable of a new link."""
     payment = new_link(amount, **changes)
-    return Bill(payment.requests, payment.link)
+    return Payable(payment.requests, payment.link)
 
 
-def link_of(bill: Bill) -> Link:
-    assert bill.link is not None
-    return bill.link
+def link_of(payable: Payable) -> Link:
+    assert payable.link is not None
+    return payable.link
 
 
 def transfer(amount: int, number: int = 1, **changes: object) -> LoggedTransfer:
@@ -79,7 +79,7 @@ def transfer(amount: int, number: int = 1, **changes: object) -> LoggedTransfer:
         block_number=number,
         block_hash=f"0x{number:064x}",
         event_key="e-0",
-        bill_id="01M",
+        payable_id="01M",
         paid_at=START,
         detected_at=START,
     )
@@ -89,8 +89,8 @@ def transfer(amount: int, number: int = 1, **changes: object) -> LoggedTransfer:
 class Ledger:
     """Applies decisions as the store would, in memory. `events` has each event and its variants."""
 
-    def __init__(self, bill: Bill) -> None:
-        self.state, self.by_transaction, self.events = bill, dict[str, Payment](), list[str]()
+    def __init__(self, payable: Payable) -> None:
+        self.state, self.by_transaction, self.events = payable, dict[str, Payment](), list[str]()
 
     @property
     def shown(self) -> SecurePayment:
@@ -130,7 +130,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["pay", "lose"]), st.integers(1, 6), 
 
 @given(STEPS)
 def test_the_total_is_always_the_sum_of_the_payments_that_stand(steps: list[tuple[str, int, int]]) -> None:
-    ledger = Ledger(new_bill())
+    ledger = Ledger(new_payable())
     for act, number, amount in steps:
         if act == "pay":
             ledger.pay(transfer(amount, number))
@@ -147,7 +147,7 @@ def test_the_total_is_always_the_sum_of_the_payments_that_stand(steps: list[tupl
 
 @given(STEPS)
 def test_every_repetition_of_a_transfer_changes_nothing(steps: list[tuple[str, int, int]]) -> None:
-    once, twice = Ledger(new_bill()), Ledger(new_bill())
+    once, twice = Ledger(new_payable()), Ledger(new_payable())
     for _, number, amount in steps:
         once.pay(transfer(amount, number))
         twice.pay(transfer(amount, number))
@@ -157,19 +157,19 @@ def test_every_repetition_of_a_transfer_changes_nothing(steps: list[tuple[str, i
 
 
 def test_one_payment_makes_the_core_event_and_its_checkout_variant() -> None:
-    ledger = Ledger(new_bill())
+    ledger = Ledger(new_payable())
     ledger.pay(transfer(10_000_000))
     assert ledger.events == ["payment.confirmed", "payment.confirmed.checkout"]
 
 
 def test_the_last_block_is_still_open_at_the_expiry_and_shut_from_it_on() -> None:
-    link = link_of(new_bill())
+    link = link_of(new_payable())
     assert status_at(link, link.expires_at - timedelta(milliseconds=1)) is LinkStatus.PENDING
     assert status_at(link, link.expires_at) is LinkStatus.AWAITING_CHAIN
 
 
 def test_an_expired_link_is_forbidden_and_a_completed_one_a_conflict_that_names_the_transaction() -> None:
-    ledger = Ledger(new_bill())
+    ledger = Ledger(new_payable())
     with pytest.raises(Forbidden) as forbidden:
         check_payable(ledger.shown, link_of(ledger.state).expires_at)
     assert body_of(forbidden.value)["code"] == "awaiting_chain"
@@ -195,12 +195,12 @@ def test_an_expired_link_is_forbidden_and_a_completed_one_a_conflict_that_names_
 def test_a_transfer_counts_only_with_the_requests_own_network_token_and_payee(
     changes: dict[str, object], reason: str | None
 ) -> None:
-    assert mismatch(new_bill().requests[0], transfer(1, **changes)) == reason
+    assert mismatch(new_payable().requests[0], transfer(1, **changes)) == reason
 
 
 def test_a_tron_request_is_matched_by_the_hex_addresses_of_its_log() -> None:
     payee = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
-    request = new_bill(currency="USDT-tron", payee=payee, fee_percentage=None, fee_address=None).requests[0]
+    request = new_payable(currency="USDT-tron", payee=payee, fee_percentage=None, fee_address=None).requests[0]
     usdt = "0x" + b58decode_check("TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t")[1:].hex()
     found = transfer(1, network="tron", token_address=usdt, payee="0x" + b58decode_check(payee)[1:].hex())
     assert mismatch(request, found) is None
@@ -209,7 +209,7 @@ def test_a_tron_request_is_matched_by_the_hex_addresses_of_its_log() -> None:
 
 
 def test_dust_beyond_a_limit_is_only_summed_up_and_what_completes_the_request_is_told() -> None:
-    ledger = Ledger(new_bill())
+    ledger = Ledger(new_payable())
     for number in range(1, MAX_SMALL_PAYMENTS + 6):
         ledger.pay(transfer(1, number))
     assert ledger.events == ["payment.partial", "payment.partial.checkout"] * MAX_SMALL_PAYMENTS
@@ -226,8 +226,8 @@ def test_a_link_of_several_requests_is_complete_with_its_last_one_and_reopened_b
     order: list[int], lost: int
 ) -> None:
     item = Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
-    state = new_bill(items=(item,) * 4)
-    assert must_write_link(new_bill(items=(item,) * 2)) and not must_write_link(new_bill())
+    state = new_payable(items=(item,) * 4)
+    assert must_write_link(new_payable(items=(item,) * 2)) and not must_write_link(new_payable())
     payments = {}
     for paid, position in enumerate(order, 1):
         new = transfer(1_000_000, position + 1)
@@ -244,7 +244,7 @@ def test_a_link_of_several_requests_is_complete_with_its_last_one_and_reopened_b
 
 @given(st.integers(1, 10**12), st.integers(0, 10_000))
 def test_amount_and_fee_of_parts_never_exceed_those_of_the_whole(amount: int, basis_points: int) -> None:
-    link = link_of(new_bill(fee_percentage=f"{basis_points // 100}.{basis_points % 100:02}"))
+    link = link_of(new_payable(fee_percentage=f"{basis_points // 100}.{basis_points % 100:02}"))
     first, second = BaseUnits(amount // 3), BaseUnits(amount - amount // 3)
     assert fee_on(first, link) + fee_on(second, link) <= fee_on(BaseUnits(amount), link)
     assert fee_on(BaseUnits(amount), link) - fee_on(first, link) - fee_on(second, link) <= 1
@@ -260,12 +260,12 @@ def test_of_a_request_100_small_payments_are_listed_and_2000_of_any_size() -> No
     assert (SMALL_PART, MAX_SMALL_PAYMENTS, MAX_PAYMENTS) == (1000, 100, 2000)
 
 
-def with_payments(count: int, paid: int = 0) -> Bill:
-    """The bill of one request for 10, to which so many payments were made before."""
-    bill = new_bill()
-    (request,) = bill.requests
+def with_payments(count: int, paid: int = 0) -> Payable:
+    """The payable of one request for 10, to which so many payments were made before."""
+    payable = new_payable()
+    (request,) = payable.requests
     status = RequestStatus.PAID if paid >= request.amount else RequestStatus.CREATED
-    return replace(bill, requests=(replace(request, payment_count=count, paid=BaseUnits(paid), status=status),))
+    return replace(payable, requests=(replace(request, payment_count=count, paid=BaseUnits(paid), status=status),))
 
 
 @pytest.mark.parametrize(
@@ -300,8 +300,8 @@ def with_payments(count: int, paid: int = 0) -> Bill:
 def test_a_payment_is_listed_if_it_is_large_enough_or_one_of_the_first_or_completes_the_request(
     count: int, paid: int, amount: int, is_listed: bool
 ) -> None:
-    bill = with_payments(count, paid)
-    decision = record(bill, bill.requests[0], None, transfer(amount), Worth(BaseUnits(amount)), CONTEXT)
+    payable = with_payments(count, paid)
+    decision = record(payable, payable.requests[0], None, transfer(amount), Worth(BaseUnits(amount)), CONTEXT)
     assert decision is not None
     assert (decision.payment is not None) is is_listed
     after = decision.request
@@ -324,7 +324,7 @@ def test_a_payment_that_is_only_summed_up_can_be_subtracted_again_and_reopens_th
 
 
 def test_a_surplus_is_told_as_unexpected_alone_and_so_is_its_loss() -> None:
-    ledger = Ledger(new_bill())
+    ledger = Ledger(new_payable())
     ledger.pay(transfer(10_000_000, 1))
     told = list(ledger.events)
     ledger.pay(transfer(5, 2))
@@ -336,7 +336,7 @@ def test_a_surplus_is_told_as_unexpected_alone_and_so_is_its_loss() -> None:
 
 
 def test_an_announced_payment_that_is_lost_while_a_surplus_keeps_the_request_paid_is_replaced_by_the_surplus() -> None:
-    ledger = Ledger(new_bill())
+    ledger = Ledger(new_payable())
     for number in (1, 2, 3):
         ledger.pay(transfer(10_000_000, number))
     told, (first, _, newest) = len(ledger.events), ledger.payments
@@ -348,7 +348,7 @@ def test_an_announced_payment_that_is_lost_while_a_surplus_keeps_the_request_pai
 
 
 def test_a_payment_that_comes_back_is_announced_again_if_it_completes_the_request_or_is_a_part() -> None:
-    ledger = Ledger(new_bill())
+    ledger = Ledger(new_payable())
     ledger.pay(transfer(10_000_000))
     ledger.lose(ledger.payments[0])
     ledger.pay(transfer(10_000_000))
@@ -365,7 +365,7 @@ def test_a_payment_that_comes_back_is_announced_again_if_it_completes_the_reques
 
 
 def test_a_payment_that_is_recorded_again_in_another_block_changes_its_block_only() -> None:
-    ledger = Ledger(new_bill())
+    ledger = Ledger(new_payable())
     ledger.pay(transfer(4_000_000, 1))
     before, told = ledger.request, list(ledger.events)
     moved = transfer(4_000_000, 1, block_number=9, block_hash="0x99", log_index=7, paid_at=START + timedelta(seconds=9))
@@ -379,7 +379,7 @@ def test_a_payment_that_is_recorded_again_in_another_block_changes_its_block_onl
 
 
 def test_a_request_that_loses_its_payments_has_the_hash_of_the_last_one_that_stands() -> None:
-    ledger = Ledger(new_bill())
+    ledger = Ledger(new_payable())
     for number in (1, 2):
         ledger.pay(transfer(4_000_000, number))
     first, second = ledger.payments
@@ -392,7 +392,7 @@ def test_a_request_that_loses_its_payments_has_the_hash_of_the_last_one_that_sta
 
 
 def test_a_payment_from_before_values_were_kept_counts_by_its_amount() -> None:
-    ledger = Ledger(new_bill())
+    ledger = Ledger(new_payable())
     decision = ledger.pay(transfer(10_000_000))
     assert decision is not None and decision.payment is not None
     before = replace(decision.payment, value=None)
@@ -402,8 +402,8 @@ def test_a_payment_from_before_values_were_kept_counts_by_its_amount() -> None:
 
 
 def test_a_link_that_is_completed_keeps_the_time_of_its_completion() -> None:
-    bill = new_bill()
-    completed = replace(bill, link=replace(link_of(bill), status=LinkStatus.COMPLETED, completed_at=START))
+    payable = new_payable()
+    completed = replace(payable, link=replace(link_of(payable), status=LinkStatus.COMPLETED, completed_at=START))
     later = replace(CONTEXT, now=START + timedelta(hours=1))
     decision = record(completed, completed.requests[0], None, transfer(10_000_000), Worth(BaseUnits(10_000_000)), later)
     assert decision is not None
@@ -414,9 +414,9 @@ def test_a_link_that_is_completed_keeps_the_time_of_its_completion() -> None:
 def test_a_period_of_a_recurring_payout_that_a_fork_makes_unpaid_is_marked_for_it(is_listed: bool) -> None:
     """Not one that is paid all the same, and no other request."""
     for recurring_id, left, marked in (("01R", 5, START), ("01R", 10, None), (None, 5, None)):
-        bill = new_bill()
+        payable = new_payable()
         paid = replace(
-            bill.requests[0],
+            payable.requests[0],
             status=RequestStatus.PAID,
             paid=BaseUnits(5_000_000 + left * 1_000_000),
             payment_count=1,
@@ -424,9 +424,9 @@ def test_a_period_of_a_recurring_payout_that_a_fork_makes_unpaid_is_marked_for_i
         )
         lost = transfer(5_000_000)
         if is_listed:
-            known = record(bill, bill.requests[0], None, lost, Worth(lost.amount), CONTEXT)
+            known = record(payable, payable.requests[0], None, lost, Worth(lost.amount), CONTEXT)
             assert known is not None and known.payment is not None
-            undone = reverse(bill, paid, known.payment, [known.payment], CONTEXT)
+            undone = reverse(payable, paid, known.payment, [known.payment], CONTEXT)
         else:
-            undone = subtract(bill, paid, lost, CONTEXT)
+            undone = subtract(payable, paid, lost, CONTEXT)
         assert undone is not None and undone.request.unpaid_at == marked

@@ -65,11 +65,11 @@ def in_parallel(act: Callable[[Services], Any], cloud: Cloud, world: World) -> l
         return list(pool.map(run, range(PARALLEL)))
 
 
-def scan_and_record(services: Services, bill_id: str) -> int:
+def scan_and_record(services: Services, payable_id: str) -> int:
     """What the two consumers do, without waiting for the hint; returns how many transfers this process recorded."""
     with suppress(WriteConflict):
         scanning.scan(services, "sepolia")
-    return recording.record(services, bill_id)
+    return recording.record(services, payable_id)
 
 
 def test_20_processes_that_hold_a_rate_at_once_give_the_same_quote(cloud: Cloud, world: World) -> None:
@@ -122,7 +122,7 @@ def test_20_parallel_scans_and_recorders_count_each_transfer_to_a_request_withou
     for amount in (5_000_000, 7_500_000, 1):
         world.chain.pay(request, amount=amount)
     world.chain.mine(2)
-    results = in_parallel(lambda services: scan_and_record(services, request.bill_id), cloud, world)
+    results = in_parallel(lambda services: scan_and_record(services, request.payable_id), cloud, world)
     assert sum(result for result in results if isinstance(result, int)) <= 3
     world.record()
     after = load_request(world.services, request)

@@ -28,7 +28,7 @@ def paid_request(world: World) -> Request:
 def test_totals_that_are_the_sum_of_the_payments_do_not_differ(world: World) -> None:
     request = paid_request(world)
     assert request.paid == 11_000_000
-    assert reconcile(world.services, request.bill_id) == []
+    assert reconcile(world.services, request.payable_id) == []
 
 
 def test_the_totals_include_what_was_only_summed_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,15 +38,15 @@ def test_the_totals_include_what_was_only_summed_up(world: World, monkeypatch: p
     for _ in range(3):
         world.chain.pay(request, amount=1)
     world.scan()
-    assert store.query(Request, Request.KEY.all(bill_id=request.bill_id))[0].unlisted_amount == 3
-    assert reconcile(world.services, request.bill_id) == []
+    assert store.query(Request, Request.KEY.all(payable_id=request.payable_id))[0].unlisted_amount == 3
+    assert reconcile(world.services, request.payable_id) == []
 
 
 @pytest.mark.parametrize("change", [{"paid": BaseUnits(1)}, {"payment_count": 3}, {"unlisted_amount": BaseUnits(2)}])
 def test_a_total_that_differs_is_found(world: World, change: dict[str, int]) -> None:
     request = replace(paid_request(world), **change)  # type: ignore[arg-type]
     world.services.store.write(request)
-    assert [each.request_id for each in reconcile(world.services, request.bill_id)] == [request.request_id]
+    assert [each.request_id for each in reconcile(world.services, request.payable_id)] == [request.request_id]
 
 
 def test_a_link_that_does_not_exist_has_no_totals(world: World) -> None:
@@ -62,7 +62,7 @@ def test_the_recorder_compares_a_link_six_hours_after_it_was_paid(world: World) 
         scanning.scan(world.services, "sepolia")
         asked[hours] = [each.body for each in world.queue.messages if "reconcile" in each.body]
         world.drain()
-    assert asked == {5: [], 7: [json.dumps({"account": "acct", "bills": [request.bill_id], "reconcile": True})]}
+    assert asked == {5: [], 7: [json.dumps({"account": "acct", "bills": [request.payable_id], "reconcile": True})]}
 
 
 def test_the_books_of_a_commerce_payment_are_compared_with_the_escrow(
@@ -77,9 +77,9 @@ def test_the_books_of_a_commerce_payment_are_compared_with_the_escrow(
     escrow.log(EscrowEventKind.REFUNDED, 10)
     world.scan()
     world.chain.escrow_states[hash_with(payment, BUYER)] = EscrowState(True, BaseUnits(40), BaseUnits(50), True)
-    assert reconcile_escrow(world.services, payment.bill_id) is True
+    assert reconcile_escrow(world.services, payment.payable_id) is True
     world.chain.escrow_states[hash_with(payment, BUYER)] = EscrowState(True, BaseUnits(39), BaseUnits(51), True)
-    assert reconcile_escrow(world.services, payment.bill_id) is False
+    assert reconcile_escrow(world.services, payment.payable_id) is False
     assert logged == ["escrow differs"]
 
 
@@ -91,6 +91,6 @@ def test_what_is_not_recorded_yet_or_was_never_paid_is_not_compared(world: World
     FakeEscrow(world.chain, payment).log(EscrowEventKind.CAPTURED, 60)
     world.chain.mine(2)
     scanning.scan(world.services, "sepolia")
-    assert reconcile_escrow(world.services, payment.bill_id) is None
-    assert reconcile_escrow(world.services, store_commerce(world, buyer=None).bill_id) is None
+    assert reconcile_escrow(world.services, payment.payable_id) is None
+    assert reconcile_escrow(world.services, store_commerce(world, buyer=None).payable_id) is None
     assert reconcile_escrow(world.services, world.create_link().link.token) is None

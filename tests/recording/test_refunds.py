@@ -19,7 +19,7 @@ from chalicelib.transfers.flows import ListedTransfer
 from chalicelib.transfers.refunds import RefundOffer
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import PAYEE, START, WALLET, World, in_process_aws
-from tests.recording.test_payments import CONTEXT, new_bill, transfer
+from tests.recording.test_payments import CONTEXT, new_payable, transfer
 
 FUSDT = "0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78"
 STRANGER = "0x" + "51" * 20
@@ -216,9 +216,9 @@ def test_small_transfers_with_a_public_reference_are_summed_and_told_so_often_on
 
 
 def test_a_refund_has_the_sum_of_its_transfers_and_the_newest_one_and_loses_what_a_fork_removes() -> None:
-    payment = new_bill()
+    payment = new_payable()
     (request,) = payment.requests
-    offered = Refund("0x00", "fUSDC-sepolia", request.request_id, request.bill_id, "sepolia", WALLET, START)
+    offered = Refund("0x00", "fUSDC-sepolia", request.request_id, request.payable_id, "sepolia", WALLET, START)
     first, second = transfer(5, 1), transfer(7, 2)
     one, _ = sending.send(offered, first, request, False, CONTEXT)
     two, _ = sending.send(one, second, request, False, CONTEXT)

@@ -1,4 +1,4 @@
-"""What is stored for the transfers of a bill: who they belong to, totals, and records from before."""
+"""What is stored for the transfers of a payable: who they belong to, totals, and records from before."""
 
 from dataclasses import replace
 
@@ -9,12 +9,12 @@ from chalicelib.requests.payments.records import Payment, PaymentStatus
 from chalicelib.requests.targets import Item
 from tests.fakes.world import PAYEE, START
 from tests.recording.test_deciding import REQUEST, STRANGER, Recorder, entry
-from tests.recording.test_payments import new_bill, transfer
+from tests.recording.test_payments import new_payable, transfer
 
 
 def test_each_request_of_a_link_is_found_by_the_topic_of_its_reference() -> None:
     item = Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
-    batch = new_bill(items=(item, item))
+    batch = new_payable(items=(item, item))
     topics = {topic: request.request_id for topic, request in requests_by_topic(batch.requests).items()}
     assert sorted(topics.values()) == sorted(request.request_id for request in batch.requests)
     entries = [transfer(1, number, reference_topic=topic) for number, topic in enumerate(topics)]
@@ -36,7 +36,7 @@ def test_totals_are_compared_with_the_payments_that_stand_and_what_was_only_summ
     recorder.record(entry(1), entry(2), entry(3))
     recorder.record(removed=[entry(2)])
     listed = list(recorder.payments.values())
-    request = replace(recorder.bill.requests[0], paid=BaseUnits(2_000_007), unlisted_amount=BaseUnits(7))
+    request = replace(recorder.payable.requests[0], paid=BaseUnits(2_000_007), unlisted_amount=BaseUnits(7))
     assert not differing_totals(request, listed)
     assert differing_totals(replace(request, unlisted_amount=BaseUnits(8)), listed)
     assert differing_totals(request, listed[:2])

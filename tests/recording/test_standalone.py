@@ -46,7 +46,7 @@ def test_a_transfer_pays_a_request_without_a_link_and_is_told(world: World) -> N
     assert paid.tx_hash == payment.tx_hash
     assert [body["event"] for body in told(world)] == ["payment.confirmed", "payment.confirmed.client_id"]
     assert [body["reference"] for body in told(world)] == ["INV-7"] * 2
-    assert reconcile(world.services, request.bill_id) == []
+    assert reconcile(world.services, request.payable_id) == []
 
 
 def test_a_payment_repeats_what_it_is_found_and_shown_by(world: World) -> None:
@@ -109,8 +109,8 @@ def test_a_fork_takes_a_payment_back_and_returns_it(world: World) -> None:
 
 def test_a_request_without_a_link_is_no_link(world: World) -> None:
     request = created(world)
-    assert link_store.link_with_requests(world.services.store, request.bill_id) is None
-    assert link_store.current_link(world.services.store, request.bill_id) is None
+    assert link_store.link_with_requests(world.services.store, request.payable_id) is None
+    assert link_store.current_link(world.services.store, request.payable_id) is None
 
 
 def test_work_whose_hint_was_lost_is_found_by_the_sweep(world: World) -> None:
@@ -119,12 +119,12 @@ def test_work_whose_hint_was_lost_is_found_by_the_sweep(world: World) -> None:
     world.chain.mine(2)
     scanning.scan(world.services, "sepolia")
     world.queue.messages.clear()
-    assert scan_store.has_work(world.services.store, [request.bill_id])
+    assert scan_store.has_work(world.services.store, [request.payable_id])
     world.advance(60)
     assert recording.sweep(world.services) == 1
     world.record()
     assert load_request(world.services, request).status is RequestStatus.PAID
-    assert not scan_store.has_work(world.services.store, [request.bill_id])
+    assert not scan_store.has_work(world.services.store, [request.payable_id])
 
 
 def test_a_transfer_that_a_node_indexed_late_is_found_when_the_blocks_are_read_again(world: World) -> None:
@@ -148,7 +148,7 @@ def test_its_totals_are_compared_hours_after_it_was_paid(world: World) -> None:
         world.chain.mine(3)
         scanning.scan(world.services, "sepolia")
     asked = [json.loads(each.body) for each in world.queue.messages if "reconcile" in each.body]
-    assert asked == [{"account": world.account_id, "bills": [request.bill_id], "reconcile": True}]
+    assert asked == [{"account": world.account_id, "bills": [request.payable_id], "reconcile": True}]
 
 
 def record_beside_another(position: int) -> int:
@@ -162,8 +162,8 @@ def record_beside_another(position: int) -> int:
         world.chain.mine(2)
         scanning.scan(world.services, "sepolia")
         world.queue.messages.clear()
-        turn = Interruption(position, lambda: recording.record(world.services, request.bill_id))
-        recording.record(world.start(FragileClient(client, turn)), request.bill_id)
+        turn = Interruption(position, lambda: recording.record(world.services, request.payable_id))
+        recording.record(world.start(FragileClient(client, turn)), request.payable_id)
         after = load_request(world.services, request)
         assert (after.paid, after.payment_count, after.status) == (12_500_001, 3, RequestStatus.PAID)
         assert [body["event"] for body in told(world)].count("payment.confirmed") == 1
@@ -193,7 +193,7 @@ def test_a_request_of_a_link_that_is_paid_twice_at_once_counts_both_and_says_wha
     found = [each.classified for each in listing.transfers]
     assert [each.transfer.tx_hash for each in found] == hashes
     assert [(each.classification.value, each.excess) for each in found] == [("exact", 0), ("duplicate", request.amount)]
-    assert reconcile(world.services, request.bill_id) == []
+    assert reconcile(world.services, request.payable_id) == []
 
 
 def test_an_excess_of_two_payments_at_once_is_told_with_the_one_that_completes_the_request(world: World) -> None:

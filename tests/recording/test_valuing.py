@@ -38,7 +38,7 @@ USD, EUR, USDC = token("USD"), token("EUR"), token("USDC-mainnet")
 def request_of(invoice: Token = USD, payment: Token = USDC, amount: int = 1_250_000_000, paid: int = 0) -> Request:
     """A request of 12.50 in an invoice currency, of which something was paid."""
     return Request(
-        bill_id="01R",
+        payable_id="01R",
         position=0,
         request_id="01R",
         salt="salt",
@@ -64,7 +64,7 @@ def transfer(request: Request, amount: int, **changes: object) -> LoggedTransfer
         event_key="e-0",
         log_index=1,
         reference_topic="0x00",
-        bill_id="01R",
+        payable_id="01R",
         token_address=None if paid.is_native else paid.address.lower(),
         payee=PAYEE.lower(),
         amount=BaseUnits(amount),

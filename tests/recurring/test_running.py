@@ -367,7 +367,7 @@ def test_one_that_fails_to_be_read_stops_no_other() -> None:
     shop = Recurring()
     broken, sound = shop.start(), shop.start()
     (period,) = shop.find(broken)[1]
-    key = Request.KEY.of(bill_id=period.request_id, position=0)
+    key = Request.KEY.of(payable_id=period.request_id, position=0)
     shop.store._remove(key)
     body = json.dumps({"network": "sepolia", "recurring": [broken.recurring_id, sound.recurring_id]})
     with pytest.raises(Exception, match="1 records failed"):

@@ -48,7 +48,7 @@ def test_a_request_has_what_was_asked_for_and_its_owner() -> None:
     recurrence = Recurrence("2101-01-31", Frequency.WEEKLY)
     info = CustomerInfo("Ann")
     request = made(payer=WALLET, reference="O-1", customer_info=info, recurrence=recurrence, original_request_id="01a")
-    assert request.bill_id == request.request_id == "01" + f"{1:064x}"
+    assert request.payable_id == request.request_id == "01" + f"{1:064x}"
     assert (request.position, request.salt, request.link_token) == (0, f"{2:016x}", None)
     assert request.payment_reference == "0x" + payment_reference(request.request_id, request.salt, PAYEE).hex()
     assert (request.payee, request.network, request.currency) == (PAYEE, "sepolia", "fUSDC-sepolia")
@@ -65,10 +65,10 @@ def test_a_request_has_what_was_asked_for_and_its_owner() -> None:
     assert (request.invoice_currency, request.listening_since, request.fee_address) == (None, None, None)
 
 
-def test_a_request_of_a_bill_has_its_place_there() -> None:
+def test_a_request_of_a_payable_has_its_place_there() -> None:
     target = resolve(ITEM, (), TERMS, None)
     request = new_request("01M", 3, target, OWNER, START, bytes)
-    assert (request.bill_id, request.position, request.link_token) == ("01M", 3, "01M")
+    assert (request.payable_id, request.position, request.link_token) == ("01M", 3, "01M")
 
 
 @given(st.integers(1, 10**15), st.sampled_from(("USD", "EUR", "JPY", "ETH-mainnet")))

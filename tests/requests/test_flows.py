@@ -36,16 +36,16 @@ def stored(world: World, request: Request) -> Request | None:
 def test_a_request_is_written_and_found_by_its_id_and_by_its_reference(world: World) -> None:
     request = flows.create(world.services, world.owner, draft())
     assert stored(world, request) == replace(request, counted_as=RequestStatus.CREATED, version=1)
-    assert (request.bill_id, request.position, request.link_token) == (request.request_id, 0, None)
+    assert (request.payable_id, request.position, request.link_token) == (request.request_id, 0, None)
     assert (request.account_id, request.client_id, request.origin) == ("acct", "cli_shop", "https://shop.example")
     assert (request.amount, request.currency, request.created_at) == (12_500_000, "fUSDC-sepolia", world.now)
     for name in (request.request_id, request.payment_reference, request.request_id.upper()):
-        assert store.bill_id(world.services.store, name) == request.request_id
+        assert store.payable_id(world.services.store, name) == request.request_id
 
 
-def test_what_is_no_request_has_no_bill(world: World) -> None:
+def test_what_is_no_request_has_no_payable(world: World) -> None:
     for name in ("", "01", "0x", "f" * 66, "0x" + "f" * 16, "é" * 66, "0x" + "g" * 16, "f" * 5000):
-        assert store.bill_id(world.services.store, name) is None
+        assert store.payable_id(world.services.store, name) is None
 
 
 def test_a_request_costs_one_transaction(world: World) -> None:
@@ -59,7 +59,7 @@ def test_200_payouts_take_five_transactions(world: World) -> None:
     with counted(world.client) as calls:
         flows.save_many(world.services, requests)
     assert dict(calls.by_operation) == {"TransactWriteItems": 5}
-    assert all(store.bill_id(world.services.store, each.request_id) == each.request_id for each in requests)
+    assert all(store.payable_id(world.services.store, each.request_id) == each.request_id for each in requests)
 
 
 @pytest.mark.parametrize("fatal", [1, 2, 3])
@@ -71,7 +71,7 @@ def test_a_process_that_dies_writes_no_request_in_part(world: World, fatal: int)
     assert len(written) == 48 * (fatal - 1)
     listed = listing.page(world.services, Wanted("acct"), None, 0, 1).page
     assert listed.total == len(written), "what was written is counted"
-    found = {store.bill_id(world.services.store, each.payment_reference) for each in requests}
+    found = {store.payable_id(world.services.store, each.payment_reference) for each in requests}
     assert found - {None} == {each.request_id for each in written}
 
 

@@ -49,7 +49,7 @@ def test_each_later_date_has_a_new_request_for_the_same_with_an_id_of_its_own() 
     assert (new.reference, new.payer, new.account_id) == ("INV-1", original.payer, "acct")
     assert (new.status, new.paid, new.tx_hash, new.payment_count, new.version) == (RequestStatus.CREATED, 0, None, 0, 0)
     assert (new.original_request_id, new.original_payment_reference) == (original.request_id, original.payment_reference)
-    assert new.request_id not in (original.request_id, "") and new.bill_id == new.request_id
+    assert new.request_id not in (original.request_id, "") and new.payable_id == new.request_id
     assert new.payment_reference != original.payment_reference
     assert new.recurrence is None and new.created_at == at("2030-02-28")
     assert found.original == replace(original, recurrence=replace(original.recurrence, period=2, next_at=at("2030-03-31")))

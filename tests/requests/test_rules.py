@@ -11,7 +11,7 @@ from chalicelib.requests.rules import amount_text, currency_of, remaining
 
 def request(amount: int = 10, paid: int = 0, currency: str = "fUSDC-sepolia") -> Request:
     return Request(
-        bill_id="01M",
+        payable_id="01M",
         position=0,
         request_id="01R",
         salt="salt",

@@ -46,7 +46,7 @@ def logged(world: World) -> list[LoggedTransfer]:
 
 def hinted(world: World) -> list[str]:
     messages = [json.loads(each.body) for each in world.queue.messages if each.queue.endswith("-recordings")]
-    return [bill for message in messages for bill in message["bills"]]
+    return [payable for message in messages for payable in message["bills"]]
 
 
 class FailingQueue:
@@ -63,7 +63,7 @@ def test_a_tick_writes_a_transfer_to_the_log_and_work_for_its_link_and_records_n
     assert scan(world) == 1
     (entry,) = logged(world)
     assert (entry.tx_hash, entry.amount, entry.fee_amount) == (log["transactionHash"], 5, 2)
-    assert (entry.bill_id, entry.state) == (payment.link.token, TransferState.UNRECORDED)
+    assert (entry.payable_id, entry.state) == (payment.link.token, TransferState.UNRECORDED)
     (part,) = store.unrecorded(world.services.store, payment.link.token, 10)
     assert (part.added, part.removed) == ((entry.transfer_id,), ())
     assert hinted(world) == [payment.link.token]

@@ -15,7 +15,7 @@ from chalicelib.scanning.records import LOG_RETENTION, LoggedTransfer, TransferS
 from chalicelib.scanning.transfer_log import (
     REMOVALS_PER_PART,
     TRANSFERS_PER_PART,
-    BillId,
+    PayableId,
     check_vanished,
     counting,
     entries,
@@ -51,12 +51,12 @@ def entry(number: int = 1, **changes: object) -> LoggedTransfer:
     made = replace(
         TRANSFER, tx_hash=f"0x{number:02}", block_number=number, block_hash=f"0xb{number}", log_index=0, event_key="e-0"
     )
-    (of_log,) = entries([made], {"0xaa": BillId(f"link{number % 2}", "acct")}, NOW)
+    (of_log,) = entries([made], {"0xaa": PayableId(f"link{number % 2}", "acct")}, NOW)
     return replace(of_log, **changes)  # type: ignore[arg-type]
 
 
 def test_an_entry_has_every_fact_of_the_transfer_the_link_and_both_times() -> None:
-    assert entries([TRANSFER], {"0xaa": BillId("01LINK", "acct")}, NOW) == [
+    assert entries([TRANSFER], {"0xaa": PayableId("01LINK", "acct")}, NOW) == [
         LoggedTransfer(
             network="sepolia",
             block_number=77,
@@ -65,7 +65,7 @@ def test_an_entry_has_every_fact_of_the_transfer_the_link_and_both_times() -> No
             event_key="e-2",
             log_index=3,
             reference_topic="0xaa",
-            bill_id="01LINK",
+            payable_id="01LINK",
             token_address="0x" + "11" * 20,
             payee="0x" + "22" * 20,
             amount=BaseUnits(5),
@@ -82,13 +82,13 @@ def test_entries_are_in_the_order_of_the_chain() -> None:
     later = replace(TRANSFER, block_number=78, log_index=0)
     second = replace(TRANSFER, log_index=4)
     for order in itertools.permutations([TRANSFER, second, later]):
-        found = entries(order, {"0xaa": BillId("01LINK", "acct")}, NOW)
+        found = entries(order, {"0xaa": PayableId("01LINK", "acct")}, NOW)
         assert [(each.block_number, each.log_index) for each in found] == [(77, 3), (77, 4), (78, 0)]
 
 
 def test_a_transfer_without_the_time_of_its_block_is_no_entry_yet() -> None:
     with pytest.raises(AssertionError, match="times of blocks"):
-        entries([replace(TRANSFER, paid_at=None)], {"0xaa": BillId("01LINK", "acct")}, NOW)
+        entries([replace(TRANSFER, paid_at=None)], {"0xaa": PayableId("01LINK", "acct")}, NOW)
 
 
 def test_a_transfer_of_nothing_is_left_out() -> None:
@@ -124,15 +124,15 @@ def test_work_is_what_the_recorder_has_not_recorded_or_has_undone(state: Transfe
 def test_work_is_divided_by_link_and_into_parts_that_fit_into_a_transaction() -> None:
     found = [entry(number) for number in range(1, 101)]
     parts = work(found, 7, NOW)
-    assert [(part.bill_id, part.part, len(part.added)) for part in parts] == [
+    assert [(part.payable_id, part.part, len(part.added)) for part in parts] == [
         *[("link1", index, size) for index, size in enumerate((10,) * 5)],
         *[("link0", index, size) for index, size in enumerate((10,) * 5)],
     ]
     assert {part.sequence for part in parts} == {7}
     assert all(part.removed == () for part in parts)
     for token in ("link0", "link1"):
-        added = [each for part in parts if part.bill_id == token for each in part.added]
-        assert added == [each.transfer_id for each in found if each.bill_id == token]
+        added = [each for part in parts if part.payable_id == token for each in part.added]
+        assert added == [each.transfer_id for each in found if each.payable_id == token]
     assert parts[1].block_number == found[20].block_number, "the first block of the part"
     assert (TRANSFERS_PER_PART, REMOVALS_PER_PART) == (10, 6)
 
@@ -179,7 +179,7 @@ def test_the_work_of_a_fork_has_each_transfer_once_and_one_that_moved_with_its_f
             assert (f"0x{number:02}" in hashes[0]) == (f"0x{number:02}" in hashes[1])
         assert len(hashes[0] | hashes[1]) <= REMOVALS_PER_PART // 2
         assert len({_link_of(each.tx_hash) for each in (*part.removed, *part.added)}) == 1
-        assert _link_of((*part.removed, *part.added)[0].tx_hash) == part.bill_id
+        assert _link_of((*part.removed, *part.added)[0].tx_hash) == part.payable_id
     assert len({part.key for part in parts}) == len(parts)
 
 

@@ -207,7 +207,7 @@ def test_the_payments_of_a_request_from_before_event_keys_are_read_once(world: W
         world.services.store.write(replace(each, event_key="", account_id="", is_counted=False, version=0))
     with counted(world.client) as calls:
         run(world.services)
-    assert calls.by_operation["Query"] <= 4, "once for the request itself, and once with its bill for its payments"
+    assert calls.by_operation["Query"] <= 4, "once for the request itself, and once with its payable for its payments"
     assert len(found_of(world, request.request_id)) == 10
     assert run(world.services) == Counter()
 

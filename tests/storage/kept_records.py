@@ -145,7 +145,7 @@ MULTICALL = replace(
     execution_kind="evm_same_chain",
 )
 REQUEST = Request(
-    bill_id=TOKEN,
+    payable_id=TOKEN,
     position=3,
     request_id=REQUEST_ID,
     salt="0011223344556677",
@@ -249,7 +249,7 @@ LOGGED = LoggedTransfer(
     event_key=f"{HASH[:16]}-1",
     log_index=17,
     reference_topic="0x" + HASH,
-    bill_id=TOKEN,
+    payable_id=TOKEN,
     token_address=None,
     payee="0x" + "11" * 20,
     amount=BaseUnits(MAX_UINT256),
@@ -260,7 +260,7 @@ LOGGED = LoggedTransfer(
 )
 LOGGED_BLOCK = LoggedBlock("sepolia", 8_000_123, NOW)
 UNRECORDED = UnrecordedTransfers(
-    bill_id=TOKEN,
+    payable_id=TOKEN,
     network="sepolia",
     sequence=44,
     block_number=8_000_123,
@@ -397,7 +397,7 @@ OPERATION = PendingOperation(
     transaction_hash="0x" + HASH,
 )
 COMMERCE = CommercePayment(
-    bill_id=TOKEN,
+    payable_id=TOKEN,
     request_id=REQUEST_ID,
     account_id=ACCOUNT,
     client_id=None,
@@ -559,7 +559,7 @@ RECORDS: dict[str, Record] = {
     ),
     "request, by itself": replace(
         REQUEST,
-        bill_id=REQUEST_ID,
+        payable_id=REQUEST_ID,
         position=0,
         account_id=ACCOUNT,
         client_id=CLIENT,

@@ -197,13 +197,13 @@ def test_what_is_stored_inside_an_attribute_has_the_fields_it_had() -> None:
 
 
 def _collect(hint: Any, found: dict[str, list[str]]) -> None:
-    """Adds the fields of the dataclasses that a type consists of, by room and name."""
+    """Adds the attributes of the dataclasses that a type consists of, by room and name."""
     for part in get_args(hint):
         _collect(part, found)
     if not is_dataclass(hint) or not isinstance(hint, type):
         return
     name = f"{hint.__module__.split('.')[1]}.{hint.__name__}"
     if name not in found:
-        found[name] = sorted(field.name for field in fields(hint))
+        found[name] = sorted(field.metadata.get("attribute", field.name) for field in fields(hint))
         for part in get_type_hints(hint).values():
             _collect(part, found)

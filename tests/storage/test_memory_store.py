@@ -56,7 +56,7 @@ def apply(store: Store, act: str, first: Record, second: Record, version: int) -
 
 
 def state(store: Store) -> list[Any]:
-    ranges = [UnrecordedTransfers.KEY.all(bill_id=f"LINK{link}") for link in range(3)]
+    ranges = [UnrecordedTransfers.KEY.all(payable_id=f"LINK{link}") for link in range(3)]
     keys = {part(link, number).key: UnrecordedTransfers for link in range(3) for number in range(4)}
     reads: list[Callable[[], Any]] = [
         lambda: [store.query(UnrecordedTransfers, keys) for keys in ranges],

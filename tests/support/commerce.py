@@ -23,7 +23,7 @@ def commerce_payment(account_id: str, **changes: Any) -> CommercePayment:
     services, owner = running(), Owner(account_id, None, None)
     draft = Draft("shop-1", PAYEE, WALLET, AMOUNT, "fUSDC-sepolia", AMOUNT, None, None, None, 0, 10_000, None)
     made = flows.create(services, owner, draft).payment
-    stored = store.payment(services.store, made.bill_id)
+    stored = store.payment(services.store, made.payable_id)
     assert stored is not None
     if changes:
         services.store.write(replace(stored, **changes))

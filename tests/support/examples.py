@@ -292,7 +292,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/secure-payments/{token}"): example(TOKEN),
     ("GET", "/v2/secure-payments/{token}/pay"): example(TOKEN),
     ("GET", "/v2/secure-payments/{token}/reclaim"): example(
-        {"token": lambda owner, way: expired(owner.account_id).bill_id}, query=lambda owner, way: {"wallet": WALLET}
+        {"token": lambda owner, way: expired(owner.account_id).payable_id}, query=lambda owner, way: {"wallet": WALLET}
     ),
     ("GET", "/v2/secure-payments/{token}/transfers"): example({"token": paid_token}),
     ("GET", "/v2/request/{request_id}/pay"): example(UNPAID),

@@ -23,7 +23,7 @@ from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.checkout.intents.rules import MIN_CHECK_DELAY, ends_unpaid, is_same, merged, together
 from chalicelib.links.crossings import LONGEST_QUOTE, Crossing
 from chalicelib.links.errors import LinkClosed, LinkLocked, WrongWallet
-from chalicelib.links.records import Bill, Intent, IntentStatus, Link, LinkStatus, Proof, SecurePayment
+from chalicelib.links.records import Intent, IntentStatus, Link, LinkStatus, Payable, Proof, SecurePayment
 from chalicelib.requests.references import reference_topic
 
 MAX_CLAIMS, MAX_COMPUTED = 3, 6
@@ -140,7 +140,7 @@ def check_payer(link: Link, safe: str | None) -> None:
         raise WrongWallet(creator)
 
 
-def names_payment(payment: Bill | SecurePayment, to: str | None, data: str) -> bool:
+def names_payment(payment: Payable | SecurePayment, to: str | None, data: str) -> bool:
     """Whether a transaction's bytes hold a payment of the link: a reference of it, and a payment contract's address.
 
     Both may be deep inside the calls of a smart wallet, so this does not say that the payment will succeed.

@@ -15,7 +15,7 @@ from chalicelib.chain.safes.service import Proposal, SafeServiceUnavailable
 from chalicelib.checkout.intents import rules as intents
 from chalicelib.checkout.intents.announcements import names_payment, pays_link
 from chalicelib.checkout.intents.rules import Execution, Observation
-from chalicelib.links.records import Bill, Intent, Proof, SecurePayment
+from chalicelib.links.records import Intent, Payable, Proof, SecurePayment
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.records import Cursor
 from chalicelib.services import Services
@@ -130,7 +130,7 @@ def _read_or_none(nonce: Callable[[], int | None]) -> int | None:
 
 
 def with_proposal(
-    services: Services, payment: Bill | SecurePayment, intent: Intent, unavailable: set[str]
+    services: Services, payment: Payable | SecurePayment, intent: Intent, unavailable: set[str]
 ) -> tuple[Intent, bool]:
     """The intent with Safe, nonce and proof from the Safe Transaction Service, and whether the service answered that it
     does not know the transaction. It is read until it knows it.
@@ -147,7 +147,7 @@ def with_proposal(
     return replace(known, proof=proof_of(payment, proposal) or intent.proof), False
 
 
-def proof_of(payment: Bill | SecurePayment, proposal: Proposal) -> Proof | None:
+def proof_of(payment: Payable | SecurePayment, proposal: Proposal) -> Proof | None:
     """PROPOSED if a proposal pays the link; other proposals are no proof, since anybody can read those of any Safe."""
     called = proposal.transaction
     return Proof.PROPOSED if names_payment(payment, called.to, called.data) else None

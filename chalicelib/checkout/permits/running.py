@@ -21,7 +21,7 @@ from chalicelib.checkout.permits import ending, held_rates, locking, rules, stag
 from chalicelib.checkout.permits.ending import facts_of
 from chalicelib.checkout.permits.flows import is_wanted, trouble
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
-from chalicelib.links.records import Bill, IntentStatus
+from chalicelib.links.records import IntentStatus, Payable
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.records import CallStatus
 from chalicelib.relayer.rules import Submission, SubmissionStatus
@@ -222,19 +222,19 @@ def _approved(services: Services, intent: PaymentIntent, spender: str) -> tuple[
 
 def _follow(services: Services, intent: PaymentIntent, request: Request) -> None:
     """Follows the payment in the bridge; what was recorded of the request by then is read before it ends."""
-    before, bill = intent.crossing, Bill((request,))
+    before, payable = intent.crossing, Payable((request,))
     assert before is not None, "it is in the bridge"
     made = relayer.outcome(services, stages.call_key(intent, f"spend/{intent.spends}"))
     if made is not None and (made.status, made.tx_hash) != (CallStatus.SUCCEEDED, before.transaction_hash):
         services.store.write(stages.undone(intent, services.clock()))  # by a deep fork: it is seen what became of it
         return
-    after = crossings.checked(services, bill, before, set())
+    after = crossings.checked(services, payable, before, set())
     rate = held_rates.known(services, intent, after)
     if after.status is not IntentStatus.PENDING:
-        if scan_store.has_work(services.store, (request.bill_id,)):
+        if scan_store.has_work(services.store, (request.payable_id,)):
             (after,) = crossings.put_off([before], [after], services.clock())
         request = request_store.request(services.store, intent.request_id) or request
-    done = crossings.concluded(services, Bill((request,)), before, [before], [after])
+    done = crossings.concluded(services, Payable((request,)), before, [before], [after])
     changed = stages.followed(intent, done.intents[0], services.clock())
     if stages.is_contradicted(changed, done.intents[0]):
         services.log.error("payment intent overdue", extra={**facts_of(changed), "reason": changed.reason})

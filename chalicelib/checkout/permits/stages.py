@@ -120,7 +120,7 @@ def taken(intent: PaymentIntent, now: datetime) -> PaymentIntent:
 def bridged(intent: PaymentIntent, request: Request, tx_hash: str, now: datetime) -> PaymentIntent:
     """The payment intent whose tokens were deposited by a transaction: it is followed as an announced one."""
     crossing = Intent(
-        link_token=request.bill_id,
+        link_token=request.payable_id,
         intent_id=intent.intent_id,
         network=intent.network,
         safe_tx_hash=None,

@@ -191,7 +191,7 @@ def _with_account(services: Services, owner: Owner, request: Request, account: C
     whole = Owed(request, remaining(request), Fee())
     (position,) = conversions.priced(services, [whole], conversions.hold(services, [whole]))
     amount = position.converted.payment_amount if position.converted else position.due.amount
-    return offramp.payable(services, owner, request, account, amount)
+    return offramp.for_bank_account(services, owner, request, account, amount)
 
 
 def _check_options(request: Request, payment: SecurePayment | None, options: PayOptions) -> None:

@@ -59,7 +59,7 @@ def multicall_created(details: MulticallDetails, url: str) -> MulticallCreated:
     link = details.payment.link
     items = [
         MulticallItem(
-            securePaymentToken=request.bill_id,
+            securePaymentToken=request.payable_id,
             requestId=request.request_id,
             position=position,
             eligibility="eligible",

@@ -100,7 +100,7 @@ def merge(
     requests = tuple(
         replace(
             payment.requests[0],
-            bill_id=link.token,
+            payable_id=link.token,
             position=position,
             reference=payment.link.reference,
             version=0,

@@ -79,10 +79,10 @@ class CommercePayment(Record):
     captured. With `collects_unasked` the service itself takes what was pre-approved; else only when it is asked to.
     """
 
-    KEY = KeyPattern(PAYMENTS, "LINK#{bill_id}", "COMMERCE")
+    KEY = KeyPattern(PAYMENTS, "LINK#{payable_id}", "COMMERCE")
     DUE_GROUP = "COMMERCE"
 
-    bill_id: str = field(metadata={"attribute": "link_token"})
+    payable_id: str = field(metadata={"attribute": "link_token"})
     request_id: str
     account_id: str
     client_id: str | None

@@ -223,7 +223,7 @@ class Refund(Record):
     topic: str
     currency: str
     request_id: str
-    bill_id: str = field(metadata={"attribute": "link_token"})
+    payable_id: str = field(metadata={"attribute": "link_token"})
     network: str
     payer: str
     offered_at: datetime

@@ -130,7 +130,7 @@ def sent(shop: Shop, node: Node, link: str, **facts: str) -> str:
 
 
 def running_reference(token: str) -> str:
-    found = running().store.get(Request, Request.KEY.of(bill_id=token, position=0))
+    found = running().store.get(Request, Request.KEY.of(payable_id=token, position=0))
     assert found is not None
     return found.payment_reference
 

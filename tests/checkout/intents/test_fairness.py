@@ -35,7 +35,7 @@ def announce_many(world: World, count: int, account: str) -> None:
         link = replace(payout(world.services, account).link, version=0)
         pending = on_its_way(SecurePayment(link, ())).intent
         assert pending is not None
-        request = replace(payout(world.services, account).requests[0], bill_id=link.token, version=0)
+        request = replace(payout(world.services, account).requests[0], payable_id=link.token, version=0)
         world.services.store.write(link, request, replace(pending, wallet=SAFE, account_id=account))
 
 

@@ -190,7 +190,7 @@ def test_a_multicall_whose_children_were_all_merged_elsewhere_takes_no_intent(wo
 
 
 def _reference_of(request: Request) -> Reference:
-    return Reference(reference_topic(bytes.fromhex(request.payment_reference[2:])), request.bill_id, 0)
+    return Reference(reference_topic(bytes.fromhex(request.payment_reference[2:])), request.payable_id, 0)
 
 
 class Interrupted(FakeSafes):

@@ -26,7 +26,7 @@ from chalicelib.checkout.intents.rules import (
 from chalicelib.links.records import Intent, IntentStatus, Proof, SecurePayment
 from tests.fakes.world import START
 from tests.recording.test_payments import link_of
-from tests.recording.test_payments import new_link as new_bill
+from tests.recording.test_payments import new_link as new_payable
 
 END = START + timedelta(hours=1)
 HASH = "0x" + "ab" * 32
@@ -204,8 +204,8 @@ def test_the_wait_grows_with_its_age() -> None:
 
 
 def new_link() -> SecurePayment:
-    bill = new_bill()
-    return SecurePayment(link_of(bill), bill.requests)
+    payable = new_payable()
+    return SecurePayment(link_of(payable), payable.requests)
 
 
 def in_currencies(network: str, *currencies: str) -> SecurePayment:

@@ -120,7 +120,7 @@ def test_a_deposit_is_followed_from_where_the_payment_was_accepted(permits: Perm
     assert crossing is not None and crossing.crossing is not None
     assert (bridged.stage, bridged.check_at, bridged.reason) == (Stage.BRIDGED, at, None)
     assert (crossing.transaction_hash, crossing.wallet, crossing.payer_address) == ("0x" + "12" * 32, EXECUTOR, PAYER)
-    assert (crossing.link_token, crossing.network, crossing.account_id) == (permits.request.bill_id, "base", "acct")
+    assert (crossing.link_token, crossing.network, crossing.account_id) == (permits.request.payable_id, "base", "acct")
     assert (crossing.scanned_to, crossing.created_at, crossing.check_at) == (0, at, at)
     assert (crossing.ends_at, crossing.crossing.destination) == (at + HOUR, "arbitrum-one")
     undone = stages.undone(bridged, at + MINUTE)

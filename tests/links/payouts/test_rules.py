@@ -110,7 +110,7 @@ def test_a_batch_keeps_what_is_known_of_its_requests_and_takes_the_place_of_its_
     )  # fmt: skip
     assert link.child_tokens == () and link.version == 0
     for position, (old, new) in enumerate(zip((first, second), requests, strict=True)):
-        moved = {"bill_id": link.token, "position": position, "reference": old.link.reference, "version": 0}
+        moved = {"payable_id": link.token, "position": position, "reference": old.link.reference, "version": 0}
         assert new == replace(old.requests[0], **moved)
     for old, child in zip((first, second), decided.children, strict=True):
         assert child.link == replace(old.link, status=LinkStatus.INVALIDATED, successor_token=link.token)

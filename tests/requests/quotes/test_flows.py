@@ -34,7 +34,7 @@ def new_world() -> World:
 
 
 REQUEST = Request(
-    bill_id="01R",
+    payable_id="01R",
     position=0,
     request_id="01R",
     salt="salt",

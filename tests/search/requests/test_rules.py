@@ -32,7 +32,7 @@ def rate(base: str, token: str, numerator: int, source: RateSource) -> Rate:
 def request(amount: int, paid: int, invoice: str | None, token: str) -> Request:
     status = RequestStatus.PAID if paid >= amount else RequestStatus.PARTIALLY_PAID if paid else RequestStatus.CREATED
     return Request(
-        bill_id="01R",
+        payable_id="01R",
         position=0,
         request_id="01R",
         salt="salt",

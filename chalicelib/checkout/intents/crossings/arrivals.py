@@ -12,7 +12,7 @@ from chalicelib.checkout.intents.crossings.chains import known_network, searched
 from chalicelib.checkout.intents.crossings.deposits import request_of
 from chalicelib.checkout.intents.crossings.seen import Arrival, ArrivalSeen
 from chalicelib.links.crossings import Crossing, Deposit, Held
-from chalicelib.links.records import Bill, Intent, SecurePayment
+from chalicelib.links.records import Intent, Payable, SecurePayment
 from chalicelib.outbound.lifi import RouterUnavailable
 from chalicelib.requests.records import Request
 from chalicelib.requests.references import reference_topic
@@ -28,7 +28,7 @@ _ROUTER = "router"
 
 
 def read_arrival(
-    services: Services, payment: Bill | SecurePayment, intent: Intent, crossing: Crossing, unavailable: set[str]
+    services: Services, payment: Payable | SecurePayment, intent: Intent, crossing: Crossing, unavailable: set[str]
 ) -> ArrivalSeen:
     """What became of a deposit on its destination chain, up to where detection has read that. Raises ChainUnavailable,
     RangeTooLarge."""

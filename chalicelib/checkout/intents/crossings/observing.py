@@ -28,14 +28,14 @@ from chalicelib.checkout.intents.crossings.rules import redirected
 from chalicelib.checkout.intents.crossings.seen import Arrival, Seen, Source, SourceSeen
 from chalicelib.checkout.intents.crossings.sources import read_source_chain
 from chalicelib.links.crossings import Crossing, Stage
-from chalicelib.links.records import Bill, Intent, SecurePayment
+from chalicelib.links.records import Intent, Payable, SecurePayment
 from chalicelib.services import Services
 
 T = TypeVar("T")
 
 
 def observed(
-    services: Services, payment: Bill | SecurePayment, intent: Intent, unavailable: set[str]
+    services: Services, payment: Payable | SecurePayment, intent: Intent, unavailable: set[str]
 ) -> tuple[Intent, Seen]:
     """The intent with what is known of its Safe's transaction, and what the chains say of it.
 

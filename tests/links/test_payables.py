@@ -1,10 +1,10 @@
-"""Bills: what is recorded together, and the owner of requests that were written before they kept it."""
+"""Payables: what is recorded together, and the owner of requests that were written before they kept it."""
 
 from dataclasses import replace
 
 from chalicelib.links import store
 from chalicelib.links.creation import Item
-from chalicelib.links.records import Bill, LinkStatus, SecurePayment
+from chalicelib.links.records import LinkStatus, Payable, SecurePayment
 from chalicelib.requests.records import Request
 from tests.fakes.payouts import store_payouts
 from tests.fakes.requests import standalone, store_request
@@ -30,10 +30,10 @@ def test_requests_of_before_get_the_owner_of_their_link_on_every_read(world: Wor
     item = Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
     made = of_before(world, world.create_link(items=(item, item)))
     token, wanted = made.link.token, [[getattr(r, name) for name in OWNED_FIELDS] for r in made.requests]
-    whole, bill = store.link_with_requests(world.services.store, token), store.bill(world.services.store, token)
+    whole, payable = store.link_with_requests(world.services.store, token), store.payable(world.services.store, token)
     first = store.links_with_first_request(world.services.store, [token])[token]
-    assert whole is not None and bill is not None
-    read = [[getattr(r, name) for name in OWNED_FIELDS] for r in (*whole.requests, *bill.requests, *first.requests)]
+    assert whole is not None and payable is not None
+    read = [[getattr(r, name) for name in OWNED_FIELDS] for r in (*whole.requests, *payable.requests, *first.requests)]
     assert read == [*wanted, *wanted, wanted[0]]
 
 
@@ -43,27 +43,27 @@ def test_the_next_write_stores_the_owner(world: World) -> None:
     world.chain.pay(made.requests[0])
     world.scan()
     assert store.link_with_requests(world.services.store, made.link.token) == world.load(made)
-    records = world.services.store.query(Request, Request.KEY.all(bill_id=made.link.token))
+    records = world.services.store.query(Request, Request.KEY.all(payable_id=made.link.token))
     assert [each.account_id for each in records] == [world.account_id]
 
 
-def test_a_request_without_a_link_is_a_bill_of_its_own(world: World) -> None:
+def test_a_request_without_a_link_is_a_payable_of_its_own(world: World) -> None:
     request = store_request(world.services)
-    assert store.bill(world.services.store, request.request_id) == Bill((request,))
+    assert store.payable(world.services.store, request.request_id) == Payable((request,))
     assert request.link_token is None
 
 
-def test_the_bill_of_a_merged_link_is_that_of_its_batch(world: World) -> None:
+def test_the_payable_of_a_merged_link_is_that_of_its_batch(world: World) -> None:
     child, batch = store_payouts(world.services, "acct", 2)
     world.services.store.write(
         replace(child.link, status=LinkStatus.INVALIDATED, successor_token=batch.link.token)
     )
-    bill = store.bill(world.services.store, child.link.token)
-    assert bill is not None and bill.link == batch.link
+    payable = store.payable(world.services.store, child.link.token)
+    assert payable is not None and payable.link == batch.link
 
 
-def test_a_link_that_is_not_complete_has_no_bill(world: World) -> None:
+def test_a_link_that_is_not_complete_has_no_payable(world: World) -> None:
     """Its requests are written first, in several transactions."""
-    world.services.store.write(standalone(world.services, bill_id="01LINK"))
-    assert store.bill(world.services.store, "01LINK") is None
-    assert store.bill(world.services.store, "01NOSUCHLINK") is None
+    world.services.store.write(standalone(world.services, payable_id="01LINK"))
+    assert store.payable(world.services.store, "01LINK") is None
+    assert store.payable(world.services.store, "01NOSUCHLINK") is None
