@@ -1,9 +1,7 @@
 """Views of the service itself: health, its OpenAPI document, and the document as a page."""
 
-from chalicelib.http import reference
 from chalicelib.http.caching import cached
-from chalicelib.http.openapi import document
-from chalicelib.http.openapi_3_0 import older_document
+from chalicelib.http.documents import OPENAPI, OPENAPI_3_0, document, reference_page
 from chalicelib.http.responses import HttpResponse
 from chalicelib.http.schemas import HealthAnswer
 from chalicelib.http.view import Call, Visit
@@ -24,13 +22,13 @@ auth_health = health
 
 
 def openapi(call: Call[None, None]) -> HttpResponse:
-    return HttpResponse(200, document(call.services.settings.api_url), {})
+    return HttpResponse(200, document(OPENAPI, call.services.settings.api_url), {})
 
 
 def openapi_3_0(call: Call[None, None]) -> HttpResponse:
-    return HttpResponse(200, older_document(call.services.settings.api_url), {})
+    return HttpResponse(200, document(OPENAPI_3_0, call.services.settings.api_url), {})
 
 
 def show_docs(visit: Visit) -> HttpResponse:
-    made = reference.page(visit.services.settings.api_url)
-    return cached(visit, made.text, made.version, reference.headers(made))
+    page = reference_page(visit.services.settings.api_url)
+    return cached(visit, page.text, page.version, page.headers)

@@ -1,9 +1,11 @@
-"""Writes docs/openapi.json, the OpenAPI document as it is promised to clients.
+"""Writes the documents of the API, files of `docs` that the service serves.
 
-    python -m infra.documents.api           write the file, unless that breaks what it promises
-    python -m infra.documents.api --check   exit with status 1 if the file is not what the app serves
+openapi.json is what is promised to clients; of it are made its form of OpenAPI 3.0 and the page /docs.
 
-A change that a client can notice (infra/documents/changes.py) needs another revision in chalicelib/http/openapi.py
+    python -m infra.documents.api           write the files, unless that breaks what openapi.json promises
+    python -m infra.documents.api --check   exit with status 1 if a file is not what this code makes
+
+A change that a client can notice (infra/documents/changes.py) needs another revision in infra/documents/openapi.py
 and pyproject.toml (`info.x-revision`): while the first number is 0 the second one rises, afterwards the first. If only
 the document was wrong, and the service refused before what it refuses now, delete the file and write it anew.
 """
@@ -12,29 +14,29 @@ import argparse
 import json
 import os
 import sys
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
+from chalicelib.http.documents import EXAMPLE_URL, FOLDER, OPENAPI, OPENAPI_3_0, REFERENCE
 from infra.documents.changes import breaking_changes
 
-FILE = Path(__file__).parents[2] / "docs" / "openapi.json"
-SERVER = "https://api.example.com"
+ROOT, FILE = FOLDER.parent, FOLDER / OPENAPI
 _SETTINGS = {
     "STAGE": "local",
     "RESOURCE_PREFIX": "payment-requests-local",
-    **dict.fromkeys(("API_URL", "AUTH_URL", "PAY_URL", "EXPLORER_URL"), SERVER),
+    **dict.fromkeys(("API_URL", "AUTH_URL", "PAY_URL", "EXPLORER_URL"), EXAMPLE_URL),
     "AWS_DEFAULT_REGION": "us-east-1",
 }
 """What the app needs to be imported; none of it is in the document."""
 
 
-def current() -> dict[str, Any]:
+def current(server_url: str = EXAMPLE_URL) -> dict[str, Any]:
     """The document of this code."""
     os.environ.update({name: value for name, value in _SETTINGS.items() if name not in os.environ})
     import app  # noqa: F401 - registers the operations
-    from chalicelib.http.openapi import build
+    from infra.documents.openapi import build
 
-    made: dict[str, Any] = json.loads(json.dumps(build(SERVER)))
+    made: dict[str, Any] = json.loads(json.dumps(build(server_url)))
     return made
 
 
@@ -44,7 +46,15 @@ def written() -> dict[str, Any]:
     return kept
 
 
-def text_of(document: dict[str, Any]) -> str:
+def texts_of(document: dict[str, Any]) -> Mapping[str, str]:
+    """The files, by their names in `docs`, that a document makes up."""
+    from infra.documents.openapi_3_0 import as_3_0
+    from infra.documents.reference import page
+
+    return {OPENAPI: _json(document), OPENAPI_3_0: _json(as_3_0(document)), REFERENCE: page(document)}
+
+
+def _json(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -68,8 +78,9 @@ def main() -> int:
         print("This breaks clients; undo it, or raise the revision:", *found, sep="\n  ", file=sys.stderr)
         return 1
     if check:
-        return int(FILE.read_text(encoding="utf-8") != text_of(document))
-    FILE.write_text(text_of(document), encoding="utf-8")
+        return int(any(text != (FOLDER / name).read_text("utf-8") for name, text in texts_of(document).items()))
+    for name, text in texts_of(document).items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
     return 0
 
 

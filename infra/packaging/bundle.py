@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from chalicelib.http.documents import FILES
 from infra.stack import DeploymentStopped
 
 LAMBDA_PYTHON = (3, 11)
@@ -42,7 +43,8 @@ def need_lambda_python() -> None:
 
 
 def write_code(project: Path, out: Path) -> None:
-    """Writes the zip file of the functions: app.py and chalicelib of `project`, what Chalice adds, and bytecode."""
+    """Writes the zip file of the functions: app.py, chalicelib and the documents that it serves, all of `project`, with
+    what Chalice adds, and bytecode."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         chalice = Path(sysconfig.get_path("purelib"), "chalice")
@@ -50,10 +52,18 @@ def write_code(project: Path, out: Path) -> None:
         for module in ("__init__.py", "app.py"):
             shutil.copyfile(chalice / module, folder / "chalice" / module)
         shutil.copyfile(project / "app.py", folder / "app.py")
-        ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
+        ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "examples.json")
         shutil.copytree(project / "chalicelib", folder / "chalicelib", ignore=ignored)
+        copy_documents(project, folder)
         _compile(folder, TASK)
         _zip(folder, out)
+
+
+def copy_documents(project: Path, folder: Path) -> None:
+    """Copies the files of `docs` that the service serves."""
+    (folder / "docs").mkdir()
+    for name in FILES:
+        shutil.copyfile(project / "docs" / name, folder / "docs" / name)
 
 
 def write_layer(lock: Path, machine: str, out: Path) -> None:

@@ -1,9 +1,9 @@
 """Runs `chalice` in a copy of the project, so that the files it writes are not in the repository.
 
-The copy has app.py, chalicelib, requirements.lock as requirements.txt, and .chalice with the configuration and the
-policies of the stage. The zip files (bundle.py) are put where Chalice looks for those of an earlier run, so that it
-makes none. The layer is kept in `.local/packages`: it is built once for all stages, until the pinned packages or its
-builder change.
+The copy has app.py, chalicelib, the documents that it serves, requirements.lock as requirements.txt, and .chalice with
+the configuration and the policies of the stage. The zip files (bundle.py) are put where Chalice looks for those of an
+earlier run, so that it makes none. The layer is kept in `.local/packages`: it is built once for all stages, until the
+pinned packages or its builder change.
 
     python -m infra.packaging.package --stage prod --out out     # what `make package` runs: no AWS, no credentials
 """
@@ -24,7 +24,7 @@ from chalice.deploy.packager import AppOnlyDeploymentPackager, DependencyBuilder
 from chalice.utils import UI, OSUtils
 
 from infra.iam import ANYWHERE, Place, write_policies
-from infra.packaging.bundle import layer_key, need_lambda_python, write_code, write_layer
+from infra.packaging.bundle import copy_documents, layer_key, need_lambda_python, write_code, write_layer
 from infra.stack import DeploymentStopped
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,6 +50,7 @@ def project_copy(
         (copy / "requirements.txt").write_text(LOCK.read_text() if layer else "")
         ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
         shutil.copytree(ROOT / "chalicelib", copy / "chalicelib", ignore=ignored)
+        copy_documents(ROOT, copy)
         (copy / ".chalice" / "deployments").mkdir(parents=True)
         write_policies(copy / ".chalice" / "policies", stage, place)
         changed = config()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from chalicelib.http.documents import FILES, FOLDER
 from infra.packaging.bundle import write_layer
 from infra.packaging.package import LOCK, ROOT
 from infra.stack import DeploymentStopped
@@ -54,7 +55,8 @@ def test_ten_builds_elsewhere_give_one_hash(tmp_path: Path) -> None:
 
 def copy_in_disorder(project: Path, order: random.Random) -> None:
     """Some rooms of the code, made in another order, with other times, modes and leftovers of Python."""
-    files = [ROOT / "app.py", *(file for room in ROOMS for file in (ROOT / "chalicelib" / room).rglob("*.*"))]
+    documents = (FOLDER / name for name in FILES)
+    files = [ROOT / "app.py", *documents, *(file for room in ROOMS for file in (ROOT / "chalicelib" / room).rglob("*.*"))]
     order.shuffle(files)
     for file in files:
         if "__pycache__" not in file.parts:

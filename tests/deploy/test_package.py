@@ -16,6 +16,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packaging.requirements import Requirement
 
+from chalicelib.http.documents import FILES, FOLDER
 from chalicelib.settings import Settings
 from infra.iam import ACCESS, ANYWHERE, STAGES, policy
 from infra.packaging import sbom
@@ -146,8 +147,9 @@ def test_the_code_is_all_there_and_nothing_else_of_the_project(packages: dict[st
     with zipfile.ZipFile(packages["prod"] / "deployment.zip") as archive:
         names = archive.namelist()
     shipped = {name for name in names if not name.startswith("chalice/") and not name.endswith(".pyc")}
-    sources = [*(ROOT / "chalicelib").rglob("*"), ROOT / "app.py"]
-    files = {str(file.relative_to(ROOT)) for file in sources if file.is_file() and "__pycache__" not in file.parts}
+    sources = [*(ROOT / "chalicelib").rglob("*"), ROOT / "app.py", *(FOLDER / name for name in FILES)]
+    left_out = {"__pycache__", "examples.json"}
+    files = {str(file.relative_to(ROOT)) for file in sources if file.is_file() and not left_out & set(file.parts)}
     assert shipped == files
 
 

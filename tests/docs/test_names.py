@@ -26,7 +26,8 @@ from chalicelib.access.rate_limits.rules import (
 from chalicelib.base.errors import ServiceError
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.http.openapi import document as openapi
+from chalicelib.http.documents import OPENAPI
+from chalicelib.http.documents import document as written
 from chalicelib.http.parsing import _SENTENCES, MAX_BODY_BYTES
 from chalicelib.links import flows as links
 from chalicelib.links.multicalls.children import Reason, recovery_action
@@ -72,7 +73,7 @@ WAYS = {
 
 
 def operations() -> dict[tuple[str, str], Any]:
-    paths = json.loads(openapi("http://api.test"))["paths"]
+    paths = json.loads(written(OPENAPI, "http://api.test"))["paths"]
     return {(method.upper(), path): facts for path, methods in paths.items() for method, facts in methods.items()}
 
 

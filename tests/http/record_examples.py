@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.http.openapi import examples_file
 from chalicelib.http.operation import OPERATIONS
+from infra.documents.openapi import examples_file
 from tests.support.client import Api
 from tests.support.examples import EXAMPLES, documented, headers_for, prepared
 from tests.support.tenants import WAYS, Tenant

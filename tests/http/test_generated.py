@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.http.openapi import document
+from chalicelib.http.documents import OPENAPI, document
 from chalicelib.http.operation import OPERATIONS, Operation
 from tests.fakes.world import in_process_tables
 from tests.http.generated import run
@@ -22,7 +22,7 @@ EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "0"))
 """Random requests for each operation and kind of credential; 0 for a few with one kind of credential."""
 OTHER_PATHS = ("_by_session", "_by_former_path", "_status")
 """The ends of the names of operations that are others by another path or credential."""
-DOCUMENT: dict[str, Any] = json.loads(document("http://api.test"))
+DOCUMENT: dict[str, Any] = json.loads(document(OPENAPI, "http://api.test"))
 BY_NAME = {known.name: known for known in OPERATIONS}
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from openapi_spec_validator import OpenAPIV30SpecValidator
 
-from chalicelib.http.openapi import document
-from chalicelib.http.openapi_3_0 import as_3_0
+from chalicelib.http.documents import OPENAPI, document
+from infra.documents.openapi_3_0 import as_3_0
 from tests.support.client import Api
 
-NEWER: dict[str, Any] = json.loads(document("http://api.test"))
+NEWER: dict[str, Any] = json.loads(document(OPENAPI, "http://api.test"))
 OLDER = as_3_0(NEWER)
 
 

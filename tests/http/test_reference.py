@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.http.openapi import document
+from chalicelib.http.documents import OPENAPI, document
 from chalicelib.http.operation import OPERATIONS
 from tests.support.browser import get, words
 from tests.support.client import Api
 
-DOCUMENT: dict[str, Any] = json.loads(document("http://api.test"))
+DOCUMENT: dict[str, Any] = json.loads(document(OPENAPI, "http://api.test"))
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.http.openapi_3_0 import as_3_0
 from infra.documents.api import FILE
+from infra.documents.openapi_3_0 import as_3_0
 from infra.local.bytecode import MODULES
 from infra.local.outsiders.payer import Payer
 from tests.local.running import SHARED, SharedStack

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.http.openapi import document
+from chalicelib.http.documents import OPENAPI, document
 from chalicelib.http.operation import OPERATIONS
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus
@@ -89,7 +89,7 @@ def fields(schema: dict[str, Any], schemas: dict[str, Any], seen: set[str]) -> I
 
 
 def test_every_operation_that_gives_something_to_sign_or_sends_something_says_so() -> None:
-    found = json.loads(document("http://api.test"))
+    found = json.loads(document(OPENAPI, "http://api.test"))
     to_sign = set()
     for path in found["paths"].values():
         for operation in path.values():

@@ -25,7 +25,6 @@ from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.announcements import IntentDraft
 from chalicelib.checkout.permits.rules import Wish, offered
 from chalicelib.checkout.rules import Owed, direct
-from chalicelib.http.openapi import examples_of
 from chalicelib.http.operation import OPERATIONS, Operation
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.reading import Viewer
@@ -38,6 +37,7 @@ from chalicelib.requests.records import RequestStatus
 from chalicelib.scanning.records import Cursor
 from chalicelib.webhooks.deliveries.records import Delivery
 from chalicelib.webhooks.records import Event
+from infra.documents.openapi import examples_of
 from infra.local.provider import ACCOUNT, signed_headers
 from tests.fakes.payouts import store_payouts
 from tests.fakes.recurring import signature_of

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.http.openapi import document
+from chalicelib.http.documents import OPENAPI, document
 from chalicelib.payers.records import AccountStatus, BankAccount
 from chalicelib.payers.rules import account_payload, compliance_payload, new_payer
 from chalicelib.webhooks.rules import KINDS, EventContext
@@ -19,7 +19,7 @@ from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.world import START, World
 
 CONTEXT = EventContext(START, bytes, "https://explorer.example", "service-network")
-DOCUMENT = json.loads(document("http://api.test"))
+DOCUMENT = json.loads(document(OPENAPI, "http://api.test"))
 _AMOUNT = r"(0|[1-9]\d*)(\.\d*[1-9])?"
 FORMS = {
     "requestId": "01[0-9a-f]{64}",

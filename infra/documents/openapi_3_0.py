@@ -4,22 +4,12 @@ It describes the same requests and responses. It has no events, as 3.0 knows no 
 (`if`, `dependentSchemas`, `not`), which generators do not read.
 """
 
-import json
-from functools import cache
 from typing import Any
-
-from chalicelib.http.openapi import document
 
 Json = dict[str, Any]
 _UNKNOWN = ("if", "then", "else", "dependentSchemas", "not", "prefixItems", "examples", "propertyNames")
 _NULL = {"type": "null"}
 _KINDS = {bool: "boolean", int: "integer", str: "string"}
-
-
-@cache
-def older_document(server_url: str) -> str:
-    """The document as JSON text. It is made once per process."""
-    return json.dumps(as_3_0(json.loads(document(server_url))), ensure_ascii=False)
 
 
 def as_3_0(made: Json) -> Json:

@@ -7,7 +7,6 @@ in its own package; descriptions.py has what is the same for all. Events are the
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
 from http import HTTPStatus
 from importlib import import_module
 from pathlib import Path
@@ -17,11 +16,11 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
 from chalicelib.access.modes import Mode
-from chalicelib.http import descriptions
 from chalicelib.http.operation import OPERATIONS, Operation
 from chalicelib.http.request import CHANGING
 from chalicelib.http.schemas import ErrorAnswer
 from chalicelib.http.view import Models, models_of
+from infra.documents import descriptions
 
 VERSION, REVISION = "0.13.0", "0.23.0"
 """That of the specification, and that of this service: the second rises with changes that break clients."""
@@ -49,12 +48,6 @@ class _Schemas(GenerateJsonSchema):
             return made
         others = {name: value for name, value in made.items() if name != "anyOf"}
         return {**others, **sent[0]} if len(sent) == 1 else {**others, "anyOf": sent}
-
-
-@cache
-def document(server_url: str) -> str:
-    """The document as JSON text. It is made once per process."""
-    return json.dumps(build(server_url), ensure_ascii=False)
 
 
 def build(server_url: str) -> Json:

@@ -5,21 +5,17 @@ anchor, its operationId. Schemas have the anchor `schema-<name>`, error statuses
 `credential-<name>`, events `event-<kind>`, and groups `group-<name>`.
 """
 
-import hashlib
 import json
 import re
 import shlex
-from base64 import b64encode
 from collections.abc import Iterator
-from functools import cache
 from html import escape
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from chalicelib.base.frozen import frozen
-from chalicelib.http.openapi import Json, build
+from infra.documents.openapi import Json
 
 _STYLE = Path(__file__).with_name("reference.css")
 _CREDENTIALS = {
@@ -33,41 +29,14 @@ _CREDENTIALS = {
 _BOUNDS = (("minLength", "maxLength", "characters"), ("minItems", "maxItems", "entries"), ("minimum", "maximum", ""))
 
 
-@frozen
-class Page:
-    """The HTML, a hash of it, and the hash of its style for the Content-Security-Policy."""
-
-    text: str
-    version: str
-    style_hash: str
-
-
-@cache
-def page(server_url: str) -> Page:
-    """The page for an API at that URL. It is made once per process."""
-    style, document = _STYLE.read_text(encoding="utf-8"), build(server_url)
-    title = escape(document["info"]["title"])
-    text = (
+def page(document: Json) -> str:
+    """The page that shows an OpenAPI document."""
+    style, title = _STYLE.read_text(encoding="utf-8"), escape(document["info"]["title"])
+    return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}: API</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>'
         f"<body>{''.join(_body(document))}</body></html>"
     )
-    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return Page(text, hashlib.sha256(text.encode()).hexdigest()[:16], f"sha256-{digest}")
-
-
-def headers(made: Page) -> dict[str, str]:
-    """The response headers of the page: it may load nothing."""
-    policy = (
-        f"default-src 'none'; style-src '{made.style_hash}'; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-    )
-    return {
-        "Content-Type": "text/html; charset=utf-8",
-        "Content-Security-Policy": policy,
-        "Referrer-Policy": "no-referrer",
-        "X-Content-Type-Options": "nosniff",
-    }
 
 
 def _body(document: Json) -> Iterator[str]:
