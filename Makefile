@@ -10,7 +10,7 @@ ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(f
 PINS := requirements.txt=infra/packaging/requirements.lock $(foreach each,tests/requirements infra/local/requirements infra/local/node,$(each).txt=$(each).lock)
 
 # What takes long and is no part of `make test` (tests/conftest.py leaves these files out).
-REHEARSALS := tests/deploy tests/docs/test_use.py tests/http/test_generated.py tests/pages/test_scenes.py $(foreach each,generated_clients setup stack,tests/local/test_$(each).py)
+REHEARSALS := tests/deploy tests/docs/test_use.py tests/platform/http/test_generated.py tests/pages/test_scenes.py $(foreach each,generated_clients setup stack,tests/local/test_$(each).py)
 
 .PHONY: help setup demo local test rehearsal lint lint-infra docs fuzz mutants chaos bench page-hash screens lock audit package sbom deploy record finish verify rollback restore destroy clean
 .DEFAULT_GOAL := help
@@ -48,15 +48,15 @@ mutants: setup ## change the rules in small ways and name the changes that no te
 	@ROOM='$(ROOM)' MODULE='$(MODULE)' SAMPLE='$(SAMPLE)' .venv/bin/python -m tests.mutants
 
 chaos: setup ## long runs: kill processes, fork and flood a real chain, 10,000 random outages of nodes, 10,000 histories, two years of payouts (half an hour)
-	@CHAOS=1 OUTAGE_SCHEDULES=10000 HISTORIES=10000 RECURRING_WEEKS=108 .venv/bin/python -m pytest tests/chaos tests/outages tests/recording/test_histories.py tests/onchain/test_recurring_two_years.py --numprocesses auto --dist loadgroup
+	@CHAOS=1 OUTAGE_SCHEDULES=10000 HISTORIES=10000 RECURRING_WEEKS=108 .venv/bin/python -m pytest tests/chaos tests/outages tests/payments/recording/test_histories.py tests/onchain/test_recurring_two_years.py --numprocesses auto --dist loadgroup
 
 docs: setup ## write from the code: docs/data.md, docs/openapi.json and what is made of it, and the answers in its examples
-	@.venv/bin/python -m pytest -o python_functions=record tests/http/record_examples.py
+	@.venv/bin/python -m pytest -o python_functions=record tests/platform/http/record_examples.py
 	@.venv/bin/python -m infra.documents.api
 	@.venv/bin/python -m infra.documents.data
 
 fuzz: setup ## send 1,000 generated requests to every operation with each kind of credential (EXAMPLES=1000; half an hour)
-	@REHEARSAL=1 FUZZ_EXAMPLES=$(or $(EXAMPLES),1000) .venv/bin/python -m pytest tests/http/test_generated.py --numprocesses auto
+	@REHEARSAL=1 FUZZ_EXAMPLES=$(or $(EXAMPLES),1000) .venv/bin/python -m pytest tests/platform/http/test_generated.py --numprocesses auto
 
 bench: setup ## measure cold start, calldata, requests, detection; writes .local/bench.json
 	@.venv/bin/python -m infra.bench

@@ -13,37 +13,37 @@ from chalicelib.accounts.audit_log import routes as audit_log
 from chalicelib.accounts.branding import routes as branding
 from chalicelib.accounts.client_ids import routes as client_ids
 from chalicelib.accounts.orchestrators import routes as orchestrators
+from chalicelib.accounts.payees import routes as payees
 from chalicelib.accounts.sign_in import routes as sign_in
 from chalicelib.checkout import routes as checkout
+from chalicelib.checkout.announced import routes as intents
 from chalicelib.checkout.broadcasts import routes as broadcasts
-from chalicelib.checkout.intents import routes as intents
 from chalicelib.checkout.payouts import routes as paying_out
-from chalicelib.checkout.permits import routes as permits
 from chalicelib.checkout.requests import routes as paying
-from chalicelib.currencies import routes as currencies
-from chalicelib.escrow import routes as escrow
-from chalicelib.http import routes as service
-from chalicelib.http.routing import register_routes
-from chalicelib.links import routes as links
-from chalicelib.links.fees import routes as fees
-from chalicelib.links.multicalls import routes as multicalls
-from chalicelib.links.payouts import routes as payouts
-from chalicelib.offramp import routes as offramp
+from chalicelib.commerce.service import routes as escrow
+from chalicelib.crosschain.service.payment_intents import routes as permits
+from chalicelib.offramp.payers import routes as payers
+from chalicelib.offramp.service import routes as offramp
 from chalicelib.pages import routes as pages
-from chalicelib.payees import routes as payees
-from chalicelib.payers import routes as payers
+from chalicelib.payments.currencies import routes as currencies
+from chalicelib.payments.links import routes as links
+from chalicelib.payments.links.fees import routes as fees
+from chalicelib.payments.links.multicalls import routes as multicalls
+from chalicelib.payments.links.payouts import routes as payouts
+from chalicelib.payments.requests import routes as requests
+from chalicelib.payments.scanning import routes as scanning
+from chalicelib.payments.search.payments import routes as found_payments
+from chalicelib.payments.search.requests import routes as found_requests
+from chalicelib.payments.transfers import routes as transfers
+from chalicelib.platform.http import routes as service
+from chalicelib.platform.http.routing import register_routes
+from chalicelib.platform.settings import Settings
 from chalicelib.recurring import routes as recurring
-from chalicelib.requests import routes as requests
-from chalicelib.scanning import routes as scanning
-from chalicelib.search.payments import routes as found_payments
-from chalicelib.search.requests import routes as found_requests
-from chalicelib.settings import Settings
-from chalicelib.transfers import routes as transfers
 from chalicelib.webhooks.deliveries import routes as deliveries
 from chalicelib.webhooks.endpoints import routes as webhooks
 
 if TYPE_CHECKING:
-    from chalicelib.services import Services
+    from chalicelib.platform.services import Services
 
 ROOMS = (
     currencies,
@@ -119,14 +119,14 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
 
     @app.on_sqs_message(queue=settings.scans_queue, batch_size=1, maximum_concurrency=10)
     def scan_chain(event: Any) -> None:
-        from chalicelib.scanning import jobs
+        from chalicelib.payments.scanning import jobs
 
         for message in event:
             jobs.scan_chain(services(), message.body)
 
     @app.on_sqs_message(queue=settings.recordings_queue, batch_size=1, maximum_concurrency=20)
     def record_transfers(event: Any) -> None:
-        from chalicelib.recording import jobs
+        from chalicelib.payments.recording import jobs
 
         for message in event:
             jobs.record_transfers(services(), message.body)
@@ -140,7 +140,7 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
 
     @app.on_sqs_message(queue=settings.payment_intents_queue, batch_size=1, maximum_concurrency=10)
     def follow_payment_intent(event: Any) -> None:
-        from chalicelib.checkout.permits import jobs
+        from chalicelib.crosschain.service.payment_intents import jobs
 
         for message in event:
             jobs.follow_payment_intent(services(), message.body)
@@ -154,13 +154,13 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
     def start_scans(event: Any) -> None:
-        from chalicelib.scanning import jobs
+        from chalicelib.payments.scanning import jobs
 
         jobs.start_scans(services())
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
     def sweep_transfers(event: Any) -> None:
-        from chalicelib.recording import jobs
+        from chalicelib.payments.recording import jobs
 
         jobs.sweep_transfers(services())
 
@@ -172,31 +172,31 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
     def expire_links(event: Any) -> None:
-        from chalicelib.links import jobs
+        from chalicelib.payments.links import jobs
 
         jobs.expire_links(services())
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
     def track_intents(event: Any) -> None:
-        from chalicelib.checkout.intents import jobs
+        from chalicelib.checkout.announced import jobs
 
         jobs.track_intents(services())
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
     def run_permits(event: Any) -> None:
-        from chalicelib.checkout.permits import jobs
+        from chalicelib.crosschain.service.payment_intents import jobs
 
         jobs.run_permits(services())
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
     def check_offramps(event: Any) -> None:
-        from chalicelib.offramp import jobs
+        from chalicelib.offramp.service import jobs
 
         jobs.check_offramps(services())
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
     def run_commerce(event: Any) -> None:
-        from chalicelib.escrow import jobs
+        from chalicelib.commerce.service import jobs
 
         jobs.run_commerce(services())
 
@@ -214,7 +214,7 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
 
     @app.schedule(Rate(5, unit=Rate.MINUTES))
     def check_payers(event: Any) -> None:
-        from chalicelib.payers import jobs
+        from chalicelib.offramp.payers import jobs
 
         jobs.check_payers(services())
 
@@ -224,8 +224,8 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
 @cache
 def services() -> "Services":
     """The services of this process, assembled by its first call."""
-    from chalicelib.metrics import COLD_STARTS
-    from chalicelib.services import assemble
+    from chalicelib.platform.metrics import COLD_STARTS
+    from chalicelib.platform.services import assemble
 
     assembled = assemble(_SETTINGS)
     if function := os.environ.get("AWS_LAMBDA_FUNCTION_NAME"):

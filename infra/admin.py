@@ -11,12 +11,6 @@ from datetime import datetime
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.access.audit import rules as audit
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.credentials import store as credential_store
-from chalicelib.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
-from chalicelib.access.credentials.store import Credential
-from chalicelib.access.modes import Tier
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.credentials import flows as credentials
@@ -26,19 +20,25 @@ from chalicelib.base import ids
 from chalicelib.base.errors import NotFound, ServiceError
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.links import reading
-from chalicelib.links.payouts import flows as payouts
-from chalicelib.offramp import settling
-from chalicelib.offramp import store as offramp_store
+from chalicelib.offramp.core import store as offramp_store
+from chalicelib.offramp.core.records import OrderStatus
+from chalicelib.offramp.core.rules import ENDS
+from chalicelib.offramp.service import settling
+from chalicelib.payments.links import reading
+from chalicelib.payments.links.payouts import flows as payouts
+from chalicelib.payments.search import reindexing
+from chalicelib.platform.access.audit import rules as audit
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.credentials import store as credential_store
+from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
+from chalicelib.platform.access.credentials.store import Credential
+from chalicelib.platform.access.modes import Tier
+from chalicelib.platform.emergency_stop import flows as stopping
+from chalicelib.platform.services import Services, assemble
+from chalicelib.platform.settings import InvalidSettings, Settings
+from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows
 from chalicelib.relayer.rules import COIN_DECIMALS
-from chalicelib.requests.offramps.records import OrderStatus
-from chalicelib.requests.offramps.rules import ENDS
-from chalicelib.search import reindexing
-from chalicelib.services import Services, assemble
-from chalicelib.settings import InvalidSettings, Settings
-from chalicelib.stopping import flows as stopping
-from chalicelib.storage.store import WriteConflict
 from infra import nodes, upkeep
 
 FROM_STDIN = "-"
@@ -131,7 +131,7 @@ def relayer(services: Services) -> list[str]:
 
 
 def stop(services: Services, reason: str) -> str:
-    """Stops payments (chalicelib/stopping/flows.py); returns since when, in words."""
+    """Stops payments (chalicelib/platform/emergency_stop/flows.py); returns since when, in words."""
     entry = audit.entry(_as_operator(SERVICE), "payments.stopped", reason, services.clock(), services.entropy)
     since = iso(stopping.stop(services, reason, entry).since)
     return f"Payments are stopped since {since}; every container knows within 5 seconds. `resume` ends it."

@@ -51,7 +51,7 @@ class Access:
     """What one function may use: actions by table, tables whose index `by_due` or whose lists of accounts it reads,
     queues, key, node URLs.
 
-    `encrypts_for` and `decrypts_for` are patterns of the `owner` that a secret is encrypted for (storage/secrets.py);
+    `encrypts_for` and `decrypts_for` are patterns of the `owner` that a secret is encrypted for (platform/storage/secrets.py);
     `rpc_urls` are read with the keys of other services beside them.
     """
 
@@ -68,7 +68,7 @@ class Access:
 
 
 _RECORDS = ("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem")
-"""A record that exists is updated, which keeps the attributes that newer code has added (storage/items.py)."""
+"""A record that exists is updated, which keeps the attributes that newer code has added (platform/storage/items.py)."""
 
 ACCESS = {
     "api_handler": Access(

@@ -1,6 +1,6 @@
 """The nodes of a stage: checks and stores the URLs of a network's nodes, and lists which there are.
 
-Their URLs often hold keys. They are in one secret (storage/secrets.py), and only their hosts are printed.
+Their URLs often hold keys. They are in one secret (platform/storage/secrets.py), and only their hosts are printed.
 """
 
 import json
@@ -17,19 +17,19 @@ from botocore.exceptions import ClientError
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict
 from chalicelib.base.timestamps import iso
-from chalicelib.catalogue.networks import Network, network
-from chalicelib.chain.chains import Chains, host_of
-from chalicelib.chain.logs import BlockRange
-from chalicelib.chain.nodes import Nodes
-from chalicelib.chain.protocol import Chain
-from chalicelib.chain.ranges import RangeTooLarge
-from chalicelib.chain.rpc.http_client import HttpClient
-from chalicelib.chain.rpc.jsonrpc import MAX_RESPONSE_BYTES, JsonRpcClient
-from chalicelib.scanning import flows as scanning
-from chalicelib.scanning import rules
-from chalicelib.services import Services
-from chalicelib.storage.clients import aws_client
-from chalicelib.storage.secrets import Entries, read_entries
+from chalicelib.chains.catalogue.networks import Network, network
+from chalicelib.chains.nodes.chains import Chains, host_of
+from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.nodes import Nodes
+from chalicelib.chains.nodes.protocol import Chain
+from chalicelib.chains.nodes.ranges import RangeTooLarge
+from chalicelib.chains.nodes.rpc.http_client import HttpClient
+from chalicelib.chains.nodes.rpc.jsonrpc import MAX_RESPONSE_BYTES, JsonRpcClient
+from chalicelib.payments.scanning import flows as scanning
+from chalicelib.payments.scanning import rules
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.clients import aws_client
+from chalicelib.platform.storage.secrets import Entries, read_entries
 
 _ARCHIVE = timedelta(days=30)
 """How old the logs are that a node must have. The service reads blocks again until they are a week old, and those of a

@@ -3,14 +3,14 @@
 from hashlib import sha256
 from typing import Any
 
-from chalicelib.access.audit import store as audit
-from chalicelib.access.rate_limits import store as rate_limits
-from chalicelib.access.rate_limits.rules import ANONYMOUS, REFUSED, caller_digest
 from chalicelib.base.errors import NotFound
 from chalicelib.base.timestamps import iso
-from chalicelib.services import Services
-from chalicelib.storage.clients import aws_client
-from chalicelib.storage.store import Delete
+from chalicelib.platform.access.audit import store as audit
+from chalicelib.platform.access.rate_limits import store as rate_limits
+from chalicelib.platform.access.rate_limits.rules import ANONYMOUS, REFUSED, caller_digest
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.clients import aws_client
+from chalicelib.platform.storage.store import Delete
 
 DEAD = (
     "announcements", "payment-intents", "recordings", "recurring", "relayed", "scans", "webhook-retries", "webhooks",

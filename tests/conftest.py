@@ -25,12 +25,12 @@ for name, value in {
 }.items():
     os.environ.setdefault(name, value)
 
-from chalicelib.chain.rpc import http_client
+from chalicelib.chains.nodes.rpc import http_client
 from infra.local.cloud import Cloud
 from infra.local.setup import MISSING_BROWSER
 from tests.base import tron_vector_files
-from tests.calldata import vector_files
-from tests.catalogue import interop_vectors
+from tests.chains.calldata import vector_files
+from tests.chains.catalogue import interop_vectors
 from tests.fakes.world import PREFIX, World, in_process_aws
 
 REHEARSALS = [

@@ -1,4 +1,4 @@
-"""The errors that become HTTP error responses, in one tree. They hold records; `http/errors.py` builds their bodies.
+"""The errors that become HTTP error responses, in one tree. They hold records; `platform/http/errors.py` builds their bodies.
 
 ServiceError                         a status and a message that tells the caller what to do
 ├── BadRequest                 400   the input cannot be used; the message says what to change
@@ -53,7 +53,7 @@ class ServiceError(Exception):
 
     status = 500
     shown_by: str | None = None
-    """The module that registers the additional fields of this error's body (http/errors.py); None if it has none."""
+    """The module that registers the additional fields of this error's body (platform/http/errors.py); None if it has none."""
 
     logged: str | None = None
     """What the log has in place of the message: one that names a person must not be in it."""
@@ -97,7 +97,7 @@ class Problem:
 class ValidationFailed(BadRequest):
     """The input does not have the documented form.
 
-    How the body shows `problems` depends on the operation (`ProblemForm` in http/operation.py).
+    How the body shows `problems` depends on the operation (`ProblemForm` in platform/http/operation.py).
     """
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:

@@ -15,11 +15,11 @@ from chalicelib.checkout.schemas.pay import (
     RefreshStep,
 )
 from chalicelib.checkout.schemas.pay_responses import pay_answer, single_answer
-from chalicelib.http.view import AnyCall, Call
-from chalicelib.links.announcers import HEADER, announcer_of
-from chalicelib.links.multicalls.responses import multicall_answer
-from chalicelib.links.multicalls.schemas import MulticallAnswer
-from chalicelib.links.reading import Viewer
+from chalicelib.payments.links.announcers import HEADER, announcer_of
+from chalicelib.payments.links.multicalls.responses import multicall_answer
+from chalicelib.payments.links.multicalls.schemas import MulticallAnswer
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.platform.http.view import AnyCall, Call
 
 
 def _viewer(call: AnyCall) -> Viewer:

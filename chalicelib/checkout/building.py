@@ -5,20 +5,20 @@ from dataclasses import replace
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.bridging.rules import Route
-from chalicelib.calldata import checkout as calldata
-from chalicelib.calldata import erc20, safe
-from chalicelib.calldata.checkout import Checkout, Due
-from chalicelib.calldata.explanations.calls import explain
-from chalicelib.calldata.explanations.parts import Explanation
-from chalicelib.calldata.safe import SafeTransaction
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.tokens import Token
-from chalicelib.chain.protocol import Chain
-from chalicelib.chain.simulation import Simulation
-from chalicelib.chain.wallets import WalletReading
-from chalicelib.checkout.rules import Position, SourceToken
-from chalicelib.services import Services
+from chalicelib.chains.calldata import checkout as calldata
+from chalicelib.chains.calldata import erc20, safe
+from chalicelib.chains.calldata.checkout import Checkout, Due
+from chalicelib.chains.calldata.explanations.calls import explain
+from chalicelib.chains.calldata.explanations.parts import Explanation
+from chalicelib.chains.calldata.safe import SafeTransaction
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.tokens import Token
+from chalicelib.chains.nodes.protocol import Chain
+from chalicelib.chains.nodes.simulation import Simulation
+from chalicelib.chains.nodes.wallets import WalletReading
+from chalicelib.crosschain.service.router.rules import Route
+from chalicelib.payments.payable.rules import Position, SourceToken
+from chalicelib.platform.services import Services
 
 
 @frozen

@@ -10,33 +10,34 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata import checkout as calldata
-from chalicelib.calldata import safe
-from chalicelib.calldata.checkout import Checkout
-from chalicelib.calldata.safe import SafeTransaction
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain.wallets import TokenReading, WalletReading
-from chalicelib.checkout import building, conversions, held
+from chalicelib.chains.calldata import checkout as calldata
+from chalicelib.chains.calldata import safe
+from chalicelib.chains.calldata.checkout import Checkout
+from chalicelib.chains.calldata.safe import SafeTransaction
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
+from chalicelib.checkout import building, held
 from chalicelib.checkout.building import PayOptions, Prepared, payments_of, read_and_build
 from chalicelib.checkout.crosschain import children
 from chalicelib.checkout.crosschain import flows as crosschain
-from chalicelib.checkout.crosschain.rules import is_offered, is_own, payer_of, source_for
-from chalicelib.checkout.crosschain.sources import Sources, read_sources
 from chalicelib.checkout.crosschain.steps import Step, check_step
-from chalicelib.checkout.rules import Owed, Position, check_family, check_payer, direct, owed_of
-from chalicelib.escrow.paying import check_open
-from chalicelib.escrow.reading import status_now
-from chalicelib.links.errors import LinkCompleted, WrongWallet
-from chalicelib.links.flows import check_fee_addresses, require_open, require_payable
-from chalicelib.links.multicalls import reading as multicalls
-from chalicelib.links.multicalls.rules import MulticallDetails
-from chalicelib.links.outcomes import outcomes
-from chalicelib.links.reading import Viewer, load_visible
-from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePayment
-from chalicelib.links.rules import check_payable
-from chalicelib.links.sent import SentOutcome, warnings
-from chalicelib.requests.commerce.rules import CommerceStatus
-from chalicelib.services import Services
+from chalicelib.commerce.core.rules import CommerceStatus
+from chalicelib.commerce.service.paying import check_open
+from chalicelib.commerce.service.reading import status_now
+from chalicelib.crosschain.service.sources.balances import Sources, read_sources
+from chalicelib.crosschain.service.sources.rules import is_offered, is_own, payer_of, source_for
+from chalicelib.payments.links.errors import LinkCompleted, WrongWallet
+from chalicelib.payments.links.flows import check_fee_addresses, require_open, require_payable
+from chalicelib.payments.links.multicalls import reading as multicalls
+from chalicelib.payments.links.multicalls.rules import MulticallDetails
+from chalicelib.payments.links.outcomes import outcomes
+from chalicelib.payments.links.reading import Viewer, load_visible
+from chalicelib.payments.links.records import Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.rules import check_payable
+from chalicelib.payments.links.sent import SentOutcome, warnings
+from chalicelib.payments.payable import conversions
+from chalicelib.payments.payable.rules import Owed, Position, check_family, check_payer, direct, owed_of
+from chalicelib.platform.services import Services
 
 
 @frozen
@@ -73,7 +74,7 @@ def describe(
 
     A multicall is described even if it cannot be paid, with the block reason of each child, until all are paid. So is a
     commerce payment once the escrow has taken its money: the payer has nothing to pay, and sees where the money is.
-    `asked` are hashes of transactions whose outcomes are told once the link is paid (links/outcomes.py). Raises what
+    `asked` are hashes of transactions whose outcomes are told once the link is paid (payments/links/outcomes.py). Raises what
     `require_payable` raises, for a multicall only LinkCompleted and LinkLocked.
     """
     payment = load_visible(services, token, viewer)

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.checkout import Checkout
+from chalicelib.chains.calldata.checkout import Checkout
 from chalicelib.checkout import building
 from chalicelib.checkout.building import PayOptions, Prepared
-from chalicelib.checkout.rules import Owed, direct
-from chalicelib.escrow.paying import PayersCall, pre_approval_of, reclaim_of
-from chalicelib.links.records import SecurePayment
-from chalicelib.requests.rules import currency_of, remaining
-from chalicelib.services import Services
+from chalicelib.commerce.service.paying import PayersCall, pre_approval_of, reclaim_of
+from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.payable.rules import Owed, direct
+from chalicelib.payments.requests.rules import currency_of, remaining
+from chalicelib.platform.services import Services
 
 PRE_APPROVAL_GAS = 80_000
 """An upper estimate of the pre-approval."""

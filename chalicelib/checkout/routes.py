@@ -1,7 +1,7 @@
 """The operations of payers: read a link, and get the transactions that pay it."""
 
-from chalicelib.access.modes import Mode
-from chalicelib.http.operation import Operation
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.http.operation import Operation
 
 OPERATIONS = (
     Operation(

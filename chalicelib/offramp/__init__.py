@@ -1,1 +1,1 @@
-"""Off-ramp: what happens at the provider between the payment on a chain and the money in a bank account."""
+"""Payments to bank accounts: orders of the provider, and the people who are paid."""

@@ -5,19 +5,19 @@ import re
 from typing import Literal
 from urllib.parse import urlsplit
 
-from chalicelib.access.callers import Caller
-from chalicelib.access.flows import page_visitor
-from chalicelib.access.modes import Rate
-from chalicelib.access.rate_limits.flows import count_call
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.base.errors import BadRequest, Forbidden, NotFound, TooManyRequests
-from chalicelib.http.caching import cached
-from chalicelib.http.responses import HttpResponse
-from chalicelib.http.view import Visit
 from chalicelib.pages import flows as pages
 from chalicelib.pages.assets import assets
 from chalicelib.pages.flows import PageFacts
 from chalicelib.pages.html import Absence, language_of, page, page_headers
+from chalicelib.platform.access.callers import Caller
+from chalicelib.platform.access.flows import page_visitor
+from chalicelib.platform.access.modes import Rate
+from chalicelib.platform.access.rate_limits.flows import count_call
+from chalicelib.platform.http.caching import cached
+from chalicelib.platform.http.responses import HttpResponse
+from chalicelib.platform.http.view import Visit
 
 _IMAGE = {
     "Content-Type": "image/svg+xml",

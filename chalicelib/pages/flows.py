@@ -3,23 +3,23 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from chalicelib.access.callers import Caller
-from chalicelib.access.rate_limits.flows import count_unknown_token
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.payment_uris import uri_of
-from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
-from chalicelib.catalogue.tokens import Token
+from chalicelib.chains.calldata.payment_uris import uri_of
+from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT
+from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.flows import prepare
-from chalicelib.checkout.rules import owed_of
-from chalicelib.links.multicalls import reading as multicalls
-from chalicelib.links.multicalls.rules import MulticallDetails
-from chalicelib.links.reading import Viewer, load_visible
-from chalicelib.links.records import PaymentType, SecurePayment
-from chalicelib.links.rules import check_payable, status_at
-from chalicelib.services import Services
+from chalicelib.payments.links.multicalls import reading as multicalls
+from chalicelib.payments.links.multicalls.rules import MulticallDetails
+from chalicelib.payments.links.reading import Viewer, load_visible
+from chalicelib.payments.links.records import PaymentType, SecurePayment
+from chalicelib.payments.links.rules import check_payable, status_at
+from chalicelib.payments.payable.rules import owed_of
+from chalicelib.platform.access.callers import Caller
+from chalicelib.platform.access.rate_limits.flows import count_unknown_token
+from chalicelib.platform.services import Services
 
 
 @frozen

@@ -6,12 +6,12 @@ from html import escape
 
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.catalogue.conversions import on_chain_decimals
-from chalicelib.catalogue.networks import network
-from chalicelib.catalogue.tokens import Token
+from chalicelib.chains.catalogue.conversions import on_chain_decimals
+from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.pages.assets import locale, locales, script_hashes, style_hash, template
 from chalicelib.pages.flows import PageFacts
-from chalicelib.settings import Settings, origin_of
+from chalicelib.platform.settings import Settings, origin_of
 
 _HTTPS_ONLY = "max-age=63072000"
 _TRON_NODE = "https://api.trongrid.io"

@@ -1,6 +1,6 @@
 """The routes of the hosted payment page."""
 
-from chalicelib.http.operation import PageRoute
+from chalicelib.platform.http.operation import PageRoute
 
 PAGES = (
     PageRoute("/", "show_page"),

@@ -1,6 +1,6 @@
 """Views of recurring payouts."""
 
-from chalicelib.http.view import Call
+from chalicelib.platform.http.view import Call
 from chalicelib.recurring import flows
 from chalicelib.recurring.responses import changed_answer, recurring_answer
 from chalicelib.recurring.schemas import (

@@ -10,16 +10,16 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import Fee, parse_amount
-from chalicelib.calldata.recurring import SchedulePermit
-from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
-from chalicelib.catalogue.networks import network
-from chalicelib.catalogue.tokens import Token
+from chalicelib.chains.calldata.recurring import SchedulePermit
+from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.tokens import Token
+from chalicelib.payments.requests.calendar import MAX_PERIODS, due_at, period_seconds
+from chalicelib.payments.requests.creation import check_start
+from chalicelib.payments.requests.fields import Path, parse_field, refused
+from chalicelib.payments.requests.records import Frequency, Request
+from chalicelib.payments.requests.rules import currency_of
 from chalicelib.recurring.records import RecurringPayment
-from chalicelib.requests.calendar import MAX_PERIODS, due_at, period_seconds
-from chalicelib.requests.creation import check_start
-from chalicelib.requests.fields import Path, parse_field, refused
-from chalicelib.requests.records import Frequency, Request
-from chalicelib.requests.rules import currency_of
 
 LARGEST_PAYMENT = 10**30
 """The most base units of one payment with its fee. DynamoDB counts with 38 digits: what a payer committed to fits in

@@ -1,10 +1,10 @@
 """Events of recurring payments: each new request, and a recurring payout that is paused because its payments fail."""
 
 from chalicelib.base.timestamps import iso
-from chalicelib.recording.events import event_of
+from chalicelib.payments.recording.events import event_of
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.recurring.records import RecurringPayment
-from chalicelib.requests.records import Request
-from chalicelib.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext, Payload
 

@@ -4,26 +4,26 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from chalicelib.access.callers import Owner, check_executes
 from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.calldata import erc20
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
-from chalicelib.catalogue.tokens import family_of
-from chalicelib.links.fees import rules as fees
+from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.chains.catalogue.tokens import family_of
+from chalicelib.payments.links.fees import rules as fees
+from chalicelib.payments.requests import flows as requests
+from chalicelib.payments.requests import permissions
+from chalicelib.payments.requests.creation import Draft
+from chalicelib.payments.requests.rules import currency_of
+from chalicelib.platform.access.callers import Owner, check_executes
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.recurring import periods, rules, steps, store
 from chalicelib.recurring.creation import Fees, Plan, create_recurring
 from chalicelib.recurring.periods import Step
 from chalicelib.recurring.records import Period, RecurringPayment
 from chalicelib.relayer import flows as relayer
-from chalicelib.requests import flows as requests
-from chalicelib.requests import permissions
-from chalicelib.requests.creation import Draft
-from chalicelib.requests.rules import currency_of
-from chalicelib.services import Services
-from chalicelib.storage.store import WriteConflict
 from chalicelib.webhooks import flows as webhooks
 
 _ATTEMPTS = 5

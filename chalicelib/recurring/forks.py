@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from chalicelib.payments.requests.records import Request
 from chalicelib.recurring.periods import MAX_LOOK_DELAY, Step, is_paid, taken_up
 from chalicelib.recurring.records import Period, RecurringPayment, RecurringStatus
-from chalicelib.requests.records import Request
 
 
 def taken_back(

@@ -2,8 +2,8 @@
 
 import json
 
+from chalicelib.platform.services import Services
 from chalicelib.recurring import running
-from chalicelib.services import Services
 
 
 def run_recurring(services: Services) -> None:

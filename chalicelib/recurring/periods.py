@@ -19,17 +19,17 @@ from datetime import datetime, timedelta
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Record
-from chalicelib.calldata import recurring as calldata
-from chalicelib.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
-from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.chains.calldata import recurring as calldata
+from chalicelib.chains.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
+from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.payments.requests.calendar import due_at
+from chalicelib.payments.requests.payments.records import Payment
+from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.payments.requests.recurring import copy_of
 from chalicelib.recurring.events import failed_event, recurring_event
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment, RecurringStatus
 from chalicelib.relayer.records import CallStatus, RelayedCall, Taking
 from chalicelib.relayer.rules import Call
-from chalicelib.requests.calendar import due_at
-from chalicelib.requests.payments.records import Payment
-from chalicelib.requests.records import Request, RequestStatus
-from chalicelib.requests.recurring import copy_of
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 

@@ -7,8 +7,8 @@ from enum import StrEnum
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, Counts, KeyPattern, Record
-from chalicelib.calldata.recurring import SchedulePermit
-from chalicelib.requests.records import RECURRING, Frequency, Request
+from chalicelib.chains.calldata.recurring import SchedulePermit
+from chalicelib.payments.requests.records import RECURRING, Frequency, Request
 
 UNSIGNED_RETENTION = timedelta(days=30)
 """How long a recurring payout waits for the signature of its payer."""

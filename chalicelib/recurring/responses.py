@@ -4,9 +4,10 @@ from typing import Any
 
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.calldata.recurring import typed_data
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.http.schemas import iso_or_none
+from chalicelib.chains.calldata.recurring import typed_data
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.payments.requests.rules import currency_of
+from chalicelib.platform.http.schemas import iso_or_none
 from chalicelib.recurring.flows import Cancelled, Created
 from chalicelib.recurring.periods import period_due
 from chalicelib.recurring.records import Period, RecurringPayment, RecurringStatus
@@ -22,7 +23,6 @@ from chalicelib.recurring.schemas import (
     RecurringResumed,
     Remaining,
 )
-from chalicelib.requests.rules import currency_of
 
 
 def created_answer(created: Created, value_form: str) -> RecurringCreated:

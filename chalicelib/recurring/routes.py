@@ -1,7 +1,7 @@
 """The operations of recurring payouts; POST /v2/payouts creates them."""
 
-from chalicelib.access.modes import CREDENTIALS
-from chalicelib.http.operation import Operation
+from chalicelib.platform.access.modes import CREDENTIALS
+from chalicelib.platform.http.operation import Operation
 
 OPERATIONS = (
     Operation(

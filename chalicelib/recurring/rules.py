@@ -5,7 +5,7 @@ from datetime import datetime
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.signatures import recover_digest, signature_bytes
-from chalicelib.calldata import recurring as calldata
+from chalicelib.chains.calldata import recurring as calldata
 from chalicelib.recurring.periods import Step, at_rest, later, period_due, with_request
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.webhooks.rules import EventContext

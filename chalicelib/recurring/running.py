@@ -13,6 +13,14 @@ from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.payments.requests.flows import counted, reference_of
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.recurring import recurred
+from chalicelib.payments.scanning import store as scanning
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.queue import Message, send_hints
+from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.sweeping import Sweep
 from chalicelib.recurring import forks, periods, steps, store
 from chalicelib.recurring.events import recurring_event
 from chalicelib.recurring.periods import Facts, Holdings, Step
@@ -20,14 +28,6 @@ from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.recurring.store import InWork
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.rules import Submission, SubmissionStatus
-from chalicelib.requests.flows import counted, reference_of
-from chalicelib.requests.records import Request
-from chalicelib.requests.recurring import recurred
-from chalicelib.scanning import store as scanning
-from chalicelib.services import Services
-from chalicelib.storage.queue import Message, send_hints
-from chalicelib.storage.store import WriteConflict
-from chalicelib.storage.sweeping import Sweep
 from chalicelib.webhooks import flows as webhooks
 
 PER_MESSAGE = relayer.MOST_CALLS

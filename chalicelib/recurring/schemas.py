@@ -5,14 +5,14 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictInt
 
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import WHOLE, Address, form
-from chalicelib.http.schemas import Input, Output
+from chalicelib.payments.requests.calendar import MAX_PERIODS
+from chalicelib.payments.requests.records import Frequency
+from chalicelib.platform.http.fields import WHOLE, Address, form
+from chalicelib.platform.http.schemas import Input, Output
 from chalicelib.recurring.creation import FEWEST_PAYMENTS, Plan
 from chalicelib.recurring.flows import CANCEL, UNPAUSE
 from chalicelib.recurring.periods import period_due
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
-from chalicelib.requests.calendar import MAX_PERIODS
-from chalicelib.requests.records import Frequency
 
 Value = int | str | dict[str, str]
 

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import TypeVar
 
-from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.payments.requests.flows import counted, reference_of
+from chalicelib.payments.requests.records import Request
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import Add
 from chalicelib.recurring.periods import Holdings, Step, commitment_of
 from chalicelib.recurring.records import COMMITTED, RecurringPayment
-from chalicelib.requests.flows import counted, reference_of
-from chalicelib.requests.records import Request
-from chalicelib.services import Services
-from chalicelib.storage.store import Add
 from chalicelib.webhooks import flows as webhooks
 
 T = TypeVar("T", RecurringPayment, Request)

@@ -5,11 +5,11 @@ from datetime import datetime
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import Key, Record
+from chalicelib.payments.requests.payments.records import Payment
+from chalicelib.payments.requests.records import Request
+from chalicelib.platform.storage.store import Store
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment
 from chalicelib.relayer.records import RelayedCall
-from chalicelib.requests.payments.records import Payment
-from chalicelib.requests.records import Request
-from chalicelib.storage.store import Store
 
 _LONGEST_ID = 64
 

@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, parse_amount
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain.readings import AccountReading, StepResult, TokenBalances
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.nodes.readings import AccountReading, StepResult, TokenBalances
+from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.queue import Message, send_hints
+from chalicelib.platform.storage.store import Add, WriteConflict
 from chalicelib.relayer import rules, store
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.holdings import flows as holdings
@@ -33,13 +37,9 @@ from chalicelib.relayer.records import (
 from chalicelib.relayer.rules import Budget, Call, Reservation, Submission, SubmissionStatus
 from chalicelib.relayer.sending import sign_and_send
 from chalicelib.relayer.store import Known
-from chalicelib.services import Services
-from chalicelib.stopping.flows import refuse_while_stopped
-from chalicelib.storage.queue import Message, send_hints
-from chalicelib.storage.store import Add, WriteConflict
 
 if TYPE_CHECKING:
-    from chalicelib.chain.evm import EvmChain
+    from chalicelib.chains.nodes.evm import EvmChain
 
 MOST_CALLS = 10
 _ATTEMPTS = 20

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from chalicelib.base.frozen import frozen
-from chalicelib.chain.readings import AccountReading, Receipt
+from chalicelib.chains.nodes.readings import AccountReading, Receipt
 from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction
 
 SEARCHED_AFTER = timedelta(minutes=1)

@@ -3,11 +3,11 @@
 import json
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.queue import Message, send_hints
+from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import store, tracking
 from chalicelib.relayer.flows import HINT_SECONDS
-from chalicelib.services import Services
-from chalicelib.storage.queue import Message, send_hints
-from chalicelib.storage.store import WriteConflict
 
 
 def track_relayed(services: Services) -> None:

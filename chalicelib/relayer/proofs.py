@@ -11,7 +11,7 @@ block, and with the tokens that the logs of that block say were moved.
 from collections.abc import Sequence
 from enum import StrEnum
 
-from chalicelib.chain.readings import Receipt, Sight, Sought, TokenFlow, UsedNonce
+from chalicelib.chains.nodes.readings import Receipt, Sight, Sought, TokenFlow, UsedNonce
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import RelayedTransaction
 

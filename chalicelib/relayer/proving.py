@@ -3,7 +3,7 @@
 An outcome moves money again: what failed is paid in another way, what was taken is spent. So a receipt of one node, or
 that it has none, is no outcome. Each configured node is asked for the receipt, its block and what was moved, and one
 that is silent or behind delays the outcome. That another transaction has the nonce is proven by that transaction: it
-is searched for in the blocks in which it has to be, and verified by its signature (chain/nonces.py). Without a proof a
+is searched for in the blocks in which it has to be, and verified by its signature (chains/nodes/nonces.py). Without a proof a
 call stays unknown, with an alarm.
 """
 
@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain.logs import BlockRange
-from chalicelib.chain.nodes import every_node, host_of
-from chalicelib.chain.readings import Receipt, Sight, Sought, UsedNonce
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.nodes import every_node, host_of
+from chalicelib.chains.nodes.readings import Receipt, Sight, Sought, UsedNonce
+from chalicelib.platform.services import Services
 from chalicelib.relayer import following, proofs
 from chalicelib.relayer.following import ChainState, Finished
 from chalicelib.relayer.proofs import Verdict
 from chalicelib.relayer.records import RelayedTransaction, RelayerProgress
-from chalicelib.services import Services
 
 if TYPE_CHECKING:
-    from chalicelib.chain.evm import EvmChain
+    from chalicelib.chains.nodes.evm import EvmChain
 
 _SEARCHED_AT_ONCE = 10
 """Blocks that one check reads whole: those of two minutes on mainnet, or of three seconds on arbitrum-one."""

@@ -12,8 +12,8 @@ from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.catalogue.networks import network as network_named
-from chalicelib.chain.readings import AccountReading, StepResult
+from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import (
     UNDER_WAY,

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chalicelib.chain.readings import AccountReading
+from chalicelib.chains.nodes.readings import AccountReading
+from chalicelib.platform.services import Services
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.keys.signer import Signer
 from chalicelib.relayer.records import RelayedTransaction, RelayerAccount
-from chalicelib.services import Services
 
 if TYPE_CHECKING:
-    from chalicelib.chain.evm import EvmChain
+    from chalicelib.chains.nodes.evm import EvmChain
 
 
 def sign_and_send(

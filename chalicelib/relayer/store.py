@@ -5,6 +5,7 @@ from dataclasses import field
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import Key, Record
+from chalicelib.platform.storage.store import Store
 from chalicelib.relayer.records import (
     AccountUse,
     RelayedCall,
@@ -16,7 +17,6 @@ from chalicelib.relayer.records import (
     Source,
     TakenFunds,
 )
-from chalicelib.storage.store import Store
 
 
 @frozen

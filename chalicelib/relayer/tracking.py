@@ -18,9 +18,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from chalicelib.base.money import parse_amount
-from chalicelib.catalogue.networks import network as network_named
-from chalicelib.chain.nodes import every_node
-from chalicelib.chain.readings import AccountReading
+from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.nodes.nodes import every_node
+from chalicelib.chains.nodes.readings import AccountReading
+from chalicelib.platform.emergency_stop.flows import stopped_since
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import Add, WriteConflict
 from chalicelib.relayer import following, proving, rules, store
 from chalicelib.relayer.flows import budget_of
 from chalicelib.relayer.following import ChainState, Finished, Step
@@ -30,12 +33,9 @@ from chalicelib.relayer.holdings.rules import Place, booked, is_counted
 from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of
 from chalicelib.relayer.records import CallStatus, RelayedTransaction, RelayerProgress, Sender
 from chalicelib.relayer.sending import send, sign_and_send
-from chalicelib.services import Services
-from chalicelib.stopping.flows import stopped_since
-from chalicelib.storage.store import Add, WriteConflict
 
 if TYPE_CHECKING:
-    from chalicelib.chain.evm import EvmChain
+    from chalicelib.chains.nodes.evm import EvmChain
 
 SPACING = timedelta(seconds=5)
 """Checks of a network follow each other no faster; of several hints at once, one is followed."""

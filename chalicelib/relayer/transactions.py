@@ -10,7 +10,7 @@ from chalicelib.base.addresses import address_bytes
 from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import Signature
-from chalicelib.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import network
 from chalicelib.relayer.keys.signer import Signer
 from chalicelib.relayer.records import RelayedTransaction
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from chalicelib.services import Services
-from chalicelib.storage import sweeping
-from chalicelib.storage.store import WriteConflict
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage import sweeping
+from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.webhooks import store
 from chalicelib.webhooks.deliveries import store as delivery_store
 from chalicelib.webhooks.deliveries.flows import queue_now

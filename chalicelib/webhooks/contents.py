@@ -5,9 +5,9 @@ A public webhook is sent none of the personal data.
 
 import json
 
-from chalicelib.privacy import flows as privacy
-from chalicelib.privacy.rules import opened, sealed
-from chalicelib.services import Services
+from chalicelib.platform.privacy import flows as privacy
+from chalicelib.platform.privacy.rules import opened, sealed
+from chalicelib.platform.services import Services
 from chalicelib.webhooks.deliveries.records import Delivery
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.fields import is_personal

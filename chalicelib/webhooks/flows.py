@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from chalicelib.services import Services
-from chalicelib.storage.queue import Message, send_hints
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.queue import Message, send_hints
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 

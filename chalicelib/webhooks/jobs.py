@@ -2,7 +2,7 @@
 
 import json
 
-from chalicelib.services import Services
+from chalicelib.platform.services import Services
 from chalicelib.webhooks import announcing, outbox
 from chalicelib.webhooks.deliveries import flows as deliveries
 from chalicelib.webhooks.deliveries import waiting

@@ -4,10 +4,10 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import takewhile
 
-from chalicelib.metrics import OUTBOX_AGE
-from chalicelib.services import Services
-from chalicelib.storage import sweeping
-from chalicelib.storage.store import WriteConflict
+from chalicelib.platform.metrics import OUTBOX_AGE
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage import sweeping
+from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.webhooks import store
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.deliveries import flows as deliveries

@@ -1,6 +1,6 @@
 """Models of the events that webhooks receive, for the `webhooks` section of the OpenAPI document.
 
-The bodies are made elsewhere (recording/events.py, samples.py); tests hold each of them to these models. Bodies may get
+The bodies are made elsewhere (payments/recording/events.py, samples.py); tests hold each of them to these models. Bodies may get
 new fields at any time, so the models allow fields that they do not name.
 """
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from chalicelib.base.frozen import frozen
-from chalicelib.http.schemas import unsent
+from chalicelib.platform.http.schemas import unsent
 from chalicelib.webhooks.rules import KINDS, EventContext
 from chalicelib.webhooks.samples import sample_event
 

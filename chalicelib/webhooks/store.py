@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from chalicelib.base.frozen import frozen
-from chalicelib.storage.store import Store
+from chalicelib.platform.storage.store import Store
 from chalicelib.webhooks.circuits.records import Circuit
 from chalicelib.webhooks.deliveries.records import Delivery
 from chalicelib.webhooks.records import Event

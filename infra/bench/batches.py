@@ -14,14 +14,14 @@ from typing import Any
 from eth_abi import decode
 
 from chalicelib.base.addresses import evm_address
-from chalicelib.calldata import checkout
-from chalicelib.calldata.checkout import Checkout, Due
-from chalicelib.calldata.explanations.calls import explain
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.checkout.rules import direct, owed_of
-from chalicelib.links.records import SecurePayment
-from chalicelib.requests.references import payment_reference
+from chalicelib.chains.calldata import checkout
+from chalicelib.chains.calldata.checkout import Checkout, Due
+from chalicelib.chains.calldata.explanations.calls import explain
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.payable.rules import direct, owed_of
+from chalicelib.payments.requests.references import payment_reference
 from infra.bench.figures import ROUNDS, Figure
 from infra.local.chain import Chain
 from infra.local.process import ROOT, StackProblem

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 from eth_abi import decode, encode
 
-from chalicelib.bridging.verification import Limits, verify
-from chalicelib.calldata.across import DEPOSIT_PARAMETERS
-from chalicelib.outbound.lifi import step_of
+from chalicelib.chains.calldata.across import DEPOSIT_PARAMETERS
+from chalicelib.crosschain.service.router.verification import Limits, verify
+from chalicelib.platform.outbound.lifi import step_of
 from infra.bench.figures import Figure, cpu_seconds
-from tests.bridging.routes import question, wanted
+from tests.crosschain.service.router.routes import question, wanted
 from tests.fakes.router import answer_to
 from tests.fakes.world import START
 

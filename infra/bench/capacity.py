@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from chalice.app import SQSEventConfig
 
-from chalicelib.services import Services
+from chalicelib.platform.services import Services
 from infra.bench.deployment import use_local_settings
 from infra.bench.figures import Figure
 from infra.bench.steps import Step, idle_networks, idle_schedules, payment_steps, prod_settings

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from chalicelib.calldata.batch import BatchItem, pay_batch
-from chalicelib.calldata.conversions.proxy import pay_erc20_converted, pay_native_converted
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chains.calldata.batch import BatchItem, pay_batch
+from chalicelib.chains.calldata.conversions.proxy import pay_erc20_converted, pay_native_converted
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.tokens import token_with_id
 from infra.bench.figures import ROUNDS, Figure
-from tests.calldata.payment_builder import FEE_ADDRESS, Item
+from tests.chains.calldata.payment_builder import FEE_ADDRESS, Item
 from tests.oracles.node import ask_builder
 
 PACKAGE = "npm @requestnetwork/payment-processor"

@@ -12,8 +12,8 @@ import boto3
 from chalice import Chalice
 from chalice.local import LambdaContext
 
-from chalicelib.services import Services, assemble
-from chalicelib.settings import Settings
+from chalicelib.platform.services import Services, assemble
+from chalicelib.platform.settings import Settings
 from infra import admin
 from infra.local.process import ROOT
 from tests.fakes.chain import FEE_ADDRESS

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.links.records import SecurePayment
-from chalicelib.requests.records import Reference
-from chalicelib.requests.references import reference_topic
-from chalicelib.scanning import flows as scanning
-from chalicelib.storage.store import Store
+from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.requests.records import Reference
+from chalicelib.payments.requests.references import reference_topic
+from chalicelib.payments.scanning import flows as scanning
+from chalicelib.platform.storage.store import Store
 from infra.bench.calls import Calls, counted
 from infra.bench.figures import Figure
 from infra.local.cloud import Cloud

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from chalicelib.links import expiry as links
-from chalicelib.scanning import flows as scanning
+from chalicelib.payments.links import expiry as links
+from chalicelib.payments.scanning import flows as scanning
 from chalicelib.webhooks import outbox
 from infra.bench.calls import Calls, counted
 from infra.bench.deployment import deployed

@@ -23,17 +23,17 @@ _RUNTIME = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "six.py",
 """What Lambda's Python brings with it."""
 _BARE = "import bare_app"
 _APP = "import app"
-_APP_AND_CLIENT = "import app; from chalicelib.storage.clients import aws_client; aws_client('dynamodb')"
+_APP_AND_CLIENT = "import app; from chalicelib.platform.storage.clients import aws_client; aws_client('dynamodb')"
 _WORKERS = {
     "announce_events, deliver_webhook, retry_webhook and sweep_outbox": "chalicelib.webhooks.jobs",
-    "scan_chain and start_scans": "chalicelib.scanning.jobs",
-    "record_transfers and sweep_transfers": "chalicelib.recording.jobs",
-    "expire_links": "chalicelib.links.jobs",
-    "track_intents": "chalicelib.checkout.intents.jobs",
-    "run_permits and follow_payment_intent": "chalicelib.checkout.permits.jobs",
-    "check_payers": "chalicelib.payers.jobs",
-    "check_offramps": "chalicelib.offramp.jobs",
-    "run_commerce": "chalicelib.escrow.jobs",
+    "scan_chain and start_scans": "chalicelib.payments.scanning.jobs",
+    "record_transfers and sweep_transfers": "chalicelib.payments.recording.jobs",
+    "expire_links": "chalicelib.payments.links.jobs",
+    "track_intents": "chalicelib.checkout.announced.jobs",
+    "run_permits and follow_payment_intent": "chalicelib.crosschain.service.payment_intents.jobs",
+    "check_payers": "chalicelib.offramp.payers.jobs",
+    "check_offramps": "chalicelib.offramp.service.jobs",
+    "run_commerce": "chalicelib.commerce.service.jobs",
 }
 """What the Lambda functions beside the API import with their first message."""
 _WORKER = "import app; app.services().store.client; import {}"

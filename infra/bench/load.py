@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from chalicelib.recording import flows as recording
-from chalicelib.requests.payments.records import Payment
-from chalicelib.requests.records import Request
-from chalicelib.scanning import flows as scanning
-from chalicelib.scanning import rules
-from chalicelib.scanning import store as scan_store
-from chalicelib.scanning.records import LoggedTransfer
-from chalicelib.storage.queue import MAX_BATCH, Message, Queue
-from chalicelib.storage.store import AT_ONCE
+from chalicelib.payments.recording import flows as recording
+from chalicelib.payments.requests.payments.records import Payment
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.scanning import flows as scanning
+from chalicelib.payments.scanning import rules
+from chalicelib.payments.scanning import store as scan_store
+from chalicelib.payments.scanning.records import LoggedTransfer
+from chalicelib.platform.storage.queue import MAX_BATCH, Message, Queue
+from chalicelib.platform.storage.store import AT_ONCE
 from infra.bench.figures import Figure
 from tests.fakes.chain import FakeChains
 from tests.fakes.memory_store import MemoryStore

@@ -8,13 +8,13 @@ from hexbytes import HexBytes
 from web3 import Web3
 from web3.datastructures import AttributeDict
 
-from chalicelib.access.callers import Owner
-from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
-from chalicelib.chain.logs import decode_transfer
-from chalicelib.links.creation import create_link
-from chalicelib.recording import payments
-from chalicelib.requests.records import Request
-from chalicelib.scanning import transfer_log
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
+from chalicelib.chains.nodes.logs import decode_transfer
+from chalicelib.payments.links.creation import create_link
+from chalicelib.payments.recording import payments
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.scanning import transfer_log
+from chalicelib.platform.access.callers import Owner
 from infra.bench.figures import Figure, cpu_seconds
 from tests.fakes.chain import FakeChain
 from tests.fakes.world import START, TERMS, draft

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.records import Intent, Link, SecurePayment
-from chalicelib.requests.records import Request
+from chalicelib.payments.links.multicalls import flows as multicalls
+from chalicelib.payments.links.records import Intent, Link, SecurePayment
+from chalicelib.payments.requests.records import Request
 from infra.bench.calls import Calls, counted
 from infra.bench.figures import Figure
 from infra.local.cloud import Cloud

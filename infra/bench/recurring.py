@@ -3,8 +3,8 @@
 import time
 from datetime import UTC, datetime, timedelta
 
-from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC
-from chalicelib.requests.payments.records import Payment
+from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC
+from chalicelib.payments.requests.payments.records import Payment
 from infra.bench.figures import Figure
 from infra.local.chain import Chain
 from tests.onchain.payouts import PayoutsOnChain

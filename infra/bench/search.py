@@ -13,18 +13,18 @@ from typing import Any, TypeVar
 from chalicelib.base.lists import place_at
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Counts, Record
-from chalicelib.recording.counting import Facets
-from chalicelib.requests.counts import series_of
-from chalicelib.requests.payments.records import Payment, PaymentStatus
-from chalicelib.requests.records import SHARDS, DailyCount, Request, RequestStatus
-from chalicelib.search.payments import flows
-from chalicelib.search.payments.export import table
-from chalicelib.search.payments.records import Filters, Page
-from chalicelib.search.requests import listing
-from chalicelib.search.requests.listing import Wanted
-from chalicelib.storage.items import item_of
-from chalicelib.storage.pages import MOST_QUERIES, ListPage
-from chalicelib.storage.store import Store
+from chalicelib.payments.recording.counting import Facets
+from chalicelib.payments.requests.counts import series_of
+from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
+from chalicelib.payments.requests.records import SHARDS, DailyCount, Request, RequestStatus
+from chalicelib.payments.search.payments import flows
+from chalicelib.payments.search.payments.export import table
+from chalicelib.payments.search.payments.records import Filters, Page
+from chalicelib.payments.search.requests import listing
+from chalicelib.payments.search.requests.listing import Wanted
+from chalicelib.platform.storage.items import item_of
+from chalicelib.platform.storage.pages import MOST_QUERIES, ListPage
+from chalicelib.platform.storage.store import Store
 from infra.bench.figures import Figure
 
 PAYMENTS, DAYS, PAGE = 1_000_000, 1_000, 100

@@ -8,11 +8,11 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from chalicelib.access.audit.records import Actor
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.accounts.sign_in import passwords
 from chalicelib.base import signatures as wallets
 from chalicelib.base.errors import Unauthorized
+from chalicelib.platform.access.audit.records import Actor
 from infra.bench.figures import Figure, cpu_seconds
 from tests.fakes.world import World, in_process_aws
 

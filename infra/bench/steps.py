@@ -14,9 +14,9 @@ from typing import Any
 from chalice.app import ScheduledEventConfig
 from chalice.local import LambdaContext
 
-from chalicelib.catalogue.networks import ALL_NETWORKS, Network
-from chalicelib.scanning import flows as scanning
-from chalicelib.settings import Settings
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network
+from chalicelib.payments.scanning import flows as scanning
+from chalicelib.platform.settings import Settings
 from infra.bench.deployment import deployed
 from infra.bench.load import NODE_SECONDS, QUEUE_SECONDS
 from infra.bench.units import Units, metered

@@ -15,7 +15,7 @@ from infra.local.process import ROOT
 STARTS = 7
 LATER = 50
 _READ = """
-from chalicelib.chain.evm import EvmChain
+from chalicelib.chains.nodes.evm import EvmChain
 chain = chain or EvmChain("sepolia", url)
 chain.read_wallet("0x" + "11" * 20, [], "0x" + "33" * 20)
 """

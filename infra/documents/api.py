@@ -17,7 +17,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.http.documents import EXAMPLE_URL, FOLDER, OPENAPI, OPENAPI_3_0, REFERENCE
+from chalicelib.platform.http.documents import EXAMPLE_URL, FOLDER, OPENAPI, OPENAPI_3_0, REFERENCE
 from infra.documents.changes import breaking_changes
 
 ROOT, FILE = FOLDER.parent, FOLDER / OPENAPI

@@ -14,8 +14,8 @@ from pkgutil import walk_packages
 
 import chalicelib
 from chalicelib.base.records import TABLES, Record
-from chalicelib.storage.items import DUE_SHARDS
-from chalicelib.storage.store import DUE_INDEX
+from chalicelib.platform.storage.items import DUE_SHARDS
+from chalicelib.platform.storage.store import DUE_INDEX
 
 FILE = Path(__file__).parents[2] / "docs" / "data.md"
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from chalicelib.access.idempotency.rules import MAX_KEY_LENGTH
-from chalicelib.access.modes import Mode
-from chalicelib.access.sessions.rules import COOKIE
+from chalicelib.platform.access.idempotency.rules import MAX_KEY_LENGTH
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.sessions.rules import COOKIE
 
 DESCRIPTION = (
     "Payment links and payouts in tokens on EVM networks and Tron. Amounts are decimal texts, times are ISO 8601 in "
@@ -37,7 +37,7 @@ TAGS = {
 
 
 def tag_of(api: str) -> str:
-    """The name of the group of a module such as `chalicelib.links.payouts.api`."""
+    """The name of the group of a module such as `chalicelib.payments.links.payouts.api`."""
     package = api.removeprefix("chalicelib.").removesuffix(".api")
     return next(name for key, (name, _) in TAGS.items() if f"{package}.".startswith(f"{key}."))
 

@@ -15,11 +15,11 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
-from chalicelib.access.modes import Mode
-from chalicelib.http.operation import OPERATIONS, Operation
-from chalicelib.http.request import CHANGING
-from chalicelib.http.schemas import ErrorAnswer
-from chalicelib.http.view import Models, models_of
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.http.operation import OPERATIONS, Operation
+from chalicelib.platform.http.request import CHANGING
+from chalicelib.platform.http.schemas import ErrorAnswer
+from chalicelib.platform.http.view import Models, models_of
 from infra.documents import descriptions
 
 VERSION, REVISION = "0.13.0", "0.23.0"
@@ -32,7 +32,7 @@ _EVENTS = "chalicelib.webhooks.schemas"
 class _Schemas(GenerateJsonSchema):
     """Without a title for every field, which would repeat its name, and without null as a default.
 
-    A field of a response whose default is None is left out unless it is set (http/schemas.py), so it is never null.
+    A field of a response whose default is None is left out unless it is set (platform/http/schemas.py), so it is never null.
     """
 
     def field_title_should_be_set(self, schema: Any) -> bool:

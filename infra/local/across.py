@@ -10,7 +10,7 @@ from typing import Any
 
 from chalicelib.base.addresses import address_bytes, evm_address
 from chalicelib.base.keccak import keccak256
-from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, ERC20_FEE_PROXY, address_of
+from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, ERC20_FEE_PROXY, address_of
 from infra.local.across_contracts import (
     call_data,
     encode_abi,

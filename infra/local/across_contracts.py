@@ -10,7 +10,7 @@ from typing import Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
 from chalicelib.base.keccak import keccak256
-from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
+from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
 from infra.local.bytecode import DEPLOYER, MODULES
 from infra.local.chain import Chain
 from infra.local.process import StackProblem

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chalicelib.base.addresses import ZERO_ADDRESS, tron_to_evm
-from chalicelib.calldata.batch import native_hash
-from chalicelib.catalogue.contracts import (
+from chalicelib.chains.calldata.batch import native_hash
+from chalicelib.chains.catalogue.contracts import (
     BATCH,
     ERC20_CONVERSION_PROXY,
     ERC20_CONVERSION_RATES,
@@ -24,9 +24,9 @@ from chalicelib.catalogue.contracts import (
     address_of,
     recurring_networks,
 )
-from chalicelib.catalogue.conversions import conversion_networks
-from chalicelib.catalogue.networks import network as network_named
-from chalicelib.catalogue.tokens import Token, find_tokens
+from chalicelib.chains.catalogue.conversions import conversion_networks
+from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.catalogue.tokens import Token, find_tokens
 from infra.local.compiling import compiled
 from infra.local.process import StackProblem
 

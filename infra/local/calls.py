@@ -22,17 +22,17 @@ from infra.iam import ACCESS
 VARIABLE = "RECORD_AWS_CALLS"
 _PREFIX = f"{APP}-local-"
 FLOWS = {
-    ("links/expiry.py", "expire_due"): "expire_links",
-    ("scanning/flows.py", "scan"): "scan_chain",
-    ("recording/flows.py", "record"): "record_transfers",
-    ("recording/reconciliation.py", "reconcile"): "record_transfers",
-    ("recording/flows.py", "sweep"): "sweep_transfers",
-    ("checkout/intents/tracking.py", "track_due"): "track_intents",
-    ("checkout/permits/running.py", "run_due"): "run_permits",
-    ("checkout/permits/jobs.py", "follow_payment_intent"): "follow_payment_intent",
-    ("escrow/running.py", "run_due"): "run_commerce",
-    ("offramp/checking.py", "check_due"): "check_offramps",
-    ("payers/checking.py", "check_due"): "check_payers",
+    ("payments/links/expiry.py", "expire_due"): "expire_links",
+    ("payments/scanning/flows.py", "scan"): "scan_chain",
+    ("payments/recording/flows.py", "record"): "record_transfers",
+    ("payments/recording/reconciliation.py", "reconcile"): "record_transfers",
+    ("payments/recording/flows.py", "sweep"): "sweep_transfers",
+    ("checkout/announced/tracking.py", "track_due"): "track_intents",
+    ("crosschain/service/payment_intents/running.py", "run_due"): "run_permits",
+    ("crosschain/service/payment_intents/jobs.py", "follow_payment_intent"): "follow_payment_intent",
+    ("commerce/service/running.py", "run_due"): "run_commerce",
+    ("offramp/service/checking.py", "check_due"): "check_offramps",
+    ("offramp/payers/checking.py", "check_due"): "check_payers",
     ("recurring/running.py", "start_due"): "run_recurring",
     ("recurring/running.py", "run_payments"): "execute_recurring",
     ("recurring/running.py", "repeat_requests"): "execute_recurring",
@@ -153,6 +153,6 @@ def _function_of(file: str, name: str) -> str | None:
     _, inside, path = file.rpartition("/chalicelib/")
     if not inside:
         return None
-    if path == "http/edge.py":
+    if path == "platform/http/pipeline.py":
         return "api_handler"
     return name if name in ACCESS and path.endswith("/jobs.py") else FLOWS.get((path, name))

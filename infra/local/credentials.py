@@ -14,22 +14,22 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.credentials import store as credential_store
-from chalicelib.access.credentials.records import ApiKey, ClientId, OrchestratorKey
-from chalicelib.access.modes import Tier
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.client_ids.rules import ClientIdSettings
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import flows as orchestrators
+from chalicelib.accounts.payees import flows as destinations
+from chalicelib.accounts.payees.records import Action
+from chalicelib.accounts.payees.rules import checked_route, signing_data
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base.addresses import address_bytes, tron_address_of
-from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.payees import flows as destinations
-from chalicelib.payees.records import Action
-from chalicelib.payees.rules import checked_route, signing_data
-from chalicelib.services import Services
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.credentials import store as credential_store
+from chalicelib.platform.access.credentials.records import ApiKey, ClientId, OrchestratorKey
+from chalicelib.platform.access.modes import Tier
+from chalicelib.platform.services import Services
 from infra import admin
 
 PAID_IN = "fUSDC-sepolia"

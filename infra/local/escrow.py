@@ -10,8 +10,8 @@ from pathlib import Path
 
 from chalicelib.base.addresses import address_bytes, evm_address
 from chalicelib.base.keccak import keccak256
-from chalicelib.catalogue.contracts import MULTICALL3, PERMIT2, address_of
-from chalicelib.catalogue.escrows import (
+from chalicelib.chains.catalogue.contracts import MULTICALL3, PERMIT2, address_of
+from chalicelib.chains.catalogue.escrows import (
     AUTH_CAPTURE_ESCROW,
     ERC3009_COLLECTOR,
     PERMIT2_COLLECTOR,

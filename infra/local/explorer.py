@@ -8,12 +8,12 @@ from collections.abc import Callable
 from functools import cached_property
 
 from chalicelib.base.money import format_amount
-from chalicelib.catalogue.conversions import on_chain_decimals
-from chalicelib.links.store import payable
-from chalicelib.requests.records import Request
-from chalicelib.requests.rules import invoice_of
-from chalicelib.requests.store import payable_id
-from chalicelib.services import Services
+from chalicelib.chains.catalogue.conversions import on_chain_decimals
+from chalicelib.payments.links.store import payable
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import invoice_of
+from chalicelib.payments.requests.store import payable_id
+from chalicelib.platform.services import Services
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 
 _NOT_FOUND = JsonResponse({"message": "No such request. Sample events name one that does not exist."}, 404)

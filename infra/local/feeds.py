@@ -40,8 +40,8 @@ from collections.abc import Sequence
 
 from chalicelib.base.addresses import address_bytes
 from chalicelib.base.keccak import keccak256
-from chalicelib.catalogue.contracts import ERC20_CONVERSION_RATES, NATIVE_CONVERSION_RATES, address_of
-from chalicelib.catalogue.tokens import Token
+from chalicelib.chains.catalogue.contracts import ERC20_CONVERSION_RATES, NATIVE_CONVERSION_RATES, address_of
+from chalicelib.chains.catalogue.tokens import Token
 from infra.local.chain import Chain
 
 DECIMALS = 8

@@ -1,6 +1,6 @@
 """The local market: prices that the price feeds of a local chain and a local price source both tell.
 
-The price source speaks the protocol of CoinGecko's API (chalicelib/outbound/prices.py). Prices stand still until
+The price source speaks the protocol of CoinGecko's API (chalicelib/platform/outbound/prices.py). Prices stand still until
 somebody changes them, and past ones are the same:
 
     curl <price_url>/prices -d '{"USDC": 0.95}'     dollars by symbol, for the source and the feeds
@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from chalicelib.catalogue.conversions import feeds_of
-from chalicelib.catalogue.prices import price_id
-from chalicelib.catalogue.tokens import Token, find_tokens
+from chalicelib.chains.catalogue.conversions import feeds_of
+from chalicelib.chains.catalogue.prices import price_id
+from chalicelib.chains.catalogue.tokens import Token, find_tokens
 from infra.local.chain import Chain
 from infra.local.feeds import DECIMALS, set_feed
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer

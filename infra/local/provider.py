@@ -1,4 +1,4 @@
-"""A local compliance and off-ramp provider, which speaks the protocol of chalicelib/outbound/compliance.py.
+"""A local compliance and off-ramp provider, which speaks the protocol of chalicelib/platform/outbound/compliance.py.
 
 People, bank accounts and orders stay as they begin until somebody moves them, or walk by themselves through the states
 of the case that is named in the person's e-mail address (`ann+kyc_rejected@example.com`) or the name of the bank

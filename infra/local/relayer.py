@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from chalicelib.catalogue.contracts import recurring_networks
+from chalicelib.chains.catalogue.contracts import recurring_networks
 from infra.local.chain import Chain
 
 if TYPE_CHECKING:
-    from chalicelib.services import Services
+    from chalicelib.platform.services import Services
 
 FUNDS = 1_000
 """Whole native coins that the account has at the start."""

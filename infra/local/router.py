@@ -27,7 +27,7 @@ from uuid import uuid4
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
-from chalicelib.catalogue.tokens import Token, find_tokens
+from chalicelib.chains.catalogue.tokens import Token, find_tokens
 from infra.local.across import Bridge, Deposited
 from infra.local.across_relayer import Relayer
 from infra.local.chain import Chain, RpcError

@@ -6,9 +6,9 @@ from typing import Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.keccak import keccak256
-from chalicelib.catalogue.bridges import needs_reset
-from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
-from chalicelib.catalogue.tokens import Token, find_tokens
+from chalicelib.chains.catalogue.bridges import needs_reset
+from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
+from chalicelib.chains.catalogue.tokens import Token, find_tokens
 from infra.local.chain import Chain
 
 FEE_BASIS_POINTS = 8

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.checkout import Due, pay_one, with_approvals
-from chalicelib.calldata.conversions.proxy import Conversion
-from chalicelib.calldata.explanations.calls import explain
-from chalicelib.calldata.payment_uris import uri_of
-from chalicelib.catalogue.conversions import conversion_path
-from chalicelib.catalogue.tokens import find_tokens
+from chalicelib.chains.calldata.checkout import Due, pay_one, with_approvals
+from chalicelib.chains.calldata.conversions.proxy import Conversion
+from chalicelib.chains.calldata.explanations.calls import explain
+from chalicelib.chains.calldata.payment_uris import uri_of
+from chalicelib.chains.catalogue.conversions import conversion_path
+from chalicelib.chains.catalogue.tokens import find_tokens
 from chalicelib.pages.flows import PageDue, PageFacts
 
 TOKEN = "01M7W6TC8F5481TMW6M18FVN1N"  # noqa: S105 - of a link

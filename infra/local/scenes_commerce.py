@@ -3,11 +3,11 @@
 from typing import Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS
-from chalicelib.calldata.escrow.calls import pre_approve, reclaim
-from chalicelib.calldata.escrow.payment_info import PaymentInfo
-from chalicelib.calldata.explanations.calls import explain
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.escrows import escrow_contracts
+from chalicelib.chains.calldata.escrow.calls import pre_approve, reclaim
+from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo
+from chalicelib.chains.calldata.explanations.calls import explain
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.escrows import escrow_contracts
 from infra.local.scenes import CHAIN, HANGS, LINK, PAY, WALLET, Scene, note_of
 
 _USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"

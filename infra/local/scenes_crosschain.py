@@ -4,10 +4,10 @@ import time
 from typing import Any
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.across import Deposit, HandlerMessage, encode_deposit, encode_message
-from chalicelib.calldata.checkout import pay_one, with_approvals
-from chalicelib.calldata.erc20 import approve
-from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
+from chalicelib.chains.calldata.across import Deposit, HandlerMessage, encode_deposit, encode_message
+from chalicelib.chains.calldata.checkout import pay_one, with_approvals
+from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
 from infra.local.scenes import (
     CHAIN,
     HANGS,

@@ -18,7 +18,7 @@ from chalicelib.pages.api import drawn
 from chalicelib.pages.assets import assets, locale
 from chalicelib.pages.html import Absence, language_of
 from chalicelib.pages.html import page as page_html
-from chalicelib.settings import Settings
+from chalicelib.platform.settings import Settings
 from infra.local.browser import PATIENT, launch, wallet_script
 from infra.local.process import LOCAL
 from infra.local.scenes import SCENES as SCENES_OF_ONE_CHAIN

@@ -37,7 +37,7 @@ from infra.local.safe_service import SafeTransactionService
 from infra.local.tron import TronNode
 
 if TYPE_CHECKING:
-    from chalicelib.services import Services
+    from chalicelib.platform.services import Services
 
 STAGE = "local"
 PREFIX = f"{APP}-{STAGE}"
@@ -234,8 +234,8 @@ def _environment(
 
 def _services() -> "Services":
     """What the service is given, for this process, whose environment has its settings by now."""
-    from chalicelib.services import assemble
-    from chalicelib.settings import Settings
+    from chalicelib.platform.services import assemble
+    from chalicelib.platform.settings import Settings
 
     return assemble(Settings.read())
 
@@ -266,7 +266,7 @@ def _prepare(chains: Mapping[str, Chain], tron: TronNode, credentials: Mapping[s
 
 def _fund(chain: Chain, holder: str) -> None:
     """Gives an address native coin and every token of the catalogue, unless it still has half of each."""
-    from chalicelib.catalogue.tokens import find_tokens
+    from chalicelib.chains.catalogue.tokens import find_tokens
 
     tokens = [token for token in find_tokens(network=chain.network) if not token.is_native]
     half = [_FUNDS * 10**token.decimals // 2 for token in tokens]

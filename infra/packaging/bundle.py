@@ -17,7 +17,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from chalicelib.http.documents import FILES
+from chalicelib.platform.http.documents import FILES
 from infra.stack import DeploymentStopped
 
 LAMBDA_PYTHON = (3, 11)

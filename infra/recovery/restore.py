@@ -24,7 +24,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.base.records import KEYS, SESSIONS, TABLES
-from chalicelib.stopping.records import Stop
+from chalicelib.platform.emergency_stop.records import Stop
 from infra import APP
 from infra.deploy import Target, step, target_of
 from infra.packaging.package import stages

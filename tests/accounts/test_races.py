@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.callers import Caller, SentCredential
-from chalicelib.access.credentials import store as credentials_store
-from chalicelib.access.credentials.flows import record_use
-from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialStatus, OrchestratorKey
-from chalicelib.access.flows import identify
-from chalicelib.access.modes import Mode, Tier
-from chalicelib.access.sessions import store as sessions_store
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.sign_in import flows as sign_in
 from chalicelib.base.errors import Forbidden, NotFound, ServiceError, Unauthorized
-from chalicelib.services import Services
-from chalicelib.storage.store import WriteConflict
+from chalicelib.platform.access.callers import Caller, SentCredential
+from chalicelib.platform.access.credentials import store as credentials_store
+from chalicelib.platform.access.credentials.flows import record_use
+from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus, OrchestratorKey
+from chalicelib.platform.access.flows import identify
+from chalicelib.platform.access.modes import Mode, Tier
+from chalicelib.platform.access.sessions import store as sessions_store
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import WriteConflict
 from tests.accounts.sign_in.test_flows import ACTOR, EMAIL, PASSWORD, answered, asked, registered
 from tests.fakes.crash import Crash, FragileClient, Interruption, Tripwire
 from tests.fakes.wallets import evm_wallet

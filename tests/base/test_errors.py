@@ -8,14 +8,14 @@ import pytest
 
 from chalicelib.base import errors
 from chalicelib.base.errors import Problem, ServiceError, TooManyRequests, Unauthorized, ValidationFailed
-from chalicelib.chain.logs import InconsistentNode
-from chalicelib.chain.nodes import NodesDisagree
-from chalicelib.chain.rpc.jsonrpc import RpcError
-from chalicelib.http.errors import details_of, error_body
-from chalicelib.outbound.compliance import ProviderUnavailable
+from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.chains.nodes.nodes import NodesDisagree
+from chalicelib.chains.nodes.rpc.jsonrpc import RpcError
+from chalicelib.platform.emergency_stop.flows import PaymentsStopped
+from chalicelib.platform.http.errors import details_of, error_body
+from chalicelib.platform.outbound.compliance import ProviderUnavailable
+from chalicelib.platform.storage.items import NewerShape
 from chalicelib.relayer.keys.signer import NoRelayer
-from chalicelib.stopping.flows import PaymentsStopped
-from chalicelib.storage.items import NewerShape
 
 ROOT = Path(__file__).parents[2]
 

@@ -18,12 +18,12 @@ from chalicelib.base.signatures import (
     tron_digest,
     typed_data_digest,
 )
-from chalicelib.calldata.batch import BatchItem, pay_tron_batch
-from chalicelib.calldata.erc20 import approve
-from chalicelib.calldata.fee_proxy import pay_erc20
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.networks import network
-from chalicelib.requests.references import payment_reference
+from chalicelib.chains.calldata.batch import BatchItem, pay_tron_batch
+from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.fee_proxy import pay_erc20
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.networks import network
+from chalicelib.payments.requests.references import payment_reference
 from tests.oracles.node import run
 
 from .tron_vector_files import OWN, Vector, find, folder

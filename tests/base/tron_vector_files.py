@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, TRON_BATCH, address_of
 
 OWN = Path(__file__).with_name("vectors") / "tron"
 COVERED = ("addresses", "messages", "typedData", "legacyV1", "request", "networks", "triggers")

@@ -12,13 +12,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.callers import Owner
-from chalicelib.access.modes import Mode
-from chalicelib.links import flows as links
-from chalicelib.links.records import SecurePayment
-from chalicelib.services import Services, assemble
-from chalicelib.settings import Settings
+from chalicelib.payments.links import flows as links
+from chalicelib.payments.links.records import SecurePayment
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.services import Services, assemble
+from chalicelib.platform.settings import Settings
 from chalicelib.webhooks.endpoints import flows as webhooks
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud

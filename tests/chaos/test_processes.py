@@ -9,16 +9,16 @@ import pytest
 from eth_account import Account
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata import batch, erc20, fee_proxy
-from chalicelib.calldata.batch import BatchItem
-from chalicelib.calldata.checkout import spender_of
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.tokens import Token, token_with_id
-from chalicelib.links import reading
-from chalicelib.links.records import LinkStatus, SecurePayment
-from chalicelib.recording.payments import MAX_SMALL_PAYMENTS
-from chalicelib.requests.payments import store as payment_store
-from chalicelib.requests.records import Request
+from chalicelib.chains.calldata import batch, erc20, fee_proxy
+from chalicelib.chains.calldata.batch import BatchItem
+from chalicelib.chains.calldata.checkout import spender_of
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.tokens import Token, token_with_id
+from chalicelib.payments.links import reading
+from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.recording.payments import MAX_SMALL_PAYMENTS
+from chalicelib.payments.requests.payments import store as payment_store
+from chalicelib.payments.requests.records import Request
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from tests.chaos.deployment import Deployment, Merchant, merchant

@@ -1,12 +1,12 @@
 """How the explanation of a transaction is shown: the event that it will emit, and how a contract converts."""
 
-from chalicelib.calldata.conversions.proxy import Conversion, ConvertedPayment, pay_erc20_converted
-from chalicelib.calldata.explanations.calls import explain
-from chalicelib.calldata.fee_proxy import pay_erc20
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.conversions import conversion_path
-from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.checkout.schemas.transactions import explanation_answer
+from chalicelib.chains.calldata.conversions.proxy import Conversion, ConvertedPayment, pay_erc20_converted
+from chalicelib.chains.calldata.explanations.calls import explain
+from chalicelib.chains.calldata.fee_proxy import pay_erc20
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.conversions import conversion_path
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.payments.transactions import explanation_answer
 
 PAYEE, REFERENCE = "0xf17f52151EbEF6C7334FAD080c5704D77216b732", bytes.fromhex("11497d24d1a76c9b")
 EUR, USDC = token_with_id("EUR"), token_with_id("USDC-mainnet")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eth_abi import decode
 
-from chalicelib.links import reading as links
+from chalicelib.payments.links import reading as links
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.client import Reply, Shop, item, stored
 from tests.support.node import Node

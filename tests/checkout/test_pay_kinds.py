@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from eth_abi import decode
 
-from chalicelib.calldata.safe import unpack_transactions
-from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, address_of
-from chalicelib.links import reading as links
-from chalicelib.links.fees.rules import plan_of
+from chalicelib.chains.calldata.safe import unpack_transactions
+from chalicelib.chains.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, address_of
+from chalicelib.payments.links import reading as links
+from chalicelib.payments.links.fees.rules import plan_of
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.client import Reply, Shop, item, stored

@@ -6,15 +6,15 @@ import pytest
 from eth_abi import decode
 
 from chalicelib.base.addresses import tron_address_of, tron_to_evm
-from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
-from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, TRON_BATCH, address_of
-from chalicelib.catalogue.interop import Destination, destination_id
-from chalicelib.links import reading as links
+from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.chains.catalogue.interop import Destination, destination_id
+from chalicelib.payments.links import reading as links
 from tests.checkout.test_pay_kinds import ask, pay, payout, refusal
 from tests.fakes.destinations import TRON, USDT_TRON
 from tests.fakes.wallets import tron_wallet
 from tests.fakes.world import FEE_ADDRESS, WALLET
-from tests.links.multicalls.test_api import PATH as MULTICALLS
+from tests.payments.links.multicalls.test_api import PATH as MULTICALLS
 from tests.support.client import Shop
 from tests.support.items import TRON_PAYEE, by_destination, refused, tron
 from tests.support.node import Node

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.checkout.schemas.transactions import transaction_answer
-from chalicelib.settings import ValueForm
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.payments.transactions import transaction_answer
+from chalicelib.platform.settings import ValueForm
 from tests.checkout.test_pay_kinds import EOA, pay, payout
 from tests.docs.documents import DOCS, named
 from tests.fakes.world import WALLET
-from tests.links.multicalls.test_api import PATH as MULTICALLS
 from tests.oracles import node as libraries
+from tests.payments.links.multicalls.test_api import PATH as MULTICALLS
 from tests.support.api import Configured
 from tests.support.client import Shop, item
 from tests.support.items import native, tron

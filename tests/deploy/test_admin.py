@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from chalicelib.access.audit.records import Actor, AuditEntry
-from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialStatus
-from chalicelib.access.credentials.rules import credential_hash
-from chalicelib.access.modes import Tier
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base.errors import Unauthorized
 from chalicelib.base.records import Counts
+from chalicelib.platform.access.audit.records import Actor, AuditEntry
+from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus
+from chalicelib.platform.access.credentials.rules import credential_hash
+from chalicelib.platform.access.modes import Tier
+from chalicelib.platform.emergency_stop import flows as stopping
+from chalicelib.platform.services import Services
 from chalicelib.relayer.holdings.records import HeldTotal
-from chalicelib.services import Services
-from chalicelib.stopping import flows as stopping
 from infra import admin
 from infra.local.process import ROOT
 from tests.docs.documents import DOCS

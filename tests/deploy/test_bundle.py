@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.http.documents import FILES, FOLDER
+from chalicelib.platform.http.documents import FILES, FOLDER
 from infra.packaging.bundle import write_layer
 from infra.packaging.package import LOCK, ROOT
 from infra.stack import DeploymentStopped

@@ -26,13 +26,13 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from chalicelib.chain.chains import Chains
-from chalicelib.links.records import Intent, IntentStatus, Link, LinkStatus
-from chalicelib.scanning.records import Cursor
-from chalicelib.services import Services, assemble
-from chalicelib.settings import Settings
-from chalicelib.storage.queue import Queue
-from chalicelib.storage.store import Store, WriteConflict
+from chalicelib.chains.nodes.chains import Chains
+from chalicelib.payments.links.records import Intent, IntentStatus, Link, LinkStatus
+from chalicelib.payments.scanning.records import Cursor
+from chalicelib.platform.services import Services, assemble
+from chalicelib.platform.settings import Settings
+from chalicelib.platform.storage.queue import Queue
+from chalicelib.platform.storage.store import Store, WriteConflict
 from infra import admin
 from infra.account import deployed_record, rest_api_id
 from infra.deploy import deploy, finish, target_of

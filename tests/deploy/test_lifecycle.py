@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chalicelib.links.records import Link, LinkStatus
-from chalicelib.services import Services, assemble
-from chalicelib.settings import Settings
-from chalicelib.storage.queue import Queue
-from chalicelib.storage.store import Store
+from chalicelib.payments.links.records import Link, LinkStatus
+from chalicelib.platform.services import Services, assemble
+from chalicelib.platform.settings import Settings
+from chalicelib.platform.storage.queue import Queue
+from chalicelib.platform.storage.store import Store
 from infra import admin
 from infra.iam import function_name
 from infra.local.chain import Chain

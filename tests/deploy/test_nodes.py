@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from aws_lambda_powertools import Logger
 
-from chalicelib.chain.rpc.http_client import HttpError
-from chalicelib.storage.secrets import read_entries
+from chalicelib.chains.nodes.rpc.http_client import HttpError
+from chalicelib.platform.storage.secrets import read_entries
 from infra import admin, nodes
 from infra.local.cloud import Cloud
 from tests.fakes.node import FakeNode, Outage, TimedChain

@@ -16,8 +16,8 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packaging.requirements import Requirement
 
-from chalicelib.http.documents import FILES, FOLDER
-from chalicelib.settings import Settings
+from chalicelib.platform.http.documents import FILES, FOLDER
+from chalicelib.platform.settings import Settings
 from infra.iam import ACCESS, ANYWHERE, STAGES, policy
 from infra.packaging import sbom
 from infra.packaging.package import LOCK, ROOT, package

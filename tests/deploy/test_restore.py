@@ -9,8 +9,8 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from chalicelib.stopping.records import Stop
-from chalicelib.storage.store import Store
+from chalicelib.platform.emergency_stop.records import Stop
+from chalicelib.platform.storage.store import Store
 from infra.deploy import Target
 from infra.recovery import destroy, restore, rollback
 from infra.recovery.restore import Changes

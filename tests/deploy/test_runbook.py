@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from chalicelib.base import records as base
-from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.settings import Settings
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.platform.settings import Settings
 from infra import admin
 from infra.iam import ACCESS, CHALICE_DIR
 from infra.stack import TEMPLATE

@@ -11,8 +11,8 @@ import yaml
 
 from chalicelib.base import records as base
 from chalicelib.base.lists import LISTS
-from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.metrics import (
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.platform.metrics import (
     COLD_STARTS,
     COUNTED_LINES,
     DELIVERIES,
@@ -22,7 +22,7 @@ from chalicelib.metrics import (
     PAYMENTS,
     RPC_ERRORS,
 )
-from chalicelib.storage.store import DUE_INDEX
+from chalicelib.platform.storage.store import DUE_INDEX
 from infra import stack
 from infra.iam import ACCESS, CHALICE_DIR, function_name
 from infra.local.cloud import Cloud

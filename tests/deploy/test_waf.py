@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.offramp.routes import OPERATIONS
+from chalicelib.offramp.service.routes import OPERATIONS
 from infra.deploy import Target
 from infra.iam import Place
 from infra.local.cloud import REGION, Cloud

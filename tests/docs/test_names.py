@@ -12,40 +12,40 @@ from typing import Any
 import pytest
 
 import app
-from chalicelib.access.audit.records import AUDIT_RETENTION
-from chalicelib.access.callers import Owner
-from chalicelib.access.idempotency.rules import MAX_KEY_LENGTH, RETENTION
-from chalicelib.access.modes import Mode, Tier
-from chalicelib.access.rate_limits.rules import (
+from chalicelib.base.errors import ServiceError
+from chalicelib.base.money import BaseUnits
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.offramp.core.rules import OrderReport, after_report
+from chalicelib.offramp.payers import bank_accounts, reports
+from chalicelib.offramp.payers import flows as payers
+from chalicelib.payments.links import flows as links
+from chalicelib.payments.links.multicalls.children import Reason, recovery_action
+from chalicelib.payments.links.records import Link, Payable
+from chalicelib.payments.rates.records import Rate
+from chalicelib.payments.recording.events import failed_event, payment_event, refunded_event
+from chalicelib.payments.recording.offramps import followed
+from chalicelib.payments.recording.payments import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
+from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund
+from chalicelib.payments.requests.records import CustomerInfo, Request, RequestStatus
+from chalicelib.payments.transfers.rules import Classification, RecoveryAction
+from chalicelib.platform.access.audit.records import AUDIT_RETENTION
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.idempotency.rules import MAX_KEY_LENGTH, RETENTION
+from chalicelib.platform.access.modes import Mode, Tier
+from chalicelib.platform.access.rate_limits.rules import (
     FAILURES,
     FAILURES_PER_DAY,
     REQUESTS_PER_SECOND,
     SIGN_INS_PER_MINUTE,
     UNKNOWN_TOKENS_PER_MINUTE,
 )
-from chalicelib.base.errors import ServiceError
-from chalicelib.base.money import BaseUnits
-from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.http.documents import OPENAPI
-from chalicelib.http.documents import document as written
-from chalicelib.http.parsing import _SENTENCES, MAX_BODY_BYTES
-from chalicelib.links import flows as links
-from chalicelib.links.multicalls.children import Reason, recovery_action
-from chalicelib.links.records import Link, Payable
-from chalicelib.outbound.compliance import ProviderAccount, ProviderUser
-from chalicelib.payers import bank_accounts, reports
-from chalicelib.payers import flows as payers
-from chalicelib.rates.records import Rate
-from chalicelib.recording.events import failed_event, payment_event, refunded_event
-from chalicelib.recording.offramps import followed
-from chalicelib.recording.payments import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
+from chalicelib.platform.http.documents import OPENAPI
+from chalicelib.platform.http.documents import document as written
+from chalicelib.platform.http.parsing import _SENTENCES, MAX_BODY_BYTES
+from chalicelib.platform.outbound.compliance import ProviderAccount, ProviderUser
+from chalicelib.platform.settings import Settings
 from chalicelib.recurring.events import failed_event as paused_event
 from chalicelib.recurring.events import recurring_event
-from chalicelib.requests.offramps.rules import OrderReport, after_report
-from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund
-from chalicelib.requests.records import CustomerInfo, Request, RequestStatus
-from chalicelib.settings import Settings
-from chalicelib.transfers.rules import Classification, RecoveryAction
 from chalicelib.webhooks.deliveries.rules import RETRY_DELAYS
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.rules import CHOICES, MAX_ENDPOINTS

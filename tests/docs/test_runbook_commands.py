@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.rate_limits.records import Ban
-from chalicelib.access.rate_limits.rules import caller_digest
 from chalicelib.accounts.sign_in import flows as sessions
-from chalicelib.services import Services, assemble
-from chalicelib.settings import Settings
-from chalicelib.storage.queue import Message
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.rate_limits.records import Ban
+from chalicelib.platform.access.rate_limits.rules import caller_digest
+from chalicelib.platform.services import Services, assemble
+from chalicelib.platform.settings import Settings
+from chalicelib.platform.storage.queue import Message
 from infra import admin, upkeep
 from infra.gateway import LOGS_ROLE, allow_access_logs
 from infra.local.cloud import Cloud

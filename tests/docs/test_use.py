@@ -16,7 +16,7 @@ import pytest
 import requests
 from eth_account import Account
 
-from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chains.catalogue.tokens import token_with_id
 from infra.local.process import free_port
 from tests.docs.documents import ALL, DOCS, README, Document
 from tests.local.copies import environment

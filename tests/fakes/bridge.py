@@ -7,21 +7,21 @@ from typing import Any
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.keccak import keccak256
-from chalicelib.calldata import fee_proxy
-from chalicelib.calldata.abi import address_word, uint_word
-from chalicelib.calldata.across import Deposit, encode_deposit
-from chalicelib.calldata.transaction import LoggedDeposit, SentTransaction
-from chalicelib.catalogue.bridges import source_token
-from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_RECEIVER, address_of
-from chalicelib.catalogue.networks import Network, network
-from chalicelib.chain.bridges import FILLED_TOPIC, TRANSFER_TOPIC, relay_hash
-from chalicelib.checkout.intents import flows as intents
-from chalicelib.checkout.intents import tracking
-from chalicelib.checkout.intents.announcements import IntentDraft
-from chalicelib.links.reading import Viewer
-from chalicelib.links.records import Intent, SecurePayment
-from chalicelib.outbound.lifi import QuoteCall
-from chalicelib.requests.records import Request
+from chalicelib.chains.calldata import fee_proxy
+from chalicelib.chains.calldata.abi import address_word, uint_word
+from chalicelib.chains.calldata.across import Deposit, encode_deposit
+from chalicelib.chains.calldata.transaction import LoggedDeposit, SentTransaction
+from chalicelib.chains.catalogue.bridges import source_token
+from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_RECEIVER, address_of
+from chalicelib.chains.catalogue.networks import Network, network
+from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC, TRANSFER_TOPIC, relay_hash
+from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import tracking
+from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.links.records import Intent, SecurePayment
+from chalicelib.payments.requests.records import Request
+from chalicelib.platform.outbound.lifi import QuoteCall
 from tests.fakes.chain import FEE_ADDRESS, SENDER, FakeChain, FakeChains
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.router import deposit_of

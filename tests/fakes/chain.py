@@ -9,9 +9,9 @@ from typing import Any
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.conversions.rates import PathRate
-from chalicelib.calldata.transaction import SentTransaction, Transaction
-from chalicelib.catalogue.contracts import (
+from chalicelib.chains.calldata.conversions.rates import PathRate
+from chalicelib.chains.calldata.transaction import SentTransaction, Transaction
+from chalicelib.chains.catalogue.contracts import (
     ACROSS_SPOKE_POOL,
     ERC20_CONVERSION_PROXY,
     ERC20_FEE_PROXY,
@@ -19,23 +19,31 @@ from chalicelib.catalogue.contracts import (
     NATIVE_FEE_PROXY,
     address_of,
 )
-from chalicelib.catalogue.escrows import EscrowContracts
-from chalicelib.catalogue.networks import network_of_chain
-from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.bridges import LoggedFill, LoggedReturn, fills_in, sent_tokens
-from chalicelib.chain.conversions.logs import CONVERSION_TOPIC
-from chalicelib.chain.escrow.reads import EscrowState
-from chalicelib.chain.fills import brought
-from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
-from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
-from chalicelib.chain.readings import AccountReading, Receipt, Sight, Sought, StepResult, TokenBalances, UsedNonce
-from chalicelib.chain.receipts import BlockReceipts, PaidTransfer, PaymentSender
-from chalicelib.chain.safes.reads import SafeEvent
-from chalicelib.chain.simulation import Simulation
-from chalicelib.chain.tron import BroadcastResult
-from chalicelib.chain.wallets import TokenReading, WalletReading
-from chalicelib.requests.records import Request
-from chalicelib.requests.references import reference_topic
+from chalicelib.chains.catalogue.escrows import EscrowContracts
+from chalicelib.chains.catalogue.networks import network_of_chain
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.nodes.bridges.deposits import LoggedFill, LoggedReturn, fills_in, sent_tokens
+from chalicelib.chains.nodes.bridges.fills import brought
+from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC
+from chalicelib.chains.nodes.escrow.reads import EscrowState
+from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
+from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
+from chalicelib.chains.nodes.readings import (
+    AccountReading,
+    Receipt,
+    Sight,
+    Sought,
+    StepResult,
+    TokenBalances,
+    UsedNonce,
+)
+from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
+from chalicelib.chains.nodes.safes.reads import SafeEvent
+from chalicelib.chains.nodes.simulation import Simulation
+from chalicelib.chains.nodes.tron import BroadcastResult
+from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.references import reference_topic
 from infra.local import calls
 from tests.fakes.mempool import Mempool
 from tests.fakes.prices import FakePrices

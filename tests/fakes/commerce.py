@@ -7,16 +7,16 @@ from typing import Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS, hex_address
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.escrow.payment_info import PaymentInfo, encode_info, payment_hash
-from chalicelib.catalogue.escrows import EscrowContracts
-from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.escrow import transfers as topics
-from chalicelib.chain.escrow.logs import EscrowEventKind
-from chalicelib.links import store as link_store
-from chalicelib.links.records import Payable
-from chalicelib.requests.commerce.records import CommercePayment
-from chalicelib.requests.records import Reference
-from chalicelib.services import Services
+from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo, encode_info, payment_hash
+from chalicelib.chains.catalogue.escrows import EscrowContracts
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.nodes.escrow import transfers as topics
+from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
+from chalicelib.commerce.core.records import CommercePayment
+from chalicelib.payments.links import store as link_store
+from chalicelib.payments.links.records import Payable
+from chalicelib.payments.requests.records import Reference
+from chalicelib.platform.services import Services
 from tests.fakes.chain import FakeChain
 from tests.fakes.world import PAYEE, World
 

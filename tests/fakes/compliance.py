@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chalicelib.outbound.compliance import Compliance, ProviderUnavailable
+from chalicelib.platform.outbound.compliance import Compliance, ProviderUnavailable
 from infra.local import calls
 from infra.local.provider import Provider
 from infra.local.serving import JsonRequest

@@ -9,23 +9,23 @@ from typing import Any
 
 from eth_abi import decode
 
-from chalicelib.access.callers import ClientSettings, Owner
-from chalicelib.access.modes import Mode
 from chalicelib.base.addresses import evm_address, hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.escrow import calls
-from chalicelib.calldata.escrow.payment_info import INFO_BYTES, PaymentInfo, decode_info, payment_hash
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.escrows import EscrowContracts
-from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.escrow import transfers as topics
-from chalicelib.chain.escrow.reads import EscrowState
-from chalicelib.chain.wallets import TokenReading, WalletReading
-from chalicelib.escrow import flows, operating, rules, running, store
-from chalicelib.escrow.creation import Draft
-from chalicelib.escrow.flows import Created
-from chalicelib.requests.commerce.records import CommercePayment, OperationKind, PendingOperation
+from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow.payment_info import INFO_BYTES, PaymentInfo, decode_info, payment_hash
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.escrows import EscrowContracts
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.nodes.escrow import transfers as topics
+from chalicelib.chains.nodes.escrow.reads import EscrowState
+from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
+from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
+from chalicelib.commerce.service import flows, operating, rules, running, store
+from chalicelib.commerce.service.creation import Draft
+from chalicelib.commerce.service.flows import Created
+from chalicelib.platform.access.callers import ClientSettings, Owner
+from chalicelib.platform.access.modes import Mode
 from chalicelib.webhooks.records import Event
 from tests.fakes.crash import Guarded
 from tests.fakes.memory_store import MemoryStore

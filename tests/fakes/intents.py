@@ -4,17 +4,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.base.errors import Locked
-from chalicelib.calldata.checkout import pay_one, with_approvals
-from chalicelib.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
-from chalicelib.chain.safes.service import Proposal
-from chalicelib.checkout.intents import flows as intents
-from chalicelib.checkout.intents import tracking
-from chalicelib.checkout.intents.announcements import IntentDraft
-from chalicelib.checkout.rules import direct, owed_of
-from chalicelib.links.reading import Viewer
-from chalicelib.links.records import Intent, SecurePayment
-from chalicelib.links.rules import check_payable
-from chalicelib.services import Services
+from chalicelib.chains.calldata.checkout import pay_one, with_approvals
+from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
+from chalicelib.chains.nodes.safes.service import Proposal
+from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import tracking
+from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.links.records import Intent, SecurePayment
+from chalicelib.payments.links.rules import check_payable
+from chalicelib.payments.payable.rules import direct, owed_of
+from chalicelib.platform.services import Services
 from tests.fakes.world import PREFIX, World
 
 SAFE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"

@@ -6,9 +6,17 @@ from types import SimpleNamespace
 from typing import Any
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chain.logs import BlockRange
-from chalicelib.chain.nodes import Nodes
-from chalicelib.chain.readings import AccountReading, Receipt, Sight, Sought, StepResult, TokenBalances, UsedNonce
+from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.nodes import Nodes
+from chalicelib.chains.nodes.readings import (
+    AccountReading,
+    Receipt,
+    Sight,
+    Sought,
+    StepResult,
+    TokenBalances,
+    UsedNonce,
+)
 from tests.fakes.chain import FakeChain
 from tests.fakes.mempool import GAS, Raw
 
@@ -97,7 +105,7 @@ class LyingNode:
         return self.lies.amount if self.lies.verdict(raw) else 0
 
     def used_nonces(self, sender: str, numbers: Sequence[int], blocks: BlockRange) -> tuple[UsedNonce, ...]:
-        """One without a right signature is not taken from a node (chain/nonces.py), so it can only leave some out."""
+        """One without a right signature is not taken from a node (chains/nodes/nonces.py), so it can only leave some out."""
         return () if self.lies_about(BLOCKS) else self.chain.used_nonces(sender, numbers, blocks)
 
     def token_balances(self, account: str, tokens: Sequence[str]) -> TokenBalances:

@@ -9,8 +9,8 @@ from typing import Any, get_type_hints
 
 from chalicelib.base.lists import Found, Named, Span
 from chalicelib.base.records import LAST_SORT_KEY, Counts, Key, KeyRange, Record
-from chalicelib.storage.items import DUE_SHARDS
-from chalicelib.storage.store import (
+from chalicelib.platform.storage.items import DUE_SHARDS
+from chalicelib.platform.storage.store import (
     LARGEST_TRANSACTION,
     Absent,
     Add,

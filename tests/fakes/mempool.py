@@ -8,10 +8,18 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain.logs import BlockRange
-from chalicelib.chain.readings import AccountReading, Receipt, Sight, Sought, StepResult, TokenBalances, UsedNonce
-from chalicelib.chain.rpc.jsonrpc import NodeTimeout
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.readings import (
+    AccountReading,
+    Receipt,
+    Sight,
+    Sought,
+    StepResult,
+    TokenBalances,
+    UsedNonce,
+)
+from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
 
 if TYPE_CHECKING:
     from tests.fakes.chain import FakeChain

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from chalicelib.metrics import Metric, Metrics
+from chalicelib.platform.metrics import Metric, Metrics
 
 
 class FakeMetrics(Metrics):

@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from chalicelib.catalogue.networks import network as known_network
-from chalicelib.chain.evm import EvmChain
-from chalicelib.chain.rpc.http_client import HttpResponse, ResponseTimeout
-from chalicelib.chain.rpc.jsonrpc import JsonRpcClient
-from chalicelib.chain.tron import TronChain
+from chalicelib.chains.catalogue.networks import network as known_network
+from chalicelib.chains.nodes.evm import EvmChain
+from chalicelib.chains.nodes.rpc.http_client import HttpResponse, ResponseTimeout
+from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient
+from chalicelib.chains.nodes.tron import TronChain
 from tests.fakes.chain import FakeChain
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

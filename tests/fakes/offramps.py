@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from chalicelib.base import ids
-from chalicelib.links import store as link_store
-from chalicelib.payers.records import AccountStatus, AgreementStatus, BankAccount, KycStatus, Payer, PayerName
-from chalicelib.payers.rules import name_hash
-from chalicelib.requests.offramps.records import Order
-from chalicelib.requests.records import Request
-from chalicelib.services import Services
+from chalicelib.offramp.core.records import Order
+from chalicelib.offramp.payers.records import AccountStatus, AgreementStatus, BankAccount, KycStatus, Payer, PayerName
+from chalicelib.offramp.payers.rules import name_hash
+from chalicelib.payments.links import store as link_store
+from chalicelib.payments.requests.records import Request
+from chalicelib.platform.services import Services
 from tests.fakes.requests import store_request
 from tests.fakes.world import World
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from chalicelib.base import ids
 from chalicelib.base.money import BaseUnits
-from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
-from chalicelib.requests.records import Request, RequestStatus
-from chalicelib.requests.references import payment_reference
-from chalicelib.services import Services
-from chalicelib.storage import codec
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.payments.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.payments.requests.references import payment_reference
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage import codec
 from tests.fakes.world import PAYEE, PREFIX, WALLET
 
 AMOUNT = BaseUnits(12_500_000)

@@ -7,24 +7,24 @@ from typing import Any
 
 from eth_abi import decode
 
-from chalicelib.access.callers import Owner
 from chalicelib.base.addresses import evm_address, hex_address, same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.calldata.across import decode_deposit
-from chalicelib.calldata.reverts import NOT_THE_OWNERS
-from chalicelib.calldata.transaction import SentTransaction
-from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, PERMIT2, address_of
-from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.wallets import TokenReading, WalletReading
-from chalicelib.checkout.crosschain.rules import Payer
-from chalicelib.checkout.permits import flows, running, store
-from chalicelib.checkout.permits.flows import Offer, SentSignature
-from chalicelib.checkout.permits.records import PaymentIntent
-from chalicelib.checkout.rules import Owed, direct
+from chalicelib.chains.calldata.across import decode_deposit
+from chalicelib.chains.calldata.reverts import NOT_THE_OWNERS
+from chalicelib.chains.calldata.transaction import SentTransaction
+from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, PERMIT2, address_of
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
+from chalicelib.crosschain.service.payment_intents import flows, running, store
+from chalicelib.crosschain.service.payment_intents.flows import Offer, SentSignature
+from chalicelib.crosschain.service.payment_intents.records import PaymentIntent
+from chalicelib.crosschain.service.sources.rules import Payer
+from chalicelib.payments.payable.rules import Owed, direct
+from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.records import Request
+from chalicelib.platform.access.callers import Owner
 from chalicelib.relayer.tracking import track
-from chalicelib.requests import store as request_store
-from chalicelib.requests.records import Request
 from chalicelib.webhooks.records import Event
 from tests.fakes.bridge import SOURCE, SOURCE_USDC, Bridge, Sent
 from tests.fakes.chain import FEE_ADDRESS

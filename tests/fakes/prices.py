@@ -15,11 +15,11 @@ from decimal import Decimal
 from fractions import Fraction
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.calldata.conversions.rates import PathRate
-from chalicelib.catalogue.conversions import currency_with_hash, on_chain_decimals
-from chalicelib.catalogue.prices import price_id
-from chalicelib.catalogue.tokens import find_tokens
-from chalicelib.outbound.prices import Price, PricesUnavailable
+from chalicelib.chains.calldata.conversions.rates import PathRate
+from chalicelib.chains.catalogue.conversions import currency_with_hash, on_chain_decimals
+from chalicelib.chains.catalogue.prices import price_id
+from chalicelib.chains.catalogue.tokens import find_tokens
+from chalicelib.platform.outbound.prices import Price, PricesUnavailable
 
 
 @dataclass

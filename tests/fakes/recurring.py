@@ -8,21 +8,21 @@ from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
-from chalicelib.access.callers import Owner
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.calldata import recurring as calldata
-from chalicelib.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
-from chalicelib.chain.wallets import TokenReading
+from chalicelib.chains.calldata import recurring as calldata
+from chalicelib.chains.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
+from chalicelib.chains.nodes.wallets import TokenReading
+from chalicelib.payments.requests import flows as requests
+from chalicelib.payments.requests.creation import Draft
+from chalicelib.payments.requests.records import Frequency
+from chalicelib.payments.requests.targets import Item
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.sweeping import SweepIncomplete
 from chalicelib.recurring import flows, jobs
 from chalicelib.recurring.creation import Fees, Plan, create_recurring
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment
 from chalicelib.relayer.jobs import track_relayed
-from chalicelib.requests import flows as requests
-from chalicelib.requests.creation import Draft
-from chalicelib.requests.records import Frequency
-from chalicelib.requests.targets import Item
-from chalicelib.services import Services
-from chalicelib.storage.sweeping import SweepIncomplete
 from chalicelib.webhooks.records import Event
 from tests.fakes.crash import FragileQueue, Guarded
 from tests.fakes.memory_store import MemoryStore

@@ -4,12 +4,12 @@ from typing import Any
 
 from chalicelib.base import ids
 from chalicelib.base.money import BaseUnits
-from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.links import store as link_store
-from chalicelib.requests.flows import save_many
-from chalicelib.requests.records import Request, RequestStatus
-from chalicelib.requests.references import payment_reference
-from chalicelib.services import Services
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.payments.links import store as link_store
+from chalicelib.payments.requests.flows import save_many
+from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.payments.requests.references import payment_reference
+from chalicelib.platform.services import Services
 from tests.fakes.world import PAYEE
 
 AMOUNT = BaseUnits(12_500_000)

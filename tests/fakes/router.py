@@ -12,13 +12,13 @@ from datetime import datetime
 from typing import Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS
-from chalicelib.calldata.across import Deposit, HandlerMessage, encode_deposit, encode_message
-from chalicelib.calldata.erc20 import approve
-from chalicelib.catalogue.bridges import needs_reset
-from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
-from chalicelib.catalogue.networks import network_of_chain
-from chalicelib.catalogue.tokens import Token, token_at
-from chalicelib.outbound.lifi import QuoteCall, RouterStatus, RouterStep, step_of
+from chalicelib.chains.calldata.across import Deposit, HandlerMessage, encode_deposit, encode_message
+from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.catalogue.bridges import needs_reset
+from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
+from chalicelib.chains.catalogue.networks import network_of_chain
+from chalicelib.chains.catalogue.tokens import Token, token_at
+from chalicelib.platform.outbound.lifi import QuoteCall, RouterStatus, RouterStep, step_of
 
 FILL_SECONDS = 2 * 3600
 SECONDS = 4

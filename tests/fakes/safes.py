@@ -1,6 +1,6 @@
 """A Safe Transaction Service in memory, with the methods of `SafeService`."""
 
-from chalicelib.chain.safes.service import Proposal, SafeServiceUnavailable
+from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailable
 
 
 class FakeSafes:

@@ -20,29 +20,29 @@ from moto.core import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.table import Table
 
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.callers import Owner
-from chalicelib.access.modes import Mode
-from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.checkout.permits.jobs import follow_payment_intent
-from chalicelib.currencies.rules import ConversionFacts
-from chalicelib.links import expiry, reading
-from chalicelib.links import flows as links
-from chalicelib.links.creation import Draft, Terms
-from chalicelib.links.records import SecurePayment
-from chalicelib.outbound.sender import PostResult
-from chalicelib.recording import flows as recording
-from chalicelib.recording.jobs import record_transfers
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.crosschain.service.payment_intents.jobs import follow_payment_intent
+from chalicelib.payments.currencies.rules import ConversionFacts
+from chalicelib.payments.links import expiry, reading
+from chalicelib.payments.links import flows as links
+from chalicelib.payments.links.creation import Draft, Terms
+from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.recording import flows as recording
+from chalicelib.payments.recording.jobs import record_transfers
+from chalicelib.payments.requests.targets import Item
+from chalicelib.payments.requests.targets import Terms as RequestTerms
+from chalicelib.payments.scanning.jobs import scan_chain
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.outbound.sender import PostResult
+from chalicelib.platform.services import Services
+from chalicelib.platform.settings import Settings
+from chalicelib.platform.storage.queue import Message
+from chalicelib.platform.storage.store import Store
 from chalicelib.recurring.jobs import execute_recurring
 from chalicelib.relayer.jobs import follow_relayed
 from chalicelib.relayer.tracking import track
-from chalicelib.requests.targets import Item
-from chalicelib.requests.targets import Terms as RequestTerms
-from chalicelib.scanning.jobs import scan_chain
-from chalicelib.services import Services
-from chalicelib.settings import Settings
-from chalicelib.storage.queue import Message
-from chalicelib.storage.store import Store
 from chalicelib.webhooks.deliveries.rules import sign
 from chalicelib.webhooks.endpoints import flows as webhooks
 from chalicelib.webhooks.endpoints.records import Endpoint
@@ -237,7 +237,7 @@ class World:
     def start(self, client: Any = None, queue: Any = None) -> Services:
         """Returns the services of a new process on the same tables, queue, chain and clock.
 
-        It does not look whether its networks had requests before; tests/scanning/test_beginning.py does.
+        It does not look whether its networks had requests before; tests/payments/scanning/test_beginning.py does.
         """
         return Services(
             settings=Settings(**self._settings),

@@ -6,8 +6,8 @@ from eth_abi import encode
 from eth_account import Account
 from eth_utils import keccak
 
-from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.catalogue.tokens import Token, token_with_id
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
+from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from infra.local.across import Bridge
 from tests.oracles.node import ask_router
 

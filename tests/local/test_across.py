@@ -8,7 +8,13 @@ import pytest
 from eth_abi import encode
 from eth_utils import keccak
 
-from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, ERC20_FEE_PROXY, PERMIT2, address_of
+from chalicelib.chains.catalogue.contracts import (
+    ACROSS_HANDLER,
+    ACROSS_SPOKE_POOL,
+    ERC20_FEE_PROXY,
+    PERMIT2,
+    address_of,
+)
 from infra.local.across import Bridge
 from infra.local.across_contracts import FILL_SECONDS, QUOTE_SECONDS
 from infra.local.across_relayer import Relayer

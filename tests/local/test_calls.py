@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.recording import jobs
+from chalicelib.payments.recording import jobs
 from infra.iam import ACCESS
 from infra.local import calls
 from infra.local.calls import FLOWS, Call

@@ -8,9 +8,16 @@ from eth_account import Account
 
 from chalicelib.base.addresses import tron_to_evm
 from chalicelib.base.keccak import keccak256
-from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTICALL3, NATIVE_FEE_PROXY, TRON_BATCH, address_of
-from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.catalogue.tokens import find_tokens
+from chalicelib.chains.catalogue.contracts import (
+    BATCH,
+    ERC20_FEE_PROXY,
+    MULTICALL3,
+    NATIVE_FEE_PROXY,
+    TRON_BATCH,
+    address_of,
+)
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.chains.catalogue.tokens import find_tokens
 from infra.local.bytecode import DEPLOYER
 from infra.local.chain import Chain, RpcError
 from infra.local.process import StackProblem

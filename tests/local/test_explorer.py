@@ -8,7 +8,7 @@ import requests
 from infra.local.explorer import Explorer
 from tests.fakes.requests import store_request
 from tests.fakes.world import World
-from tests.links.payouts.test_flows import combine, payout
+from tests.payments.links.payouts.test_flows import combine, payout
 
 PAY_URL = "https://pay.example"
 

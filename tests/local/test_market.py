@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import requests
 
-from chalicelib.catalogue.conversions import feeds_of, payment_currencies
-from chalicelib.catalogue.prices import price_currencies, price_ids
-from chalicelib.catalogue.tokens import Token, token_with_id
-from chalicelib.chain.evm import EvmChain
-from chalicelib.outbound.prices import AROUND, Prices
-from chalicelib.rates import flows
-from chalicelib.services import Services
+from chalicelib.chains.catalogue.conversions import feeds_of, payment_currencies
+from chalicelib.chains.catalogue.prices import price_currencies, price_ids
+from chalicelib.chains.catalogue.tokens import Token, token_with_id
+from chalicelib.chains.nodes.evm import EvmChain
+from chalicelib.payments.rates import flows
+from chalicelib.platform.outbound.prices import AROUND, Prices
+from chalicelib.platform.services import Services
 from infra.local.chain import Chain
 from infra.local.market import Market
 from tests.fakes.world import World

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.payers.inbound import signature
-from chalicelib.payers.records import AccountStatus, AgreementStatus, KycStatus
-from chalicelib.requests.offramps.records import OrderStatus
+from chalicelib.offramp.core.records import OrderStatus
+from chalicelib.offramp.payers.inbound import signature
+from chalicelib.offramp.payers.records import AccountStatus, AgreementStatus, KycStatus
 from infra.local.provider import (
     ACCOUNT_CASES,
     ORDER_CASES,

@@ -8,11 +8,11 @@ import pytest
 import requests
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.bridging.rules import DESTINATION_GAS, Wanted
-from chalicelib.bridging.verification import Limits, verify
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
-from chalicelib.outbound.lifi import Lifi, QuoteCall
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
+from chalicelib.crosschain.service.router.rules import DESTINATION_GAS, Wanted
+from chalicelib.crosschain.service.router.verification import Limits, verify
+from chalicelib.platform.outbound.lifi import Lifi, QuoteCall
 from infra.local.across import Bridge
 from infra.local.across_relayer import Relayer
 from infra.local.router import KEY, LIMIT, Router

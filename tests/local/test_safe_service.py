@@ -8,8 +8,8 @@ import pytest
 import requests
 from eth_account import Account
 
-from chalicelib.calldata.safe import safe_tx_hash
-from chalicelib.chain.safes.service import Proposal, SafeService
+from chalicelib.chains.calldata.safe import safe_tx_hash
+from chalicelib.chains.nodes.safes.service import Proposal, SafeService
 from infra.local.chain import Chain
 from infra.local.process import StackProblem
 from infra.local.safe import EXECUTION_FAILURE, EXECUTION_SUCCESS, Safe, SafeTransaction

@@ -17,7 +17,7 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_utils import keccak
 
-from chalicelib.catalogue.contracts import (
+from chalicelib.chains.catalogue.contracts import (
     ACROSS_HANDLER,
     ACROSS_SPOKE_POOL,
     PERMIT2,

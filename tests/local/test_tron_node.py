@@ -12,10 +12,10 @@ from tronpy.exceptions import BadSignature, TaposError, TransactionError, Unknow
 from tronpy.keys import PrivateKey
 
 from chalicelib.base.addresses import tron_to_evm
-from chalicelib.calldata import erc20, fee_proxy
-from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC
-from chalicelib.requests.references import reference_topic
+from chalicelib.chains.calldata import erc20, fee_proxy
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
+from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC
+from chalicelib.payments.requests.references import reference_topic
 from infra.local.outsiders.tron_payer import TronpyPayer, TronwebPayer
 from infra.local.tron import SOLID_AFTER, TronNode
 from infra.local.tron_transactions import Call, Malformed, Transaction

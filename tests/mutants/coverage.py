@@ -192,7 +192,7 @@ def _name(fixture: Any) -> str:
 
 
 def _is_near(path: str, test: ObservedTest) -> bool:
-    """tests/links/fees/test_rules.py is near to links/fees/rules.py, and tests/pages/test_check.py to every check.js."""
+    """tests/payments/links/fees/test_rules.py is near to payments/links/fees/rules.py, and tests/pages/test_check.py to every check.js."""
     module, file = Path(path), Path(test.file)
     return file.stem == f"test_{module.stem}" and (file.parent.name == module.parent.name or module.suffix == ".js")
 

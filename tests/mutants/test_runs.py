@@ -58,8 +58,8 @@ def test_a_mutant_meets_the_tests_of_its_module_first_and_few_others_where_it_is
     tests = [
         ObservedTest("tests/links/test_api.py::slow", 7.0, lines=lines),
         ObservedTest("tests/links/test_api.py::fast", 2.0, lines=lines),
-        ObservedTest("tests/links/test_rules.py::near", 3.0, lines=lines),
-        ObservedTest("tests/links/test_rules.py::elsewhere", 1.0),
+        ObservedTest("tests/payments/links/test_rules.py::near", 3.0, lines=lines),
+        ObservedTest("tests/payments/links/test_rules.py::elsewhere", 1.0),
     ]
     mutant = type("M", (), {"path": "/links/rules.py", "statement": 2, "names": frozenset(), "key": "f: a"})
 
@@ -73,8 +73,8 @@ def test_a_mutant_meets_the_tests_of_its_module_first_and_few_others_where_it_is
 def test_a_mutant_of_what_an_import_executes_meets_also_the_tests_near_its_module() -> None:
     """A name may stand within a statement of several lines, of which only the first one is recorded."""
     tests = [
-        ObservedTest("tests/links/test_rules.py::near", lines={("/links/rules.py", 3)}),
-        ObservedTest("tests/links/test_rules.py::elsewhere"),
+        ObservedTest("tests/payments/links/test_rules.py::near", lines={("/links/rules.py", 3)}),
+        ObservedTest("tests/payments/links/test_rules.py::elsewhere"),
         ObservedTest("tests/links/test_api.py::using", names=frozenset({"LIMIT"})),
         ObservedTest("tests/links/test_api.py::other", lines={("/links/rules.py", 3)}),
     ]

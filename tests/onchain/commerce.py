@@ -7,22 +7,22 @@ from typing import Any
 from eth_account import Account
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
-from chalicelib.calldata.erc20 import approve
-from chalicelib.calldata.escrow import calls
-from chalicelib.calldata.escrow.calls import CaptureFee, Collection
-from chalicelib.calldata.escrow.payment_info import PaymentInfo, payment_hash
-from chalicelib.calldata.escrow.signatures import erc3009_typed_data, permit2_typed_data
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.contracts import PERMIT2, address_of
-from chalicelib.catalogue.escrows import EscrowContracts
-from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.escrow.reads import EscrowState
-from chalicelib.chain.evm import EvmChain
-from chalicelib.chain.logs import ProxyTransfer
-from chalicelib.chain.transfers import transfers_of
+from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
+from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo, payment_hash
+from chalicelib.chains.calldata.escrow.signatures import erc3009_typed_data, permit2_typed_data
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
+from chalicelib.chains.catalogue.escrows import EscrowContracts
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.nodes.escrow.reads import EscrowState
+from chalicelib.chains.nodes.evm import EvmChain
+from chalicelib.chains.nodes.logs import ProxyTransfer
+from chalicelib.chains.nodes.transfers import transfers_of
 from infra.local.chain import Chain
 from infra.local.escrow import local_escrow
-from tests.calldata.calls import unquoted
+from tests.chains.calldata.calls import unquoted
 from tests.onchain.schedules import sent
 
 MERCHANT, FEE_RECEIVER, STRANGER = (evm_address("0x" + byte * 20) for byte in ("e1", "e2", "e3"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from eth_account import Account
 
-from chalicelib.chain.chains import Chains
+from chalicelib.chains.nodes.chains import Chains
 from infra.local.across import Bridge
 from infra.local.across_contracts import install_across
 from infra.local.across_relayer import Relayer as BridgeRelayer

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from chalicelib.base.addresses import address_bytes
-from chalicelib.catalogue.networks import network as network_named
-from chalicelib.links.records import LinkStatus, SecurePayment
-from chalicelib.requests.records import RequestStatus
+from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.requests.records import RequestStatus
 from infra.local.chain import Chain
 from tests.fakes.world import World
 

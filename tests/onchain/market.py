@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from chalicelib.calldata.conversions.proxy import Conversion
-from chalicelib.calldata.conversions.rates import PathRate
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.conversions import conversion_path, on_chain_units
-from chalicelib.catalogue.tokens import Token, token_with_id
-from chalicelib.chain.evm import EvmChain
-from chalicelib.rates.rules import most_to_spend
+from chalicelib.chains.calldata.conversions.proxy import Conversion
+from chalicelib.chains.calldata.conversions.rates import PathRate
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.conversions import conversion_path, on_chain_units
+from chalicelib.chains.catalogue.tokens import Token, token_with_id
+from chalicelib.chains.nodes.evm import EvmChain
+from chalicelib.payments.rates.rules import most_to_spend
 from infra.local.chain import Chain, RpcError
 from infra.local.feeds import set_feed
 

@@ -6,7 +6,7 @@ from eth_account import Account
 
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.schemas.pay_responses import pay_answer
-from chalicelib.links.records import SecurePayment
+from chalicelib.payments.links.records import SecurePayment
 from infra.local.chain import Chain
 from tests.fakes.world import World
 

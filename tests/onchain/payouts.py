@@ -8,11 +8,13 @@ from typing import Any
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.keccak import keccak256
-from chalicelib.calldata.fee_proxy import pay_erc20
-from chalicelib.calldata.recurring import digest, typed_data
-from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, RECURRING_PROXY, address_of
-from chalicelib.chain.chains import Chains
-from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC
+from chalicelib.chains.calldata.fee_proxy import pay_erc20
+from chalicelib.chains.calldata.recurring import digest, typed_data
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, RECURRING_PROXY, address_of
+from chalicelib.chains.nodes.chains import Chains
+from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.secrets import SigningKeys
 from chalicelib.recurring import flows
 from chalicelib.recurring import jobs as recurring
 from chalicelib.recurring.periods import period_due
@@ -21,8 +23,6 @@ from chalicelib.relayer import jobs as relayer
 from chalicelib.relayer import store as relayer_store
 from chalicelib.relayer.flows import account_address
 from chalicelib.relayer.records import RelayedCall, RelayedTransaction
-from chalicelib.services import Services
-from chalicelib.storage.secrets import SigningKeys
 from infra.local.chain import Chain
 from tests.fakes.crash import Crash
 from tests.fakes.memory_store import MemoryStore

@@ -8,11 +8,11 @@ from eth_account import Account
 
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.signatures import typed_data_digest
-from chalicelib.calldata.recurring import SchedulePermit, digest, trigger
-from chalicelib.calldata.reverts import revert_reason
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
-from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC
+from chalicelib.chains.calldata.recurring import SchedulePermit, digest, trigger
+from chalicelib.chains.calldata.reverts import revert_reason
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC
 from infra.local.bytecode import DEPLOYER
 from infra.local.chain import Chain, RpcError
 from tests.onchain.payer import FUSDC

@@ -10,15 +10,15 @@ import pytest
 from eth_account import Account
 
 from chalicelib.base.addresses import evm_address
-from chalicelib.calldata import erc20, multicall3
-from chalicelib.calldata.transaction import Call, Transaction
-from chalicelib.catalogue.contracts import MULTICALL3, address_of
-from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.chains import Chains
-from chalicelib.escrow.running import run_due
+from chalicelib.chains.calldata import erc20, multicall3
+from chalicelib.chains.calldata.transaction import Call, Transaction
+from chalicelib.chains.catalogue.contracts import MULTICALL3, address_of
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.nodes.chains import Chains
+from chalicelib.commerce.service.running import run_due
 from chalicelib.relayer.tracking import track
 from infra.local.chain import Chain
-from tests.calldata.calls import unquoted
+from tests.chains.calldata.calls import unquoted
 from tests.fakes.world import World, in_process_aws
 from tests.onchain.conftest import Nodes
 from tests.onchain.schedules import sent

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from chalicelib.base.addresses import same_address
-from chalicelib.calldata.batch import BatchItem, pay_batch, token_debits
-from chalicelib.calldata.conversions.proxy import ConvertedPayment, pay_erc20_converted, pay_native_converted
-from chalicelib.calldata.conversions.rates import PathRate
-from chalicelib.calldata.erc20 import approve
-from chalicelib.catalogue.contracts import BATCH, ERC20_CONVERSION_PROXY, NATIVE_CONVERSION_PROXY, address_of
-from chalicelib.catalogue.conversions import conversion_proxy, from_on_chain_units, on_chain_units
-from chalicelib.catalogue.tokens import Token
-from chalicelib.chain.logs import LoggedConversion, ProxyTransfer
-from chalicelib.chain.transfers import transfers_of
-from chalicelib.requests.references import reference_topic
+from chalicelib.chains.calldata.batch import BatchItem, pay_batch, token_debits
+from chalicelib.chains.calldata.conversions.proxy import ConvertedPayment, pay_erc20_converted, pay_native_converted
+from chalicelib.chains.calldata.conversions.rates import PathRate
+from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.catalogue.contracts import BATCH, ERC20_CONVERSION_PROXY, NATIVE_CONVERSION_PROXY, address_of
+from chalicelib.chains.catalogue.conversions import conversion_proxy, from_on_chain_units, on_chain_units
+from chalicelib.chains.catalogue.tokens import Token
+from chalicelib.chains.nodes.logs import LoggedConversion, ProxyTransfer
+from chalicelib.chains.nodes.transfers import transfers_of
+from chalicelib.payments.requests.references import reference_topic
 from infra.local.chain import Chain
 from infra.local.feeds import set_feed, set_rounds
 from tests.onchain.ledger import NATIVE, Ledger, allowance

@@ -8,25 +8,25 @@ import pytest
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.batch import BatchItem, pay_batch, token_debits
-from chalicelib.calldata.conversions.proxy import (
+from chalicelib.chains.calldata.batch import BatchItem, pay_batch, token_debits
+from chalicelib.chains.calldata.conversions.proxy import (
     Conversion,
     ConvertedPayment,
     pay_erc20_converted,
     pay_native_converted,
 )
-from chalicelib.calldata.erc20 import approve
-from chalicelib.calldata.fee_proxy import pay_erc20
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.contracts import BATCH, address_of
-from chalicelib.catalogue.conversions import conversion_proxy, on_chain_units
-from chalicelib.catalogue.tokens import Token
-from chalicelib.rates.records import Rate, RateSource
-from chalicelib.requests.payments import store as payment_store
-from chalicelib.requests.payments.records import Payment, PaymentKind
-from chalicelib.requests.quotes.records import Quote
-from chalicelib.requests.records import Request, RequestStatus
-from chalicelib.scanning import store as scan_store
+from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.fee_proxy import pay_erc20
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.contracts import BATCH, address_of
+from chalicelib.chains.catalogue.conversions import conversion_proxy, on_chain_units
+from chalicelib.chains.catalogue.tokens import Token
+from chalicelib.payments.rates.records import Rate, RateSource
+from chalicelib.payments.requests.payments import store as payment_store
+from chalicelib.payments.requests.payments.records import Payment, PaymentKind
+from chalicelib.payments.requests.quotes.records import Quote
+from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.payments.scanning import store as scan_store
 from infra.local.chain import Chain
 from infra.local.feeds import set_feed
 from tests.fakes.requests import load_request, store_request

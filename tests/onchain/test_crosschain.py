@@ -10,20 +10,20 @@ import pytest
 from eth_account import Account
 
 from chalicelib.base.errors import BadRequest, Locked
-from chalicelib.catalogue.contracts import MULTICALL3, address_of
-from chalicelib.chain.chains import Chains
-from chalicelib.checkout.intents import flows as intents
-from chalicelib.checkout.intents import tracking
-from chalicelib.checkout.intents.announcements import IntentDraft
-from chalicelib.checkout.rules import SourceToken
-from chalicelib.links.crossings import Crossing, Stage
-from chalicelib.links.reading import Viewer
-from chalicelib.links.records import Intent, IntentStatus, LinkStatus, SecurePayment
-from chalicelib.links.rules import check_payable
-from chalicelib.outbound.lifi import Lifi
-from chalicelib.requests.payments import store as payment_store
-from chalicelib.requests.payments.records import PaymentKind
-from chalicelib.transfers import flows as transfers
+from chalicelib.chains.catalogue.contracts import MULTICALL3, address_of
+from chalicelib.chains.nodes.chains import Chains
+from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import tracking
+from chalicelib.crosschain.core.records import Crossing, Stage
+from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, SecurePayment
+from chalicelib.payments.links.rules import check_payable
+from chalicelib.payments.payable.rules import SourceToken
+from chalicelib.payments.requests.payments import store as payment_store
+from chalicelib.payments.requests.payments.records import PaymentKind
+from chalicelib.payments.transfers import flows as transfers
+from chalicelib.platform.outbound.lifi import Lifi
 from infra.local.across import RELAYER, Bridge, Deposited
 from infra.local.across_contracts import call_data, send_good_call
 from infra.local.chain import Chain

@@ -8,18 +8,24 @@ import pytest
 from eth_account import Account
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
-from chalicelib.bridging.rules import Wanted
-from chalicelib.bridging.verification import Limits, verify
-from chalicelib.calldata.across import HandlerMessage, decode_deposit, decode_message, encode_deposit, encode_message
-from chalicelib.calldata.erc20 import approve
-from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
-from chalicelib.outbound.lifi import Lifi
+from chalicelib.chains.calldata.across import (
+    HandlerMessage,
+    decode_deposit,
+    decode_message,
+    encode_deposit,
+    encode_message,
+)
+from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
+from chalicelib.crosschain.service.router.rules import Wanted
+from chalicelib.crosschain.service.router.verification import Limits, verify
+from chalicelib.platform.outbound.lifi import Lifi
 from infra.local.across import Bridge, Deposited
 from infra.local.across_contracts import call_data, send_good_call
 from infra.local.across_relayer import Relayer
 from infra.local.chain import Chain
 from infra.local.router import Router
-from tests.bridging.routes import PAYEE, question, wanted
+from tests.crosschain.service.router.routes import PAYEE, question, wanted
 from tests.onchain.tether_double import CREATION as TETHER
 
 pytestmark = pytest.mark.xdist_group("bridge")

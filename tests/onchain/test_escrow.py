@@ -10,14 +10,14 @@ import pytest
 from eth_account import Account
 
 from chalicelib.base.addresses import hex_address
-from chalicelib.calldata.escrow import calls
-from chalicelib.calldata.escrow.calls import CaptureFee, Collection
-from chalicelib.calldata.escrow.payment_info import PaymentInfo, payment_hash
-from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.escrow.logs import EscrowEventKind, LoggedEscrow
-from chalicelib.chain.escrow.reads import EscrowState
-from chalicelib.chain.logs import BlockRange
-from chalicelib.chain.transfers import transfers_of
+from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
+from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo, payment_hash
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.nodes.escrow.logs import EscrowEventKind, LoggedEscrow
+from chalicelib.chains.nodes.escrow.reads import EscrowState
+from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.transfers import transfers_of
 from infra.local.chain import Chain
 from tests.onchain.commerce import FEE_RECEIVER, MERCHANT, NO_FEE, OPERATOR, Commerce
 

@@ -12,11 +12,11 @@ from eth_account import Account
 
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.keccak import keccak256
-from chalicelib.calldata.escrow import calls
-from chalicelib.calldata.escrow.calls import CaptureFee, Collection
-from chalicelib.calldata.escrow.payment_info import MEMBERS, PaymentInfo, payment_hash
-from chalicelib.calldata.reverts import _CONTRACT_ERRORS
-from chalicelib.calldata.transaction import Transaction
+from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
+from chalicelib.chains.calldata.escrow.payment_info import MEMBERS, PaymentInfo, payment_hash
+from chalicelib.chains.calldata.reverts import _CONTRACT_ERRORS
+from chalicelib.chains.calldata.transaction import Transaction
 from infra.local.chain import Chain
 from tests.onchain.commerce import FEE_RECEIVER, HOUR, MERCHANT, MONEY, NO_FEE, OPERATOR, STRANGER, Commerce
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.calldata.fee_proxy import pay_erc20
-from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.chain.chains import Chains
-from chalicelib.links.records import LinkStatus
-from chalicelib.scanning import store
+from chalicelib.chains.calldata.fee_proxy import pay_erc20
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
+from chalicelib.chains.nodes.chains import Chains
+from chalicelib.payments.links.records import LinkStatus
+from chalicelib.payments.scanning import store
 from infra.local.chain import Chain
 from tests.fakes.world import PAYEE, World, in_process_aws
 from tests.onchain.capped_node import CappedNode, Words, alchemy, infura, reth

@@ -9,23 +9,23 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.sessions.records import Session
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.accounts.sign_in.flows import SignedChallenge
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest, Unauthorized
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import MAX_SIGNATURE_BYTES, personal_digest
-from chalicelib.calldata import erc6492, multicall3
-from chalicelib.calldata.abi import WORD
-from chalicelib.calldata.transaction import Call
-from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, MULTICALL3, address_of
-from chalicelib.chain.evm import EvmChain
-from chalicelib.chain.rpc.jsonrpc import READ_GAS
-from chalicelib.checkout.intents import flows as intents
-from chalicelib.checkout.intents.announcements import IntentDraft
-from chalicelib.links.reading import Viewer
+from chalicelib.chains.calldata import erc6492, multicall3
+from chalicelib.chains.calldata.abi import WORD
+from chalicelib.chains.calldata.transaction import Call
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, MULTICALL3, address_of
+from chalicelib.chains.nodes.evm import EvmChain
+from chalicelib.chains.nodes.rpc.jsonrpc import READ_GAS
+from chalicelib.checkout.announced import flows as intents
+from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.sessions.records import Session
 from infra.local.chain import Chain
 from infra.local.safe import Safe, sign_safe_message
 from tests.fakes.wallets import EvmWallet, evm_wallet

@@ -9,19 +9,19 @@ import pytest
 
 from chalicelib.base.addresses import DEAD_ADDRESS, evm_address
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata import fee_proxy
-from chalicelib.calldata.checkout import Due, pay_together, with_approvals
-from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, address_of
-from chalicelib.catalogue.tokens import find_tokens
-from chalicelib.chain.evm import EvmChain
-from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.multicalls import reading
-from chalicelib.links.multicalls.children import MulticallRefused
-from chalicelib.links.payouts import flows as payouts
-from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
-from chalicelib.links.records import LinkStatus, SecurePayment
-from chalicelib.requests.targets import Item
-from chalicelib.storage.store import Store
+from chalicelib.chains.calldata import fee_proxy
+from chalicelib.chains.calldata.checkout import Due, pay_together, with_approvals
+from chalicelib.chains.catalogue.contracts import BATCH, ERC20_FEE_PROXY, address_of
+from chalicelib.chains.catalogue.tokens import find_tokens
+from chalicelib.chains.nodes.evm import EvmChain
+from chalicelib.payments.links.multicalls import flows as multicalls
+from chalicelib.payments.links.multicalls import reading
+from chalicelib.payments.links.multicalls.children import MulticallRefused
+from chalicelib.payments.links.payouts import flows as payouts
+from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
+from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.requests.targets import Item
+from chalicelib.platform.storage.store import Store
 from infra.bench.calls import counted
 from infra.local.bytecode import DEPLOYER
 from infra.local.chain import Chain, RpcError

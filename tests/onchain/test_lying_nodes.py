@@ -9,11 +9,11 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Counts
-from chalicelib.calldata import erc20
-from chalicelib.chain.chains import Chains
-from chalicelib.checkout.permits import running
-from chalicelib.checkout.permits.records import End, Stage
-from chalicelib.escrow.running import run_due
+from chalicelib.chains.calldata import erc20
+from chalicelib.chains.nodes.chains import Chains
+from chalicelib.commerce.service.running import run_due
+from chalicelib.crosschain.service.payment_intents import running
+from chalicelib.crosschain.service.payment_intents.records import End, Stage
 from chalicelib.relayer.holdings.records import HELD, HeldTokens, HeldTotal
 from chalicelib.relayer.tracking import track
 from infra.local.across import Bridge

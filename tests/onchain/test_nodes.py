@@ -10,11 +10,11 @@ from eth_account import Account
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import BadRequest
-from chalicelib.calldata.batch import BatchItem, pay_batch, pay_tron_batch
-from chalicelib.calldata.erc20 import approve
-from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.calldata.tron import (
+from chalicelib.chains.calldata.batch import BatchItem, pay_batch, pay_tron_batch
+from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.fee_proxy import pay_erc20, pay_native
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.tron import (
     PAYMENT_FEE_LIMIT,
     TronTransaction,
     encode_raw,
@@ -22,13 +22,13 @@ from chalicelib.calldata.tron import (
     signed_transaction,
     tx_id,
 )
-from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, TRON_BATCH, address_of
-from chalicelib.catalogue.networks import network as known_network
-from chalicelib.chain.chains import Chains
-from chalicelib.chain.evm import EvmChain
-from chalicelib.chain.logs import BlockRange
-from chalicelib.chain.receipts import PaidTransfer, PaymentSender
-from chalicelib.chain.tron import TronChain
+from chalicelib.chains.catalogue.contracts import BATCH, ERC20_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.chains.catalogue.networks import network as known_network
+from chalicelib.chains.nodes.chains import Chains
+from chalicelib.chains.nodes.evm import EvmChain
+from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender
+from chalicelib.chains.nodes.tron import TronChain
 from infra.local.chain import Chain
 from infra.local.safe import Safe
 from infra.local.tron import SOLID_AFTER, TronNode

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.callers import Owner
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.catalogue.conversions import conversion_proxy
+from chalicelib.chains.catalogue.conversions import conversion_proxy
 from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.payouts import flows as payouts
 from chalicelib.checkout.payouts.flows import BatchDraft, Terms
@@ -18,12 +17,13 @@ from chalicelib.checkout.payouts.schemas import batch_answer, payout_answer
 from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.requests.schemas import request_pay_answer
-from chalicelib.links.reading import Viewer
-from chalicelib.rates.rules import RateUnavailable
-from chalicelib.requests.creation import Draft
-from chalicelib.requests.records import Request, RequestStatus
-from chalicelib.requests.store import standing_alone
-from chalicelib.requests.targets import Item
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.rates.rules import RateUnavailable
+from chalicelib.payments.requests.creation import Draft
+from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.payments.requests.store import standing_alone
+from chalicelib.payments.requests.targets import Item
+from chalicelib.platform.access.callers import Owner
 from infra.local.chain import Chain, RpcError
 from infra.local.feeds import set_feed
 from tests.fakes.prices import FakePrices

@@ -4,9 +4,9 @@ import pytest
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
-from chalicelib.chain.evm import EvmChain
-from chalicelib.chain.logs import BlockRange
-from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.chains.nodes.evm import EvmChain
+from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.payments.links.records import LinkStatus, SecurePayment
 from infra.local.chain import Chain, RpcError
 from tests.fakes.chain import FakeChains
 from tests.fakes.world import FEE_ADDRESS, PAYEE, World

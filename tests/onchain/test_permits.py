@@ -9,21 +9,21 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 
-from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.calldata import erc2612, permit2
-from chalicelib.catalogue.contracts import PERMIT2, address_of
-from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.chains import Chains
-from chalicelib.checkout.crosschain.rules import Payer
-from chalicelib.checkout.permits import flows, running, store
-from chalicelib.checkout.permits.flows import SentSignature
-from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
-from chalicelib.checkout.rules import Owed, direct
+from chalicelib.chains.calldata import erc2612, permit2
+from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.nodes.chains import Chains
+from chalicelib.crosschain.service.payment_intents import flows, running, store
+from chalicelib.crosschain.service.payment_intents.flows import SentSignature
+from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
+from chalicelib.crosschain.service.sources.rules import Payer
+from chalicelib.payments.payable.rules import Owed, direct
+from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.platform.access.callers import Owner
 from chalicelib.relayer import store as relayed
 from chalicelib.relayer.tracking import track
-from chalicelib.requests.records import Request, RequestStatus
 from infra.local.across import Bridge
 from infra.local.across_relayer import Relayer
 from infra.local.bytecode import MODULES

@@ -11,10 +11,10 @@ from eth_account import Account
 from eth_account.messages import encode_typed_data
 
 from chalicelib.base.addresses import evm_address
-from chalicelib.catalogue.contracts import PERMIT2, address_of
-from chalicelib.chain.chains import Chains
-from chalicelib.checkout.permits.jobs import run_permits
-from chalicelib.outbound.lifi import Lifi
+from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
+from chalicelib.chains.nodes.chains import Chains
+from chalicelib.crosschain.service.payment_intents.jobs import run_permits
+from chalicelib.platform.outbound.lifi import Lifi
 from chalicelib.relayer.tracking import track
 from infra.local.across import Bridge
 from infra.local.across_relayer import Relayer

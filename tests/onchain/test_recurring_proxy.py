@@ -13,9 +13,9 @@ from eth_account import Account
 from eth_utils import keccak
 
 from chalicelib.base.addresses import evm_address
-from chalicelib.calldata.recurring import SchedulePermit, trigger, typed_data
-from chalicelib.calldata.reverts import NOT_DUE_YET
-from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, RECURRING_PROXY, address_of
+from chalicelib.chains.calldata.recurring import SchedulePermit, trigger, typed_data
+from chalicelib.chains.calldata.reverts import NOT_DUE_YET
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, RECURRING_PROXY, address_of
 from infra.local.bytecode import creation_code
 from infra.local.chain import Chain
 from tests.onchain.hostile import assemble

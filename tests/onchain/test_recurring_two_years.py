@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from chalicelib.payments.requests.records import Frequency
 from chalicelib.recurring.records import RecurringStatus
-from chalicelib.requests.records import Frequency
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from tests.fakes.world import PlainSigningKeys
 from tests.onchain.payouts import NETWORK, PayoutsOnChain
-from tests.requests.calendar_model import dues_until, first_dues
+from tests.payments.requests.calendar_model import dues_until, first_dues
 from tests.support.signing import keys_in
 
 START = datetime(2047, 1, 30, 12, 0, tzinfo=UTC)

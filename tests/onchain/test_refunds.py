@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.callers import Caller
-from chalicelib.access.modes import Mode, Tier
-from chalicelib.http.view import Call
-from chalicelib.links.records import SecurePayment
-from chalicelib.transfers.api import list_transfers
+from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.transfers.api import list_transfers
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.callers import Caller
+from chalicelib.platform.access.modes import Mode, Tier
+from chalicelib.platform.http.view import Call
 from infra.local.chain import Chain
 from tests.fakes.world import World
 from tests.onchain.payer import FAU, FUSDC, Payer

@@ -9,9 +9,12 @@ import pytest
 
 from chalicelib.base.addresses import address_bytes
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.recurring import trigger
-from chalicelib.chain.chains import Chains
-from chalicelib.chain.rpc.jsonrpc import NodeTimeout
+from chalicelib.chains.calldata.recurring import trigger
+from chalicelib.chains.nodes.chains import Chains
+from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.secrets import SigningKeys
+from chalicelib.platform.storage.store import Store
 from chalicelib.relayer import flows
 from chalicelib.relayer.flows import Outcome
 from chalicelib.relayer.jobs import follow_relayed
@@ -19,9 +22,6 @@ from chalicelib.relayer.keys.signer import signer_of
 from chalicelib.relayer.records import CallStatus
 from chalicelib.relayer.rules import Call
 from chalicelib.relayer.transactions import sign
-from chalicelib.services import Services
-from chalicelib.storage.secrets import SigningKeys
-from chalicelib.storage.store import Store
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from tests.fakes.world import PREFIX, World, in_process_aws

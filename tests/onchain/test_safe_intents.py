@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from chalicelib.base.addresses import evm_address
-from chalicelib.calldata import safe as safe_calldata
-from chalicelib.calldata.safe import SafeTerms
-from chalicelib.chain.chains import Chains
-from chalicelib.chain.safes.service import Proposal
-from chalicelib.checkout.intents import flows as intents
-from chalicelib.checkout.intents import tracking
-from chalicelib.checkout.intents.announcements import IntentDraft
-from chalicelib.links.reading import Viewer
-from chalicelib.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
+from chalicelib.chains.calldata import safe as safe_calldata
+from chalicelib.chains.calldata.safe import SafeTerms
+from chalicelib.chains.nodes.chains import Chains
+from chalicelib.chains.nodes.safes.service import Proposal
+from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import tracking
+from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
 from infra.local.chain import Chain
 from infra.local.safe import Safe, SafeTransaction
 from tests.fakes.chain import SENDER

@@ -7,12 +7,12 @@ import pytest
 from eth_account import Account
 
 from chalicelib.base.errors import BadRequest
-from chalicelib.chain.chains import Chains
-from chalicelib.checkout.intents import flows as intents
-from chalicelib.checkout.intents import tracking
-from chalicelib.checkout.intents.announcements import IntentDraft
-from chalicelib.links.reading import Viewer
-from chalicelib.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
+from chalicelib.chains.nodes.chains import Chains
+from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import tracking
+from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
 from infra.local.chain import Chain
 from tests.fakes.intents import is_free
 from tests.fakes.world import World, in_process_aws

@@ -14,9 +14,9 @@ from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import personal_digest
-from chalicelib.calldata import erc6492
-from chalicelib.catalogue.data import load
-from chalicelib.chain.evm import EvmChain
+from chalicelib.chains.calldata import erc6492
+from chalicelib.chains.catalogue.data import load
+from chalicelib.chains.nodes.evm import EvmChain
 from infra.local.bytecode import MODULES
 from infra.local.chain import Chain
 from infra.local.safe import (

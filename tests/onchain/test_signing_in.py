@@ -9,7 +9,7 @@ import pytest
 from moto import mock_aws
 
 from chalicelib.base.signatures import personal_digest
-from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from infra.local.chain import Chain
 from infra.local.safe import deploy_safe, install_safe, safe_address, sign_safe_message, undeployed_signature
 from infra.local.tron import TronNode

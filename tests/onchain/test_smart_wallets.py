@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from chalicelib.base.addresses import evm_address
-from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, address_of
-from chalicelib.links.records import SecurePayment
-from chalicelib.requests.targets import Item
+from chalicelib.chains.catalogue.contracts import BATCH, ERC20_FEE_PROXY, address_of
+from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.requests.targets import Item
 from infra.local.chain import RpcError
 from infra.local.safe import EXECUTION_SUCCESS
 from tests.fakes.world import FEE_ADDRESS, World

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.catalogue.contracts import TRON_BATCH, address_of
-from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.multicalls import reading
-from chalicelib.links.payouts import flows as payouts
-from chalicelib.links.payouts.rules import PayoutDraft
-from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.chains.catalogue.contracts import TRON_BATCH, address_of
+from chalicelib.payments.links.multicalls import flows as multicalls
+from chalicelib.payments.links.multicalls import reading
+from chalicelib.payments.links.payouts import flows as payouts
+from chalicelib.payments.links.payouts.rules import PayoutDraft
+from chalicelib.payments.links.records import LinkStatus, SecurePayment
 from infra.local.tron import SOLID_AFTER, TronNode
 from tests.fakes.world import World, draft
 from tests.onchain.ledger import Ledger, allowance, assert_completed, confirmed, request_ids, settle

@@ -7,10 +7,10 @@ from typing import Any
 
 from tronpy.keys import PrivateKey
 
-from chalicelib.chain.tron import BroadcastResult
+from chalicelib.chains.nodes.tron import BroadcastResult
 from chalicelib.checkout.broadcasts import flows as broadcasts
 from chalicelib.checkout.broadcasts.flows import SignedTransaction
-from chalicelib.links.reading import Viewer
+from chalicelib.payments.links.reading import Viewer
 from infra.local.tron import TronNode
 from infra.local.tron_transactions import Transaction
 from tests.fakes.world import World

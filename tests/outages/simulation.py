@@ -9,15 +9,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from chalicelib.links import flows as links
-from chalicelib.links import store as link_store
-from chalicelib.links.jobs import expire_links
-from chalicelib.links.records import LinkStatus, SecurePayment
-from chalicelib.links.rules import status_at
-from chalicelib.recording.jobs import sweep_transfers
-from chalicelib.requests.references import reference_topic
-from chalicelib.scanning.jobs import start_scans
-from chalicelib.services import Services
+from chalicelib.payments.links import flows as links
+from chalicelib.payments.links import store as link_store
+from chalicelib.payments.links.jobs import expire_links
+from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.rules import status_at
+from chalicelib.payments.recording.jobs import sweep_transfers
+from chalicelib.payments.requests.references import reference_topic
+from chalicelib.payments.scanning.jobs import start_scans
+from chalicelib.platform.services import Services
 from chalicelib.webhooks.jobs import sweep_outbox
 from tests.fakes.chain import FakeChains
 from tests.fakes.memory_store import MemoryStore

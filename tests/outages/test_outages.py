@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from chalicelib.links.records import LinkStatus
+from chalicelib.payments.links.records import LinkStatus
 from tests.outages.simulation import CURRENCIES, Outage, Outcome, Plan, random_failures, random_plan, simulate
 
 SCHEDULES = int(os.environ.get("OUTAGE_SCHEDULES", "50"))

@@ -11,14 +11,14 @@ from eth_abi import decode, encode
 
 from chalicelib.base.addresses import evm_address, tron_address_of
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata import checkout as calldata
-from chalicelib.calldata.checkout import Checkout, Due
-from chalicelib.calldata.conversions.proxy import Conversion
-from chalicelib.calldata.erc20 import approve
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.conversions import conversion_networks, conversion_path
-from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
+from chalicelib.chains.calldata import checkout as calldata
+from chalicelib.chains.calldata.checkout import Checkout, Due
+from chalicelib.chains.calldata.conversions.proxy import Conversion
+from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.conversions import conversion_networks, conversion_path
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.chains.catalogue.tokens import Token, find_tokens, token_with_id
 from tests.oracles.node import run
 
 PAGES = Path(__file__).parents[2] / "chalicelib/pages/payment"

@@ -10,8 +10,8 @@ from typing import Any
 
 import boto3
 
-from chalicelib.catalogue.networks import network
-from chalicelib.checkout.intents import tracking
+from chalicelib.chains.catalogue.networks import network
+from chalicelib.checkout.announced import tracking
 from infra.local.across import Bridge, Deposited
 from infra.local.chain import Chain
 from tests.fakes.world import FEE_ADDRESS

@@ -15,13 +15,13 @@ from typing import Any
 
 from moto import mock_aws
 
-from chalicelib.catalogue.networks import network
-from chalicelib.links import reading as links
-from chalicelib.links.records import LinkStatus, SecurePayment
-from chalicelib.recording import flows as recording
-from chalicelib.requests.records import RequestStatus
-from chalicelib.scanning import flows as scanning
-from chalicelib.scanning import store as scan_store
+from chalicelib.chains.catalogue.networks import network
+from chalicelib.payments.links import reading as links
+from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.recording import flows as recording
+from chalicelib.payments.requests.records import RequestStatus
+from chalicelib.payments.scanning import flows as scanning
+from chalicelib.payments.scanning import store as scan_store
 from infra.local.chain import Chain
 from infra.local.escrow import LOCAL_ESCROWS
 from infra.local.gateway import Server

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from chalicelib.base.money import BaseUnits, Fee, format_amount
-from chalicelib.calldata.conversions.rates import PathRate
-from chalicelib.catalogue.conversions import on_chain_decimals
-from chalicelib.catalogue.tokens import Token, token_with_id
-from chalicelib.rates.records import Rate, RateSource
-from chalicelib.rates.rules import most_to_spend, rate_of_path, to_pay
+from chalicelib.chains.calldata.conversions.rates import PathRate
+from chalicelib.chains.catalogue.conversions import on_chain_decimals
+from chalicelib.chains.catalogue.tokens import Token, token_with_id
+from chalicelib.payments.rates.records import Rate, RateSource
+from chalicelib.payments.rates.rules import most_to_spend, rate_of_path, to_pay
 from tests.oracles.node import run
 
 DRIVER = str(Path(__file__).parent / "amounts_driver.js")

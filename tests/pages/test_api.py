@@ -12,8 +12,8 @@ from urllib.parse import quote
 import pytest
 import segno
 
-from chalicelib.calldata.payment_uris import MAX_LENGTH
-from chalicelib.catalogue.escrows import read_escrows
+from chalicelib.chains.calldata.payment_uris import MAX_LENGTH
+from chalicelib.chains.catalogue.escrows import read_escrows
 from chalicelib.pages import assets as pages
 from chalicelib.pages.api import drawn
 from chalicelib.pages.assets import assets, locales

@@ -8,13 +8,13 @@ from typing import Any, cast
 import pytest
 
 from chalicelib.base.addresses import ZERO_ADDRESS
-from chalicelib.calldata.erc20 import approve
-from chalicelib.calldata.escrow.calls import pre_approve, reclaim, void
-from chalicelib.calldata.escrow.payment_info import PaymentInfo
-from chalicelib.calldata.explanations.functions import FUNCTIONS
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.data import load
-from chalicelib.catalogue.escrows import EscrowContracts, escrow_contracts, escrow_networks
+from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.escrow.calls import pre_approve, reclaim, void
+from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo
+from chalicelib.chains.calldata.explanations.functions import FUNCTIONS
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.data import load
+from chalicelib.chains.catalogue.escrows import EscrowContracts, escrow_contracts, escrow_networks
 from tests.oracles.node import run
 
 DRIVER = str(Path(__file__).parent / "authorize_driver.js")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.across import (
+from chalicelib.chains.calldata.across import (
     Deposit,
     HandlerMessage,
     decode_deposit,
@@ -17,13 +17,19 @@ from chalicelib.calldata.across import (
     encode_deposit,
     encode_message,
 )
-from chalicelib.calldata.checkout import Due, pay_one
-from chalicelib.calldata.erc20 import approve
-from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, source_networks, source_token
-from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, LIFI_DIAMOND, LIFI_RECEIVER, address_of
-from chalicelib.catalogue.tokens import Token
-from chalicelib.outbound.lifi import QuoteCall
-from chalicelib.settings import Settings
+from chalicelib.chains.calldata.checkout import Due, pay_one
+from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.catalogue.bridges import SOURCE_SYMBOLS, source_networks, source_token
+from chalicelib.chains.catalogue.contracts import (
+    ACROSS_HANDLER,
+    ACROSS_SPOKE_POOL,
+    LIFI_DIAMOND,
+    LIFI_RECEIVER,
+    address_of,
+)
+from chalicelib.chains.catalogue.tokens import Token
+from chalicelib.platform.outbound.lifi import QuoteCall
+from chalicelib.platform.settings import Settings
 from tests.fakes.router import deposit_of
 from tests.oracles.node import run
 

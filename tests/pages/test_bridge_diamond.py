@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.bridging.rules import Wanted
-from chalicelib.bridging.verification import RouteRefused, verify
-from chalicelib.calldata.erc20 import approve
-from chalicelib.catalogue.bridges import source_networks
-from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_DIAMOND, address_of
-from chalicelib.outbound.lifi import step_of
-from tests.bridging.diamond import ONE, Call, answer, data, true_call
-from tests.bridging.routes import FEE_ADDRESS, PAYEE, PAYER, REFERENCE, STRANGER, question, wanted
-from tests.bridging.test_diamond import ASKED, FEES, LIMITS, MUTATIONS, NOW, OF_FEES, PAYMENT
+from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.catalogue.bridges import source_networks
+from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_DIAMOND, address_of
+from chalicelib.crosschain.service.router.rules import Wanted
+from chalicelib.crosschain.service.router.verification import RouteRefused, verify
+from chalicelib.platform.outbound.lifi import step_of
+from tests.crosschain.service.router.diamond import ONE, Call, answer, data, true_call
+from tests.crosschain.service.router.routes import FEE_ADDRESS, PAYEE, PAYER, REFERENCE, STRANGER, question, wanted
+from tests.crosschain.service.router.test_diamond import ASKED, FEES, LIMITS, MUTATIONS, NOW, OF_FEES, PAYMENT
 from tests.fakes.world import START
 from tests.pages.test_bridge import ask
 

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from chalicelib.base.addresses import tron_address_of
-from chalicelib.calldata import checkout as calldata
-from chalicelib.calldata.batch import native_hash
-from chalicelib.calldata.erc20 import approve
-from chalicelib.calldata.explanations.functions import FUNCTIONS
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.conversions import conversion_networks, conversion_path, payment_currencies
-from chalicelib.catalogue.data import load
-from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.catalogue.tokens import find_tokens
+from chalicelib.chains.calldata import checkout as calldata
+from chalicelib.chains.calldata.batch import native_hash
+from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.explanations.functions import FUNCTIONS
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.conversions import conversion_networks, conversion_path, payment_currencies
+from chalicelib.chains.catalogue.data import load
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.chains.catalogue.tokens import find_tokens
 from chalicelib.pages.assets import assets
 from tests.oracles.node import run
 from tests.pages.check_questions import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.requests.commerce.ledger import MOST_PRE_APPROVALS
+from chalicelib.commerce.core.ledger import MOST_PRE_APPROVALS
 from tests.fakes.world import PAYEE
 from tests.onchain.ledger import Ledger
 from tests.onchain.payer import FUSDC

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import network
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.onchain.ledger import Ledger
 from tests.pages.conftest import NewVisitor

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.catalogue.tokens import Token, find_tokens
-from chalicelib.links.schemas import chain_answer
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.chains.catalogue.tokens import Token, find_tokens
+from chalicelib.payments.links.schemas import chain_answer
 from tests.oracles.node import run
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import REJECTS, UNKNOWN_CHAIN, Purse

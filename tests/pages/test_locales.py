@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.links.multicalls.children import Reason
 from chalicelib.pages.assets import locale, locales
+from chalicelib.payments.links.multicalls.children import Reason
 from tests.oracles.node import run
 
 PAGES = Path(__file__).parents[2] / "chalicelib/pages/payment"

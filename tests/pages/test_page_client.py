@@ -2,10 +2,10 @@
 
 import pytest
 
-from chalicelib.access.modes import Mode
-from chalicelib.http.operation import OPERATIONS, Operation
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.http.operation import OPERATIONS, Operation
 from tests.fakes.world import WALLET
-from tests.http.test_matrix import prepared, request
+from tests.platform.http.test_matrix import prepared, request
 from tests.support.api import Configured
 from tests.support.browser import BY_PAGE, PAGE_CLIENT_ID, PAGE_ORIGIN, get
 from tests.support.client import ORIGIN, Api, Shop, stored

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Route, expect
 
-from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from infra.local.scenes import SCENES
 from infra.local.screens import Stage, look
 from tests.fakes.world import PAYEE

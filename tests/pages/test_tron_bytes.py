@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from chalicelib.base.addresses import tron_address_of
-from chalicelib.calldata.tron import TronTransaction, decode_raw, encode_raw
+from chalicelib.chains.calldata.tron import TronTransaction, decode_raw, encode_raw
 from tests.base.tron_vector_files import find, folder
-from tests.calldata.test_tron import CALL, altered, as_json
+from tests.chains.calldata.test_tron import CALL, altered, as_json
 from tests.oracles.node import run
 
 DRIVER = str(Path(__file__).parent / "tron_driver.js")

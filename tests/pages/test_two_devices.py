@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.checkout.intents import tracking
+from chalicelib.checkout.announced import tracking
 from infra.local.outsiders.tron_payer import fresh_tron_address
 from tests.fakes.world import PAYEE
 from tests.onchain.ledger import Ledger

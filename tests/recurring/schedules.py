@@ -5,19 +5,19 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from chalicelib.access.callers import Owner
-from chalicelib.access.modes import Mode
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.payments.requests.creation import new_request
+from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
+from chalicelib.payments.requests.records import Frequency, Request
+from chalicelib.payments.requests.targets import Target
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.modes import Mode
 from chalicelib.recurring.creation import Fees, Plan, create_recurring
 from chalicelib.recurring.periods import with_request
 from chalicelib.recurring.records import Period, RecurringPayment, RecurringStatus
 from chalicelib.relayer.records import CallStatus, RelayedCall
-from chalicelib.requests.creation import new_request
-from chalicelib.requests.payments.records import Payment, PaymentStatus
-from chalicelib.requests.records import Frequency, Request
-from chalicelib.requests.targets import Target
 from chalicelib.webhooks.rules import EventContext
 from tests.fakes.recurring import AMOUNT, SUBSCRIBER
 from tests.fakes.world import PAYEE, START

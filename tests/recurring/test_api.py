@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from chalicelib.calldata.recurring import SchedulePermit, typed_data
+from chalicelib.chains.calldata.recurring import SchedulePermit, typed_data
+from chalicelib.payments.requests.calendar import MAX_PERIODS
 from chalicelib.recurring import store as recurring_store
 from chalicelib.recurring.creation import LARGEST_PAYMENT
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
-from chalicelib.requests.calendar import MAX_PERIODS
 from tests.checkout.test_pay import approval
-from tests.escrow.test_api import executing_alone
+from tests.commerce.service.test_api import executing_alone
 from tests.fakes.recurring import SUBSCRIBER, signature_of, store_recurring
 from tests.fakes.wallets import evm_wallet, high_s
 from tests.fakes.world import FEE_ADDRESS, PAYEE
-from tests.links.test_limited import limit
-from tests.links.test_limited import refused as refused_by_limit
+from tests.payments.links.test_limited import limit
+from tests.payments.links.test_limited import refused as refused_by_limit
 from tests.support.api import Configured
 from tests.support.client import Reply, Shop, item, stored
 from tests.support.items import ZERO, native, tron
@@ -327,8 +327,8 @@ def test_a_change_that_cannot_be_made_is_400_in_the_published_words(
 
 
 def owner_of(shop: Shop) -> Any:
-    from chalicelib.access.callers import Owner
-    from chalicelib.access.modes import Mode
+    from chalicelib.platform.access.callers import Owner
+    from chalicelib.platform.access.modes import Mode
 
     return Owner(shop.account_id, shop.client_id, None, mode=Mode.CLIENT_ID)
 

@@ -9,9 +9,9 @@ import pytest
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.errors import BadRequest, ValidationFailed
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.payments.requests.records import Frequency, Request
 from chalicelib.recurring.creation import LARGEST_PAYMENT, Fees
-from chalicelib.requests.records import Frequency, Request
 from tests.fakes.recurring import AMOUNT, SUBSCRIBER
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START
 from tests.recurring.schedules import created, template

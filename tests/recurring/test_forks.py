@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.base.money import BaseUnits
+from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.recurring.forks import taken_back
 from chalicelib.recurring.periods import MAX_LOOK_DELAY, stepped
 from chalicelib.recurring.periods import Facts as Known
 from chalicelib.recurring.records import Period, RecurringPayment, RecurringStatus
-from chalicelib.requests.records import Request, RequestStatus
 from tests.recurring.schedules import CONTEXT, NOW, begun, payment
 
 DAY = timedelta(days=1)

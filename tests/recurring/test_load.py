@@ -7,10 +7,10 @@ from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.recurring import copy_of
 from chalicelib.recurring import jobs, running
 from chalicelib.recurring.records import RecurringPayment
-from chalicelib.requests.records import Request
-from chalicelib.requests.recurring import copy_of
 from tests.fakes.crash import Guarded
 from tests.fakes.recurring import Recurring
 

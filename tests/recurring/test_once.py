@@ -10,11 +10,11 @@ from itertools import pairwise
 import pytest
 
 from chalicelib.base.errors import BadRequest
+from chalicelib.payments.requests.records import Request
+from chalicelib.platform.storage.sweeping import SweepIncomplete
 from chalicelib.recurring import flows, jobs
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.relayer.records import TakenFunds
-from chalicelib.requests.records import Request
-from chalicelib.storage.sweeping import SweepIncomplete
 from tests.fakes.crash import Crash, Interruption, Tripwire
 from tests.fakes.recurring import AMOUNT, Recurring
 

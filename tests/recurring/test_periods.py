@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
-from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.chains.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
+from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.recurring.periods import (
     NO_REASON,
     NOT_RECORDED,
@@ -30,7 +31,6 @@ from chalicelib.recurring.periods import (
 )
 from chalicelib.recurring.records import Period, RecurringPayment, RecurringStatus
 from chalicelib.relayer.records import CallStatus, Taking
-from chalicelib.requests.records import Request, RequestStatus
 from tests.fakes.recurring import AMOUNT
 from tests.fakes.world import START
 from tests.recurring.schedules import CONTEXT, NOW, TX_HASH, active, begun, call, payment

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from chalicelib.payments.requests import flows as requests
+from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.creation import Draft
+from chalicelib.payments.requests.records import DailyCount, Frequency, Recurrence, Request
+from chalicelib.payments.requests.targets import Item
 from chalicelib.recurring import jobs
-from chalicelib.requests import flows as requests
-from chalicelib.requests import store as request_store
-from chalicelib.requests.creation import Draft
-from chalicelib.requests.records import DailyCount, Frequency, Recurrence, Request
-from chalicelib.requests.targets import Item
 from tests.fakes.crash import Crash, Interruption, Tripwire
 from tests.fakes.recurring import Recurring
 from tests.fakes.world import PAYEE

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import BadRequest
+from chalicelib.payments.requests.records import Request
 from chalicelib.recurring.records import Period, RecurringStatus
 from chalicelib.recurring.rules import activated, cancelled, resumed
-from chalicelib.requests.records import Request
 from tests.fakes.recurring import signature_of
 from tests.recurring.schedules import CONTEXT, NOW, active, created
 

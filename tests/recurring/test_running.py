@@ -8,12 +8,12 @@ import pytest
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import Fee
-from chalicelib.recording.jobs import record_transfers
+from chalicelib.payments.recording.jobs import record_transfers
+from chalicelib.payments.requests.payments.records import Payment, PaymentKind
+from chalicelib.payments.requests.records import Request
 from chalicelib.recurring import flows, jobs
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.recurring.responses import changed_answer
-from chalicelib.requests.payments.records import Payment, PaymentKind
-from chalicelib.requests.records import Request
 from infra.bench.calls import counted
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.recurring import AMOUNT, Recurring

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.platform.services import Services
 from chalicelib.relayer import flows, store
 from chalicelib.relayer.jobs import follow_relayed
 from chalicelib.relayer.records import CallStatus
 from chalicelib.relayer.rules import Call
-from chalicelib.services import Services
 from tests.fakes.chain import FakeChains
 from tests.fakes.crash import Crash, FragileClient, FragileQueue, Interruption, Tripwire
 from tests.fakes.world import PlainSigningKeys, World

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chain.readings import AccountReading, Receipt
+from chalicelib.chains.nodes.readings import AccountReading, Receipt
 from chalicelib.relayer.following import (
     SUPERSEDED_REASON,
     ChainState,

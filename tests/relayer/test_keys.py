@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.signatures import Signature
+from chalicelib.platform.storage.secrets import SigningKeys
 from chalicelib.relayer.keys.kms import ORDER, KmsSigner, integers_of
 from chalicelib.relayer.keys.secret import SecretSigner
 from chalicelib.relayer.transactions import sign
-from chalicelib.storage.secrets import SigningKeys
 from infra.local.cloud import Cloud
 from tests.relayer.transactions import transaction
 from tests.support.signing import keys_in

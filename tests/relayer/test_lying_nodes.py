@@ -11,7 +11,7 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Counts
-from chalicelib.checkout.permits.records import Stage
+from chalicelib.crosschain.service.payment_intents.records import Stage
 from chalicelib.relayer import store
 from chalicelib.relayer.holdings.records import HELD, HeldTokens, HeldTotal
 from chalicelib.relayer.records import RelayerAccount

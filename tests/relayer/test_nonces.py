@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits, format_amount
-from chalicelib.chain.wallets import TokenReading, WalletReading
+from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import Store, Write
 from chalicelib.relayer import flows, store
 from chalicelib.relayer.records import CallStatus, TakenFunds, Taking
 from chalicelib.relayer.rules import COIN_DECIMALS, Call
-from chalicelib.services import Services
-from chalicelib.storage.store import Store, Write
 from infra.local.cloud import Cloud
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.memory_store import MemoryStore

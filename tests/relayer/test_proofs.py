@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chain.readings import Receipt, Sight, TokenFlow, UsedNonce
+from chalicelib.chains.nodes.readings import Receipt, Sight, TokenFlow, UsedNonce
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.proofs import Verdict, of_other, of_receipt, sought, sought_other
 from tests.relayer.transactions import transaction

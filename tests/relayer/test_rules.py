@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chain.readings import AccountReading, StepResult
+from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.relayer.records import RelayerAccount, Taking
 from chalicelib.relayer.rules import (
     COIN_DECIMALS,

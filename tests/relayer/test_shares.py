@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chain.readings import AccountReading, StepResult
+from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.relayer import flows, rules, store
 from chalicelib.relayer.records import AccountUse, RelayerAccount, Reverts
 from chalicelib.relayer.rules import Budget, Call, SubmissionStatus, Use

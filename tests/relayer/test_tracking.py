@@ -8,13 +8,13 @@ import pytest
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import format_amount
-from chalicelib.chain.readings import StepResult
+from chalicelib.chains.nodes.readings import StepResult
+from chalicelib.platform.services import Services
 from chalicelib.relayer import flows, store
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.jobs import follow_relayed, track_relayed
 from chalicelib.relayer.records import CallStatus, RelayedTransaction
 from chalicelib.relayer.rules import COIN_DECIMALS, GWEI, Call, Submission
-from chalicelib.services import Services
 from tests.fakes.mempool import GAS, Mempool, Raw
 from tests.fakes.world import PlainSigningKeys, World
 

@@ -13,10 +13,10 @@ from typing import Any
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.sqs.models import sqs_backends
 
-from chalicelib.access.credentials.records import ClientId
-from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.base.addresses import evm_address
-from chalicelib.catalogue.tokens import find_tokens
+from chalicelib.chains.catalogue.tokens import find_tokens
+from chalicelib.platform.access.credentials.records import ClientId
+from chalicelib.platform.access.credentials.rules import credential_hash
 from infra import admin
 from tests.fakes.world import PAYEE, PREFIX, in_process_tables
 from tests.support.running import running

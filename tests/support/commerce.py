@@ -4,12 +4,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from chalicelib.access.callers import Owner
 from chalicelib.base.money import BaseUnits
-from chalicelib.chain.escrow.logs import EscrowEventKind
-from chalicelib.escrow import flows, store
-from chalicelib.escrow.creation import Draft
-from chalicelib.requests.commerce.records import CommercePayment, EscrowEntry, OperationKind, PendingOperation
+from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
+from chalicelib.commerce.core.records import CommercePayment, EscrowEntry, OperationKind, PendingOperation
+from chalicelib.commerce.service import flows, store
+from chalicelib.commerce.service.creation import Draft
+from chalicelib.platform.access.callers import Owner
 from tests.fakes.world import PAYEE, WALLET
 from tests.support.running import running
 

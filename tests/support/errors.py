@@ -3,7 +3,7 @@
 from typing import Any
 
 from chalicelib.base.errors import Problem, ServiceError
-from chalicelib.http.errors import error_body
+from chalicelib.platform.http.errors import error_body
 from tests.support.client import Reply
 
 

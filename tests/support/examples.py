@@ -10,31 +10,31 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from chalicelib.access.callers import Owner
-from chalicelib.access.modes import Mode
+from chalicelib.accounts.payees.records import Action
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base import ids
 from chalicelib.base.money import Fee
-from chalicelib.bridging import flows as bridging
-from chalicelib.bridging.rules import Purpose, Wanted
-from chalicelib.calldata.checkout import pay_one
-from chalicelib.calldata.erc2612 import TokenPermit
-from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chains.calldata.checkout import pay_one
+from chalicelib.chains.calldata.erc2612 import TokenPermit
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.checkout.announced import flows as intents
 from chalicelib.checkout.flows import signable_transactions
-from chalicelib.checkout.intents import flows as intents
-from chalicelib.checkout.intents.announcements import IntentDraft
-from chalicelib.checkout.permits.rules import Wish, offered
-from chalicelib.checkout.rules import Owed, direct
-from chalicelib.http.operation import OPERATIONS, Operation
-from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.reading import Viewer
-from chalicelib.payees.records import Action
-from chalicelib.payers.records import Payer
+from chalicelib.commerce.core.records import OperationKind
+from chalicelib.crosschain.service.payment_intents.rules import Wish, offered
+from chalicelib.crosschain.service.router import flows as bridging
+from chalicelib.crosschain.service.router.rules import Purpose, Wanted
+from chalicelib.offramp.payers.records import Payer
+from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.payments.links.multicalls import flows as multicalls
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.payable.rules import Owed, direct
+from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.records import RequestStatus
+from chalicelib.payments.scanning.records import Cursor
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.http.operation import OPERATIONS, Operation
 from chalicelib.relayer import flows as relayer
-from chalicelib.requests import store as request_store
-from chalicelib.requests.commerce.records import OperationKind
-from chalicelib.requests.records import RequestStatus
-from chalicelib.scanning.records import Cursor
 from chalicelib.webhooks.deliveries.records import Delivery
 from chalicelib.webhooks.records import Event
 from infra.documents.openapi import examples_of

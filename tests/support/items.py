@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from chalicelib.catalogue.interop import Destination, destination_id
+from chalicelib.chains.catalogue.interop import Destination, destination_id
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.client import Reply, item
 

@@ -11,13 +11,13 @@ from typing import Any
 from urllib.parse import quote
 
 import app
-from chalicelib.access.idempotency.records import IdempotentRequest
-from chalicelib.access.sessions.records import SessionKind
-from chalicelib.access.sessions.rules import open_session, pointer_of
-from chalicelib.http.edge import handle
-from chalicelib.http.operation import Operation
-from chalicelib.http.request import HttpRequest
-from chalicelib.services import Services
+from chalicelib.platform.access.idempotency.records import IdempotentRequest
+from chalicelib.platform.access.sessions.records import SessionKind
+from chalicelib.platform.access.sessions.rules import open_session, pointer_of
+from chalicelib.platform.http.operation import Operation
+from chalicelib.platform.http.pipeline import handle
+from chalicelib.platform.http.request import HttpRequest
+from chalicelib.platform.services import Services
 from infra import admin
 from tests.fakes.crash import Crash, FragileQueue, FragileWrites, Tripwire
 from tests.fakes.intents import with_safe

@@ -1,7 +1,7 @@
 """A session of a merchant's account, written as signing in writes it."""
 
-from chalicelib.access.sessions.records import SessionKind, SessionPointer
-from chalicelib.access.sessions.rules import COOKIE, open_session
+from chalicelib.platform.access.sessions.records import SessionKind, SessionPointer
+from chalicelib.platform.access.sessions.rules import COOKIE, open_session
 from tests.fakes.world import WALLET
 from tests.support.running import running
 

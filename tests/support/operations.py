@@ -2,8 +2,8 @@
 
 from importlib import import_module
 
-from chalicelib.http.operation import OPERATIONS, Operation
-from chalicelib.http.view import Models, models_of
+from chalicelib.platform.http.operation import OPERATIONS, Operation
+from chalicelib.platform.http.view import Models, models_of
 
 
 def models(known: Operation) -> Models:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from app import build
-from chalicelib.services import Services, assemble
-from chalicelib.settings import Settings
+from chalicelib.platform.services import Services, assemble
+from chalicelib.platform.settings import Settings
 from infra.local.gateway import Server
 from tests.fakes.router import FakeRouter
 from tests.fakes.world import PlainSigningKeys

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.storage.secrets import SigningKeys
+from chalicelib.platform.storage.secrets import SigningKeys
 from infra.local.cloud import Cloud
 from tests.fakes.world import PREFIX
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.links import reading as links
-from chalicelib.links.records import LinkStatus, PaymentType
-from chalicelib.requests import counts
-from chalicelib.requests.records import Request, RequestStatus
-from chalicelib.storage.store import Add, Write
+from chalicelib.payments.links import reading as links
+from chalicelib.payments.links.records import LinkStatus, PaymentType
+from chalicelib.payments.requests import counts
+from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.platform.storage.store import Add, Write
 from tests.support.running import running
 
 TX_HASH = "0x" + "ab" * 32

@@ -6,12 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.links import reading as links
-from chalicelib.links import store as link_store
-from chalicelib.recording import counting
-from chalicelib.requests.payments.records import Payment, PaymentStatus, UnmatchedTransfer
-from chalicelib.requests.records import Request
-from chalicelib.storage.store import Add
+from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import store as link_store
+from chalicelib.payments.recording import counting
+from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, UnmatchedTransfer
+from chalicelib.payments.requests.records import Request
+from chalicelib.platform.storage.store import Add
 from tests.fakes.world import PAYEE, WALLET
 from tests.support.node import Node
 from tests.support.running import running

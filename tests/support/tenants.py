@@ -6,33 +6,33 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.callers import Owner
-from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialStatus, OrchestratorKey
-from chalicelib.access.credentials.rules import credential_hash
-from chalicelib.access.modes import Mode
-from chalicelib.access.sessions.records import Session, SessionKind, SessionPointer, Wallet
-from chalicelib.access.sessions.rules import open_session
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.accounts.branding.rules import BrandingDraft
 from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.client_ids.rules import ClientIdSettings
 from chalicelib.accounts.orchestrators import flows as orchestrators
-from chalicelib.catalogue.interop import Destination
-from chalicelib.checkout.permits.records import PaymentIntent
-from chalicelib.links import flows as links
-from chalicelib.links.records import SecurePayment
-from chalicelib.payees import flows as destinations
-from chalicelib.payees.records import Action
-from chalicelib.payees.rules import checked_route, signing_data
-from chalicelib.payers import bank_accounts
-from chalicelib.payers import flows as payers
-from chalicelib.requests import flows as requests
-from chalicelib.requests.creation import Draft
-from chalicelib.requests.records import Frequency, Recurrence
-from chalicelib.requests.targets import Item
-from chalicelib.storage.store import Delete
+from chalicelib.accounts.payees import flows as destinations
+from chalicelib.accounts.payees.records import Action
+from chalicelib.accounts.payees.rules import checked_route, signing_data
+from chalicelib.chains.catalogue.interop import Destination
+from chalicelib.crosschain.service.payment_intents.records import PaymentIntent
+from chalicelib.offramp.payers import bank_accounts
+from chalicelib.offramp.payers import flows as payers
+from chalicelib.payments.links import flows as links
+from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.requests import flows as requests
+from chalicelib.payments.requests.creation import Draft
+from chalicelib.payments.requests.records import Frequency, Recurrence
+from chalicelib.payments.requests.targets import Item
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus, OrchestratorKey
+from chalicelib.platform.access.credentials.rules import credential_hash
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.sessions.records import Session, SessionKind, SessionPointer, Wallet
+from chalicelib.platform.access.sessions.rules import open_session
+from chalicelib.platform.storage.store import Delete
 from chalicelib.webhooks.deliveries import store as deliveries
 from chalicelib.webhooks.deliveries.records import Delivery
 from chalicelib.webhooks.deliveries.rules import abandon, deliveries_of

@@ -17,8 +17,8 @@ from datetime import timedelta
 from functools import partial
 from statistics import quantiles
 
-from chalicelib.outbound.sender import DEADLINE_SECONDS
-from chalicelib.settings import Settings
+from chalicelib.platform.outbound.sender import DEADLINE_SECONDS
+from chalicelib.platform.settings import Settings
 from chalicelib.webhooks.circuits import rules as circuits
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
 from chalicelib.webhooks.circuits.rules import Route

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from aws_lambda_powertools import Logger
 
-from chalicelib.access.modes import Mode
-from chalicelib.services import Services
-from chalicelib.storage.sweeping import SweepIncomplete
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.sweeping import SweepIncomplete
 from chalicelib.webhooks import announcing, outbox, store
 from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.deliveries.records import Delivery, ListEntry

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.storage.store import Delete
+from chalicelib.platform.storage.store import Delete
 from chalicelib.webhooks.endpoints.records import ClientEndpoint
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
 from tests.fakes.world import PREFIX

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.modes import Mode
 from chalicelib.base.timestamps import iso
-from chalicelib.outbound.sender import PostResult
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.outbound.sender import PostResult
 from chalicelib.webhooks import jobs
 from chalicelib.webhooks.circuits import store as circuits
 from chalicelib.webhooks.circuits.records import CircuitState

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.access.modes import Mode
 from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.platform.access.modes import Mode
 from chalicelib.webhooks import outbox
 from chalicelib.webhooks.deliveries import flows as deliveries
 from chalicelib.webhooks.deliveries.rules import LEASE

@@ -7,11 +7,12 @@ from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
+from tests.offramp.service.payers import people
 
-from chalicelib.access.modes import Mode
 from chalicelib.base.errors import BadRequest
-from chalicelib.payers import reports
-from chalicelib.requests.records import CustomerAddress, CustomerInfo
+from chalicelib.offramp.payers import reports
+from chalicelib.payments.requests.records import CustomerAddress, CustomerInfo
+from chalicelib.platform.access.modes import Mode
 from chalicelib.webhooks.deliveries import flows as deliveries
 from chalicelib.webhooks.deliveries import reading
 from chalicelib.webhooks.deliveries.records import Delivery, Listing
@@ -23,7 +24,6 @@ from chalicelib.webhooks.records import message_group
 from chalicelib.webhooks.rules import KINDS
 from chalicelib.webhooks.schemas import EVENTS
 from tests.fakes.world import World
-from tests.payers import people
 from tests.support.client import Shop
 
 OWN, STRANGER = "https://shop.example/own", "https://stranger.example/hook"

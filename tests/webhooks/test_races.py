@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.modes import Mode
 from chalicelib.base.errors import BadRequest
-from chalicelib.services import Services
-from chalicelib.storage.store import WriteConflict
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.webhooks import announcing
 from chalicelib.webhooks.deliveries.store import CHUNK
 from chalicelib.webhooks.endpoints import flows as endpoints

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from chalicelib.storage.store import Store
+from chalicelib.platform.storage.store import Store
 from infra import admin
 from infra.local.cloud import Cloud
 from infra.local.process import free_port

@@ -12,8 +12,8 @@ from typing import Any
 import boto3
 import pytest
 
-from chalicelib.links import reading
-from chalicelib.outbound.sender import WebhookSender
+from chalicelib.payments.links import reading
+from chalicelib.platform.outbound.sender import WebhookSender
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import PAYEE, World
 from tests.support.client import ORIGIN, Api, Reply, Shop, item

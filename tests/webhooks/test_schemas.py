@@ -8,10 +8,10 @@ import re
 
 import pytest
 
-from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.http.documents import OPENAPI, document
-from chalicelib.payers.records import AccountStatus, BankAccount
-from chalicelib.payers.rules import account_payload, compliance_payload, new_payer
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.offramp.payers.records import AccountStatus, BankAccount
+from chalicelib.offramp.payers.rules import account_payload, compliance_payload, new_payer
+from chalicelib.platform.http.documents import OPENAPI, document
 from chalicelib.webhooks.rules import KINDS, EventContext
 from chalicelib.webhooks.samples import sample_event
 from chalicelib.webhooks.schemas import EVENTS, HEADERS

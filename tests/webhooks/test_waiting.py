@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.modes import Mode
-from chalicelib.outbound.sender import PostResult
-from chalicelib.services import Services
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.outbound.sender import PostResult
+from chalicelib.platform.services import Services
 from chalicelib.webhooks import announcing, outbox
 from chalicelib.webhooks.circuits import store as circuits
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState

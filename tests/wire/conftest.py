@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.requests import store
+from chalicelib.payments.requests import store
 from tests.fakes.chain import FakeChain
 from tests.fakes.world import World
 from tests.support.client import Api, Reply, Shop

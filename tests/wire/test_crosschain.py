@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.catalogue.bridges import source_networks
+from chalicelib.chains.catalogue.bridges import source_networks
 from tests.fakes.chain import FakeChain
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import PAYEE, WALLET

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.catalogue.contracts import BATCH, address_of
+from chalicelib.chains.catalogue.contracts import BATCH, address_of
 from tests.checkout.payouts.test_batch import amounts
 from tests.fakes.world import WALLET
 from tests.wire.conftest import Client

@@ -1,6 +1,5 @@
 """Views of API keys, for sessions only: an API key cannot create or change keys."""
 
-from chalicelib.access.credentials.records import ApiKey
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.api_keys.schemas import (
     ApiKeyAnswer,
@@ -11,8 +10,9 @@ from chalicelib.accounts.api_keys.schemas import (
     UpdateApiKey,
 )
 from chalicelib.accounts.credentials import flows as credentials
-from chalicelib.http.schemas import iso_or_none
-from chalicelib.http.view import Call
+from chalicelib.platform.access.credentials.records import ApiKey
+from chalicelib.platform.http.schemas import iso_or_none
+from chalicelib.platform.http.view import Call
 
 
 def create_api_key(call: Call[CreateApiKey, None]) -> ApiKeyCreated:

@@ -1,10 +1,10 @@
 """Creates, changes and revokes API keys."""
 
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.credentials.records import ApiKey
 from chalicelib.accounts.api_keys.rules import ApiKeySettings, changed_api_key, new_api_key, toggled_api_key
 from chalicelib.accounts.credentials.flows import add, audit_entry, own_credential, revoke
-from chalicelib.services import Services
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.credentials.records import ApiKey
+from chalicelib.platform.services import Services
 
 
 def create_api_key(services: Services, actor: Actor, settings: ApiKeySettings) -> tuple[ApiKey, str]:

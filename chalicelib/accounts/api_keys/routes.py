@@ -1,7 +1,7 @@
 """The operations of API keys, for sessions only: an API key cannot create or change keys."""
 
-from chalicelib.access.modes import Mode
-from chalicelib.http.operation import Operation
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.http.operation import Operation
 
 OPERATIONS = (
     Operation(

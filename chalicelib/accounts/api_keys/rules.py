@@ -5,11 +5,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
-from chalicelib.access.credentials.records import ApiKey, CredentialStatus
-from chalicelib.access.credentials.rules import SCOPES, credential_hash, ip_range
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.ids import Entropy
+from chalicelib.platform.access.credentials.records import ApiKey, CredentialStatus
+from chalicelib.platform.access.credentials.rules import SCOPES, credential_hash, ip_range
 
 _MAX_QUOTED = 80  # characters of a sent text that an error message quotes
 

@@ -4,14 +4,14 @@ from typing import Annotated, Self
 
 from pydantic import Field, StrictBool, StringConstraints, field_validator
 
-from chalicelib.access.credentials.records import ApiKey, CredentialStatus
-from chalicelib.access.credentials.rules import SCOPES
 from chalicelib.accounts.api_keys.rules import ApiKeySettings, parse_time
 from chalicelib.accounts.credentials.schemas import USES_PAYMENT_INTENTS
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import form
-from chalicelib.http.schemas import Input, Output, iso_or_none, rule, unsent
+from chalicelib.platform.access.credentials.records import ApiKey, CredentialStatus
+from chalicelib.platform.access.credentials.rules import SCOPES
+from chalicelib.platform.http.fields import form
+from chalicelib.platform.http.schemas import Input, Output, iso_or_none, rule, unsent
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Scopes = Annotated[list[Annotated[str, form(enum=list(SCOPES))]], Field(min_length=1, max_length=100)]

@@ -2,7 +2,7 @@
 
 from chalicelib.accounts.audit_log import flows as audit
 from chalicelib.accounts.audit_log.schemas import AuditLine, AuditPage, AuditQuery
-from chalicelib.http.view import Call
+from chalicelib.platform.http.view import Call
 
 
 def read_audit(call: Call[None, AuditQuery]) -> AuditPage:

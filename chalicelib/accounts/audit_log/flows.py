@@ -1,9 +1,9 @@
 """Reads the audit log of an account, newest entry first."""
 
-from chalicelib.access.audit import store
-from chalicelib.access.audit.records import AuditEntry
-from chalicelib.access.audit.rules import cursor_after, entry_id_of
-from chalicelib.services import Services
+from chalicelib.platform.access.audit import store
+from chalicelib.platform.access.audit.records import AuditEntry
+from chalicelib.platform.access.audit.rules import cursor_after, entry_id_of
+from chalicelib.platform.services import Services
 
 
 def page(

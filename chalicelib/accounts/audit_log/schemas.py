@@ -4,10 +4,10 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from chalicelib.access.audit.records import AuditEntry
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import Limit, form
-from chalicelib.http.schemas import Input, Output
+from chalicelib.platform.access.audit.records import AuditEntry
+from chalicelib.platform.http.fields import Limit, form
+from chalicelib.platform.http.schemas import Input, Output
 
 
 class AuditQuery(Input):

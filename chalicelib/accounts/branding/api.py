@@ -2,7 +2,7 @@
 
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.accounts.branding.schemas import BrandingRemoved, OwnBrandingAnswer, PutBranding
-from chalicelib.http.view import Call
+from chalicelib.platform.http.view import Call
 
 
 def put_branding(call: Call[PutBranding, None]) -> OwnBrandingAnswer:

@@ -1,10 +1,6 @@
 """Writes, reads and removes the branding of a client id."""
 
 
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.audit.rules import entry
-from chalicelib.access.credentials.records import ClientId
-from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.accounts.branding import store
 from chalicelib.accounts.branding.images import size_of
 from chalicelib.accounts.branding.records import PageBranding
@@ -12,8 +8,12 @@ from chalicelib.accounts.branding.rules import BrandingDraft, branding_of, versi
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
-from chalicelib.services import Services
-from chalicelib.storage.store import Delete
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.audit.rules import entry
+from chalicelib.platform.access.credentials.records import ClientId
+from chalicelib.platform.access.credentials.rules import credential_hash
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import Delete
 
 
 @frozen

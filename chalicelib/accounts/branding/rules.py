@@ -5,12 +5,12 @@ import re
 from datetime import datetime
 from typing import Any
 
-from chalicelib.access.credentials.records import ClientId
 from chalicelib.accounts.branding.images import sanitised_logo
 from chalicelib.accounts.branding.records import Colours, PageBranding
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.urls import HTTPS_URL, is_url
+from chalicelib.platform.access.credentials.records import ClientId
 
 LEAST_CONTRAST = 4.5
 """Of text on its background (WCAG 2.2, 1.4.3 AA)."""

@@ -15,8 +15,8 @@ from chalicelib.accounts.branding.rules import (
 )
 from chalicelib.base.timestamps import iso
 from chalicelib.base.urls import HTTPS_URL
-from chalicelib.http.fields import form
-from chalicelib.http.schemas import Input, Output, rule, unsent
+from chalicelib.platform.http.fields import form
+from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
 Colour = Annotated[str, StringConstraints(max_length=20), form("^#[0-9a-fA-F]{6}$")]
 Link = Annotated[str, StringConstraints(max_length=MAX_URL_LENGTH), form(HTTPS_URL, "https-url")]

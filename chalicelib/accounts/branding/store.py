@@ -1,7 +1,7 @@
 """Reads the branding of client ids."""
 
 from chalicelib.accounts.branding.records import PageBranding
-from chalicelib.storage.store import Store
+from chalicelib.platform.storage.store import Store
 
 
 def branding(store: Store, client_id_hash: str) -> PageBranding | None:

@@ -3,7 +3,6 @@
 Only the bodies differ: the auth host makes client ids without domains, too.
 """
 
-from chalicelib.access.credentials.records import ClientId
 from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.client_ids.schemas import (
     ClientIdAnswer,
@@ -16,7 +15,8 @@ from chalicelib.accounts.client_ids.schemas import (
     UpdateOwnClientId,
 )
 from chalicelib.accounts.credentials import flows as credentials
-from chalicelib.http.view import Call
+from chalicelib.platform.access.credentials.records import ClientId
+from chalicelib.platform.http.view import Call
 
 
 def create_client_id(call: Call[CreateClientId, None]) -> ClientIdCreated:

@@ -2,19 +2,19 @@
 
 from contextlib import suppress
 
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.audit.rules import entries
-from chalicelib.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.accounts.client_ids.rules import ClientIdSettings, changed_client_id, new_client_id
 from chalicelib.accounts.credentials.flows import add, audit_entry, own_credential, revoke
 from chalicelib.accounts.orchestrators import store as orchestrators
 from chalicelib.accounts.orchestrators.rules import unlink
+from chalicelib.accounts.payees import store as payees
+from chalicelib.accounts.payees.rules import route_of_id
 from chalicelib.base.errors import BadRequest, NotFound
-from chalicelib.catalogue.interop import Destination
-from chalicelib.payees import store as payees
-from chalicelib.payees.rules import route_of_id
-from chalicelib.services import Services
-from chalicelib.storage.store import Write
+from chalicelib.chains.catalogue.interop import Destination
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.audit.rules import entries
+from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import Write
 
 
 def create_client_id(services: Services, actor: Actor, settings: ClientIdSettings) -> ClientId:

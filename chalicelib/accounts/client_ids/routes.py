@@ -1,7 +1,7 @@
 """The operations of client ids, on the API host for API keys and on the auth host for sessions."""
 
-from chalicelib.access.modes import Mode
-from chalicelib.http.operation import Operation
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.http.operation import Operation
 
 
 def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypedDict
 
-from chalicelib.access.credentials.records import ClientId, CredentialStatus
-from chalicelib.access.credentials.rules import allowed_domain, credential_hash
 from chalicelib.base import ids, money
 from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes, address_of_family, evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.ids import Entropy
-from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
+from chalicelib.platform.access.credentials.rules import allowed_domain, credential_hash
 
 _FEE_DECIMALS = 2
 

@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import ConfigDict, Field, StrictBool, StringConstraints
 
-from chalicelib.access.credentials.records import ClientId, CredentialStatus
-from chalicelib.access.credentials.rules import ORIGIN_PATTERN
 from chalicelib.accounts.client_ids.rules import ClientIdSettings
 from chalicelib.accounts.credentials.schemas import USES_PAYMENT_INTENTS
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import WHOLE, CurrencyId, EvmRecipient, Recipient, form, together
-from chalicelib.http.schemas import Input, Output, iso_or_none, unsent
+from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
+from chalicelib.platform.access.credentials.rules import ORIGIN_PATTERN
+from chalicelib.platform.http.fields import WHOLE, CurrencyId, EvmRecipient, Recipient, form, together
+from chalicelib.platform.http.schemas import Input, Output, iso_or_none, unsent
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Domain = Annotated[str, StringConstraints(max_length=300), form(ORIGIN_PATTERN, "web-origin")]

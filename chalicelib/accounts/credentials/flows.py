@@ -5,16 +5,22 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from chalicelib.access.audit.records import Actor, AuditEntry
-from chalicelib.access.audit.rules import entry
-from chalicelib.access.credentials import store
-from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialPointer, CredentialStatus, OrchestratorKey
-from chalicelib.access.credentials.store import CREDENTIALS, Credential
-from chalicelib.access.modes import Tier
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.frozen import frozen
-from chalicelib.services import Services
-from chalicelib.storage.store import Delete, Write, WriteConflict
+from chalicelib.platform.access.audit.records import Actor, AuditEntry
+from chalicelib.platform.access.audit.rules import entry
+from chalicelib.platform.access.credentials import store
+from chalicelib.platform.access.credentials.records import (
+    ApiKey,
+    ClientId,
+    CredentialPointer,
+    CredentialStatus,
+    OrchestratorKey,
+)
+from chalicelib.platform.access.credentials.store import CREDENTIALS, Credential
+from chalicelib.platform.access.modes import Tier
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import Delete, Write, WriteConflict
 
 MAX_CREDENTIALS = 1000
 """How many API keys and how many client ids an account may have, including revoked client ids."""

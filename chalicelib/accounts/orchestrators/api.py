@@ -13,7 +13,7 @@ from chalicelib.accounts.orchestrators.schemas import (
     OrchestratorCreated,
     OrchestratorKeyAnswer,
 )
-from chalicelib.http.view import AnyCall, Call
+from chalicelib.platform.http.view import AnyCall, Call
 
 
 def _orchestrator_id(call: AnyCall) -> str:

@@ -1,14 +1,14 @@
 """Registers orchestrators, and links client ids to them and ends those links."""
 
-from chalicelib.access.audit import rules as audit
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.credentials.records import OrchestratorKey
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import store
 from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Orchestrator
 from chalicelib.accounts.orchestrators.rules import link, new_orchestrator, unlink
 from chalicelib.base.errors import NotFound
-from chalicelib.services import Services
+from chalicelib.platform.access.audit import rules as audit
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.credentials.records import OrchestratorKey
+from chalicelib.platform.services import Services
 
 MAX_ORCHESTRATORS = 10
 

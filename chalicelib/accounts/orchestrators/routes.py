@@ -1,7 +1,7 @@
 """The operations of orchestrators, the platforms that create links for client ids."""
 
-from chalicelib.access.modes import Mode
-from chalicelib.http.operation import Operation
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.http.operation import Operation
 
 OPERATIONS = (
     Operation(

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from datetime import datetime
 
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.credentials.records import ClientId, CredentialStatus, OrchestratorKey
-from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Orchestrator
 from chalicelib.accounts.sign_in.rules import email_address
 from chalicelib.base import ids
 from chalicelib.base.errors import Conflict, Forbidden, NotFound
 from chalicelib.base.ids import Entropy
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus, OrchestratorKey
+from chalicelib.platform.access.credentials.rules import credential_hash
 
 KEY_PREFIX_LENGTH = len("orc_live_") + 4
 """How many characters of a key are stored to tell keys apart."""

@@ -4,12 +4,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints
 
-from chalicelib.access.credentials.records import OrchestratorKey
 from chalicelib.accounts.orchestrators.records import Linkage, Orchestrator
 from chalicelib.accounts.sign_in.schemas import Email
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import DIGITS, Limit, form
-from chalicelib.http.schemas import Input, Output
+from chalicelib.platform.access.credentials.records import OrchestratorKey
+from chalicelib.platform.http.fields import DIGITS, Limit, form
+from chalicelib.platform.http.schemas import Input, Output
 
 MAX_PAGE = 10_000
 

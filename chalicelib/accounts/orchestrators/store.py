@@ -1,10 +1,10 @@
 """Reads orchestrators and their links to client ids."""
 
-from chalicelib.access.credentials.records import ClientId
-from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.accounts.orchestrators.records import Linkage, Orchestrator
 from chalicelib.base.records import Key, Record
-from chalicelib.storage.store import Store
+from chalicelib.platform.access.credentials.records import ClientId
+from chalicelib.platform.access.credentials.rules import credential_hash
+from chalicelib.platform.storage.store import Store
 
 
 def orchestrator(store: Store, orchestrator_id: str) -> Orchestrator | None:

@@ -2,8 +2,6 @@
 
 from urllib.parse import urlsplit
 
-from chalicelib.access.sessions.records import Session, SessionKind
-from chalicelib.access.sessions.rules import COOKIE, EMAIL_LIFETIME
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.accounts.sign_in.schemas import (
     AnswerChallenge,
@@ -17,7 +15,9 @@ from chalicelib.accounts.sign_in.schemas import (
     SessionAnswer,
     SignedIn,
 )
-from chalicelib.http.view import AnyCall, Call, Reply
+from chalicelib.platform.access.sessions.records import Session, SessionKind
+from chalicelib.platform.access.sessions.rules import COOKIE, EMAIL_LIFETIME
+from chalicelib.platform.http.view import AnyCall, Call, Reply
 
 
 def ask_challenge(call: Call[AskChallenge, None]) -> ChallengeAnswer:

@@ -4,15 +4,6 @@ from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from chalicelib.access.audit import rules as audit
-from chalicelib.access.audit.records import Actor, AuditEntry
-from chalicelib.access.credentials import store as users
-from chalicelib.access.credentials.records import Account, User
-from chalicelib.access.rate_limits import flows as limits
-from chalicelib.access.rate_limits.rules import failure_windows
-from chalicelib.access.sessions import store as sessions
-from chalicelib.access.sessions.records import Session, SessionKind, Wallet
-from chalicelib.access.sessions.rules import open_session, pointer_of
 from chalicelib.accounts.sign_in import passwords, store
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.accounts.sign_in.rules import Site, check_signed, email_address, new_challenge, user_names
@@ -21,9 +12,18 @@ from chalicelib.base import signatures as wallets
 from chalicelib.base.addresses import address_of_family
 from chalicelib.base.errors import BadRequest, NotFound, TooManyRequests, Unauthorized
 from chalicelib.base.frozen import frozen
-from chalicelib.catalogue.networks import network, network_of_chain
-from chalicelib.services import Services
-from chalicelib.storage.store import Delete, Unchanged, Write, WriteConflict
+from chalicelib.chains.catalogue.networks import network, network_of_chain
+from chalicelib.platform.access.audit import rules as audit
+from chalicelib.platform.access.audit.records import Actor, AuditEntry
+from chalicelib.platform.access.credentials import store as users
+from chalicelib.platform.access.credentials.records import Account, User
+from chalicelib.platform.access.rate_limits import flows as limits
+from chalicelib.platform.access.rate_limits.rules import failure_windows
+from chalicelib.platform.access.sessions import store as sessions
+from chalicelib.platform.access.sessions.records import Session, SessionKind, Wallet
+from chalicelib.platform.access.sessions.rules import open_session, pointer_of
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import Delete, Unchanged, Write, WriteConflict
 
 _ATTEMPTS = 5
 """How often a transaction is tried when another request changes one of its records."""

@@ -1,7 +1,7 @@
 """The operations to sign in and out and to manage the caller's sessions, on the auth host."""
 
-from chalicelib.access.modes import Mode, Rate
-from chalicelib.http.operation import Operation
+from chalicelib.platform.access.modes import Mode, Rate
+from chalicelib.platform.http.operation import Operation
 
 OPERATIONS = (
     Operation(

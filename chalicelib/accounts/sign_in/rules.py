@@ -4,13 +4,13 @@ import hmac
 import re
 from datetime import datetime, timedelta
 
-from chalicelib.access.sessions.records import Wallet
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, Unauthorized
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.timestamps import iso
+from chalicelib.platform.access.sessions.records import Wallet
 
 EMAIL_PATTERN = r"^[^@\s]{1,64}@[^@\s.]+(\.[^@\s.]+)+$"
 MAX_EMAIL_LENGTH = 254

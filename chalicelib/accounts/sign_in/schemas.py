@@ -4,16 +4,16 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from chalicelib.access.credentials.records import User
-from chalicelib.access.sessions.records import Session, SessionKind
 from chalicelib.accounts.sign_in.flows import SignedChallenge
 from chalicelib.accounts.sign_in.passwords import MAX_LENGTH, MIN_LENGTH
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.accounts.sign_in.rules import EMAIL_PATTERN, MAX_EMAIL_LENGTH
 from chalicelib.base.signatures import MAX_SIGNATURE_BYTES, SIGNATURE_PATTERN
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import WHOLE, Address, form
-from chalicelib.http.schemas import Input, Output
+from chalicelib.platform.access.credentials.records import User
+from chalicelib.platform.access.sessions.records import Session, SessionKind
+from chalicelib.platform.http.fields import WHOLE, Address, form
+from chalicelib.platform.http.schemas import Input, Output
 
 _MAX_CHAIN_ID = 2**53 - 1  # the largest integer that JSON numbers represent exactly
 

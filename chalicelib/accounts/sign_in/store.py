@@ -1,7 +1,7 @@
 """Reads the challenges that wallets sign."""
 
 from chalicelib.accounts.sign_in.records import Challenge
-from chalicelib.storage.store import Store
+from chalicelib.platform.storage.store import Store
 
 
 def challenge(store: Store, challenge_id: str) -> Challenge | None:

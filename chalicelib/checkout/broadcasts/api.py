@@ -4,8 +4,8 @@ from typing import Any
 
 from chalicelib.checkout.broadcasts import flows as broadcasts
 from chalicelib.checkout.broadcasts.schemas import BroadcastAnswer, BroadcastTransaction
-from chalicelib.http.view import Call
-from chalicelib.links.reading import Viewer
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.platform.http.view import Call
 
 
 def broadcast_transaction(call: Call[BroadcastTransaction, None]) -> BroadcastAnswer:

@@ -5,13 +5,13 @@ from datetime import datetime
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.calldata.checkout import MAX_FEE_LIMIT
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.calldata.tron import TronTransaction, decode_raw, recover_signer, signed_transaction, tx_id
-from chalicelib.chain.tron import BroadcastResult
+from chalicelib.chains.calldata.checkout import MAX_FEE_LIMIT
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.tron import TronTransaction, decode_raw, recover_signer, signed_transaction, tx_id
+from chalicelib.chains.nodes.tron import BroadcastResult
 from chalicelib.checkout.flows import signable_transactions
-from chalicelib.links.reading import Viewer
-from chalicelib.services import Services
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.platform.services import Services
 
 
 @frozen

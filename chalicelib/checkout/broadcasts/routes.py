@@ -1,7 +1,7 @@
 """The operation that sends a signed Tron transaction."""
 
-from chalicelib.access.modes import Mode
-from chalicelib.http.operation import Operation
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.http.operation import Operation
 
 OPERATIONS = (
     Operation(

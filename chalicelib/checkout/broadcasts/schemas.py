@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 
 from chalicelib.checkout.broadcasts.flows import SignedTransaction
-from chalicelib.http.schemas import Input, Output
+from chalicelib.platform.http.schemas import Input, Output
 
 _LONGEST_RAW = 128 * 1024
 """In hexadecimal digits; a batch of 250 payments has 97,000."""

@@ -3,19 +3,19 @@
 from collections.abc import Mapping, Sequence
 
 from chalicelib.base.errors import BadRequest
-from chalicelib.bridging import flows as bridging
-from chalicelib.bridging.flows import QuoteFailure
-from chalicelib.bridging.rules import Purpose, Route
-from chalicelib.catalogue.bridges import source_token
+from chalicelib.chains.catalogue.bridges import source_token
 from chalicelib.checkout import building
 from chalicelib.checkout.building import PayOptions, Prepared
 from chalicelib.checkout.crosschain.flows import prepare_routes
-from chalicelib.checkout.crosschain.rules import check_bridged, is_own, payer_of, source_for, wanted_for
-from chalicelib.checkout.rules import Position, SourceToken
-from chalicelib.links.multicalls.children import Child, MulticallRefused, Reason, check_count
-from chalicelib.links.multicalls.rules import ExecutionKind, execution_kind
-from chalicelib.links.records import Link, SecurePayment
-from chalicelib.services import Services
+from chalicelib.crosschain.service.router import flows as bridging
+from chalicelib.crosschain.service.router.flows import QuoteFailure
+from chalicelib.crosschain.service.router.rules import Purpose, Route
+from chalicelib.crosschain.service.sources.rules import check_bridged, is_own, payer_of, source_for, wanted_for
+from chalicelib.payments.links.multicalls.children import Child, MulticallRefused, Reason, check_count
+from chalicelib.payments.links.multicalls.rules import ExecutionKind, execution_kind
+from chalicelib.payments.links.records import Link, SecurePayment
+from chalicelib.payments.payable.rules import Position, SourceToken
+from chalicelib.platform.services import Services
 
 _REASONS = {"no_route": Reason.UNSUPPORTED_ROUTE, "unavailable": Reason.QUOTE_UNAVAILABLE}
 

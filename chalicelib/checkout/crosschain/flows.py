@@ -4,17 +4,24 @@ from collections.abc import Sequence
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
-from chalicelib.bridging import flows as bridging
-from chalicelib.bridging.rules import Route
-from chalicelib.calldata.checkout import Checkout, joined
-from chalicelib.catalogue.tokens import Token
-from chalicelib.chain.evm import EvmChain
-from chalicelib.chain.wallets import WalletReading
+from chalicelib.chains.calldata.checkout import Checkout, joined
+from chalicelib.chains.catalogue.tokens import Token
+from chalicelib.chains.nodes.evm import EvmChain
+from chalicelib.chains.nodes.wallets import WalletReading
 from chalicelib.checkout import building
 from chalicelib.checkout.building import PayOptions, Prepared
-from chalicelib.checkout.crosschain.rules import Payer, check_bridged, payer_of, purpose_of, source_for, wanted_for
-from chalicelib.checkout.rules import Position
-from chalicelib.services import Services
+from chalicelib.crosschain.service.router import flows as bridging
+from chalicelib.crosschain.service.router.rules import Route
+from chalicelib.crosschain.service.sources.rules import (
+    Payer,
+    check_bridged,
+    payer_of,
+    purpose_of,
+    source_for,
+    wanted_for,
+)
+from chalicelib.payments.payable.rules import Position
+from chalicelib.platform.services import Services
 
 
 def prepare_one(services: Services, position: Position, options: PayOptions) -> Prepared:

@@ -10,13 +10,13 @@ An id is no proof: whoever sends one asks for what /pay gives for the same query
 from chalicelib.base.addresses import evm_address, same_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.catalogue.networks import network
-from chalicelib.catalogue.tokens import Token
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
+from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.checkout.building import PayOptions
-from chalicelib.checkout.rules import SourceToken
-from chalicelib.links.records import PaymentType, SecurePayment
-from chalicelib.requests.rules import currency_of
+from chalicelib.payments.links.records import PaymentType, SecurePayment
+from chalicelib.payments.payable.rules import SourceToken
+from chalicelib.payments.requests.rules import currency_of
 
 _SAFE = "safe"
 _FOREIGN = "This step does not pay this link: send metadata.rawStep of its /pay as step"

@@ -10,8 +10,8 @@ from chalicelib.checkout.payouts.schemas import (
     payout_answer,
 )
 from chalicelib.checkout.schemas.facts import published_form
-from chalicelib.http.view import Call
-from chalicelib.links.reading import Viewer
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.platform.http.view import Call
 from chalicelib.recurring import flows as recurring
 from chalicelib.recurring.responses import created_answer
 from chalicelib.recurring.schemas import RecurringCreated

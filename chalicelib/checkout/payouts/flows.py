@@ -3,27 +3,28 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import Fee
-from chalicelib.catalogue.tokens import family_of
-from chalicelib.checkout import building, conversions
+from chalicelib.chains.catalogue.tokens import family_of
+from chalicelib.checkout import building
 from chalicelib.checkout.building import PayOptions, Prepared
 from chalicelib.checkout.crosschain import flows as crosschain
 from chalicelib.checkout.payouts.rules import check_fits, check_for_wallets, check_together, check_unpaid
-from chalicelib.checkout.permits.locking import unlocked
-from chalicelib.checkout.rules import Owed, SourceToken, being_paid, check_payer
-from chalicelib.links.fees import rules as fees
-from chalicelib.links.reading import Viewer
-from chalicelib.requests import flows as requests
-from chalicelib.requests import store as request_store
-from chalicelib.requests.creation import Draft
-from chalicelib.requests.permissions import may_change
-from chalicelib.requests.records import Request
-from chalicelib.requests.rules import currency_of, remaining
-from chalicelib.services import Services
-from chalicelib.storage.store import LARGEST_TRANSACTION, WriteConflict
+from chalicelib.crosschain.service.payment_intents.locking import unlocked
+from chalicelib.payments.links.fees import rules as fees
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.payable import conversions
+from chalicelib.payments.payable.rules import Owed, SourceToken, being_paid, check_payer
+from chalicelib.payments.requests import flows as requests
+from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.creation import Draft
+from chalicelib.payments.requests.permissions import may_change
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import currency_of, remaining
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION, WriteConflict
 
 _ATTEMPTS = 3
 

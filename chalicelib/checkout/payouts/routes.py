@@ -1,7 +1,7 @@
 """The operations that create payouts, and answer with the transactions that pay them."""
 
-from chalicelib.access.modes import CREDENTIALS
-from chalicelib.http.operation import Operation
+from chalicelib.platform.access.modes import CREDENTIALS
+from chalicelib.platform.http.operation import Operation
 
 
 def _pay_out(path: str, name: str, summary: str, former_path_of: str = "") -> Operation:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from chalicelib.base.errors import BadRequest, Conflict
-from chalicelib.calldata.checkout import fitting
-from chalicelib.checkout.rules import Position
-from chalicelib.links.errors import TronBatchRefused
-from chalicelib.requests.records import Request
-from chalicelib.requests.rules import remaining
+from chalicelib.chains.calldata.checkout import fitting
+from chalicelib.payments.links.errors import TronBatchRefused
+from chalicelib.payments.payable.rules import Position
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import remaining
 
 MOST_AT_ONCE = 200
 

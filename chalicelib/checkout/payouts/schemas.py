@@ -8,19 +8,19 @@ from chalicelib.base.addresses import same_address
 from chalicelib.checkout.building import Prepared
 from chalicelib.checkout.payouts.flows import BatchDraft, Terms
 from chalicelib.checkout.payouts.rules import MOST_AT_ONCE
-from chalicelib.checkout.rules import Position
 from chalicelib.checkout.schemas.facts import batch_facts, conversion_answers, single_facts, transaction_answers
 from chalicelib.checkout.schemas.link import wallet_address
 from chalicelib.checkout.schemas.pay import BatchMetadata, ConversionAnswer, FeeFields, PayMetadata, SourceFields
-from chalicelib.checkout.schemas.transactions import TransactionAnswer
-from chalicelib.http.fields import Address, Amount, CurrencyId, Recipient, ShortText, together
-from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.payments.payable.rules import Position
+from chalicelib.payments.requests.creation import Draft
+from chalicelib.payments.requests.rules import amount_text
+from chalicelib.payments.requests.schemas import CustomerInfoBody
+from chalicelib.payments.requests.targets import Item
+from chalicelib.payments.transactions import TransactionAnswer
+from chalicelib.platform.http.fields import Address, Amount, CurrencyId, Recipient, ShortText, together
+from chalicelib.platform.http.schemas import Input, Output, rule
+from chalicelib.platform.settings import ValueForm
 from chalicelib.recurring.schemas import PayoutRecurrence
-from chalicelib.requests.creation import Draft
-from chalicelib.requests.rules import amount_text
-from chalicelib.requests.schemas import CustomerInfoBody
-from chalicelib.requests.targets import Item
-from chalicelib.settings import ValueForm
 
 _Currency = Annotated[CurrencyId, StringConstraints(min_length=1)]
 RequestId = Annotated[str, StringConstraints(min_length=1, max_length=66)]

@@ -1,8 +1,6 @@
 """Views for the payers of a request: the transactions that pay it, and the routes."""
 
 from chalicelib.checkout.building import PayOptions
-from chalicelib.checkout.permits.flows import Offer
-from chalicelib.checkout.permits.schemas import PaymentIntentAnswer, payment_intent_answer
 from chalicelib.checkout.requests import flows as requests
 from chalicelib.checkout.requests.schemas import (
     RequestPayAnswer,
@@ -13,8 +11,10 @@ from chalicelib.checkout.requests.schemas import (
     routes_answer,
 )
 from chalicelib.checkout.schemas.facts import published_form
-from chalicelib.http.view import Call
-from chalicelib.links.reading import Viewer
+from chalicelib.crosschain.service.payment_intents.flows import Offer
+from chalicelib.crosschain.service.payment_intents.schemas import PaymentIntentAnswer, payment_intent_answer
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.platform.http.view import Call
 
 
 def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer | PaymentIntentAnswer:

@@ -1,37 +1,38 @@
 """Builds the transactions that pay a request, and finds the routes by which it can be paid."""
 
-from chalicelib.access.callers import Owner
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.catalogue.networks import network
-from chalicelib.catalogue.tokens import Token, dollar, token_with_id
-from chalicelib.checkout import conversions, held
+from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.tokens import Token, dollar, token_with_id
+from chalicelib.checkout import held
 from chalicelib.checkout.building import PayOptions, Prepared
 from chalicelib.checkout.crosschain import flows as crosschain
-from chalicelib.checkout.crosschain.choices import Choice, choices
-from chalicelib.checkout.crosschain.rules import payer_of, source_for
-from chalicelib.checkout.permits import flows as permits
-from chalicelib.checkout.permits.flows import Offer
-from chalicelib.checkout.permits.locking import unlocked
 from chalicelib.checkout.requests.rules import Part, amount_due, fee_of, seconds_to_confirm
-from chalicelib.checkout.rules import Owed, Position, being_paid, check_payer
-from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, WrongWallet
-from chalicelib.links.flows import require_payable
-from chalicelib.links.reading import Viewer, load_request
-from chalicelib.links.records import SecurePayment
-from chalicelib.offramp import flows as offramp
-from chalicelib.offramp.rules import NO_ACCOUNT, ChosenAccount, check_unchosen
-from chalicelib.rates.flows import current_or_none
-from chalicelib.rates.rules import value_of
-from chalicelib.requests import flows as requests
-from chalicelib.requests import store as request_store
-from chalicelib.requests.permissions import may_change
-from chalicelib.requests.records import Request
-from chalicelib.requests.rules import currency_of, remaining
-from chalicelib.services import Services
-from chalicelib.storage.store import WriteConflict
+from chalicelib.crosschain.service.payment_intents import flows as permits
+from chalicelib.crosschain.service.payment_intents.flows import Offer
+from chalicelib.crosschain.service.payment_intents.locking import unlocked
+from chalicelib.crosschain.service.sources.choices import Choice, choices
+from chalicelib.crosschain.service.sources.rules import payer_of, source_for
+from chalicelib.offramp.service import flows as offramp
+from chalicelib.offramp.service.rules import NO_ACCOUNT, ChosenAccount, check_unchosen
+from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed, WrongWallet
+from chalicelib.payments.links.flows import require_payable
+from chalicelib.payments.links.reading import Viewer, load_request
+from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.payable import conversions
+from chalicelib.payments.payable.rules import Owed, Position, being_paid, check_payer
+from chalicelib.payments.rates.flows import current_or_none
+from chalicelib.payments.rates.rules import value_of
+from chalicelib.payments.requests import flows as requests
+from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.permissions import may_change
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import currency_of, remaining
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import WriteConflict
 
 _ATTEMPTS = 5
 """How often it is tried again to store that a request is being paid, after other writes came first."""
@@ -74,7 +75,7 @@ def prepare(
     """The transactions that pay a request, or a part of it; `name` is its id or its payment reference.
 
     The first call stores that the request is being paid, and a later one another fee: at most one write. With a chosen
-    bank account they pay the off-ramp provider, whose order is made by the first call (offramp/flows.py). Raises
+    bank account they pay the off-ramp provider, whose order is made by the first call (offramp/service/flows.py). Raises
     NotFound, Conflict if nothing is left to pay, what `require_payable` raises if it is part of a link, BadRequest for
     options that it does not support, Forbidden for a fee that a limited client id may not ask for, and RateUnavailable.
 

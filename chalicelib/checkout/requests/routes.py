@@ -1,7 +1,7 @@
 """The operations of the payers of a request."""
 
-from chalicelib.access.modes import Mode
-from chalicelib.http.operation import Operation, ProblemForm
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.http.operation import Operation, ProblemForm
 
 OPERATIONS = (
     Operation(

@@ -4,14 +4,14 @@ from chalicelib.base import money
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.catalogue.conversions import on_chain_units
-from chalicelib.catalogue.networks import Network
-from chalicelib.catalogue.tokens import family_of
-from chalicelib.links.fees import rules as fees
-from chalicelib.links.records import Link
-from chalicelib.requests.fields import parse_field
-from chalicelib.requests.records import Request
-from chalicelib.requests.rules import currency_of, invoice_of, remaining
+from chalicelib.chains.catalogue.conversions import on_chain_units
+from chalicelib.chains.catalogue.networks import Network
+from chalicelib.chains.catalogue.tokens import family_of
+from chalicelib.payments.links.fees import rules as fees
+from chalicelib.payments.links.records import Link
+from chalicelib.payments.requests.fields import parse_field
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import currency_of, invoice_of, remaining
 
 _SOLIDIFIED_AFTER = 19
 """Only solidified blocks of Tron are read: those that 19 of 27 representatives have built on."""

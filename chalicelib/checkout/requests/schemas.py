@@ -8,22 +8,22 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from chalicelib.base.money import BaseUnits, format_amount, parse_percentage
-from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
-from chalicelib.catalogue.networks import network
-from chalicelib.catalogue.tokens import Token
-from chalicelib.checkout.crosschain.choices import Choice
-from chalicelib.checkout.crosschain.rules import cost_of, gas_in_dollars, on_source
+from chalicelib.chains.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
+from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.checkout.requests.flows import DirectRoute, PreparedRequest
 from chalicelib.checkout.requests.rules import FAST_SECONDS, Part, seconds_to_confirm
 from chalicelib.checkout.schemas.facts import single_facts, transaction_answers
 from chalicelib.checkout.schemas.link import WalletQuery, wallet_address
 from chalicelib.checkout.schemas.pay import FeeAnswer, FeeFields, PayMetadata, SourceQuery
-from chalicelib.checkout.schemas.transactions import TransactionAnswer
-from chalicelib.http.fields import Address, Amount
-from chalicelib.http.schemas import Output, rule
-from chalicelib.offramp.rules import ChosenAccount
-from chalicelib.requests.rules import amount_text
-from chalicelib.settings import Settings, ValueForm
+from chalicelib.crosschain.service.sources.choices import Choice
+from chalicelib.crosschain.service.sources.rules import cost_of, gas_in_dollars, on_source
+from chalicelib.offramp.service.rules import ChosenAccount
+from chalicelib.payments.requests.rules import amount_text
+from chalicelib.payments.transactions import TransactionAnswer
+from chalicelib.platform.http.fields import Address, Amount
+from chalicelib.platform.http.schemas import Output, rule
+from chalicelib.platform.settings import Settings, ValueForm
 
 PersonId = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 

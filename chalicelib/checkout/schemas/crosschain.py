@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from chalicelib.http.schemas import Output
+from chalicelib.platform.http.schemas import Output
 
 
 class BridgeDeadline(Output):

@@ -4,15 +4,17 @@ from typing import Any
 
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
-from chalicelib.catalogue.tokens import Token
-from chalicelib.chain.simulation import Simulation
-from chalicelib.chain.wallets import WalletReading
+from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT
+from chalicelib.chains.catalogue.tokens import Token
+from chalicelib.chains.nodes.simulation import Simulation
+from chalicelib.chains.nodes.wallets import WalletReading
 from chalicelib.checkout.building import Prepared
-from chalicelib.checkout.rules import Converted, Position
 from chalicelib.checkout.schemas.pay import ConversionAnswer, FeeAnswer, InsufficientToken
 from chalicelib.checkout.schemas.routes_taken import route_facts, with_sender
-from chalicelib.checkout.schemas.transactions import (
+from chalicelib.payments.payable.rules import Converted, Position
+from chalicelib.payments.rates.rules import rate_text
+from chalicelib.payments.requests.rules import amount_text
+from chalicelib.payments.transactions import (
     SafeTransactionAnswer,
     SimulatedStepAnswer,
     SimulationAnswer,
@@ -20,9 +22,7 @@ from chalicelib.checkout.schemas.transactions import (
     explanation_answer,
     transaction_answer,
 )
-from chalicelib.rates.rules import rate_text
-from chalicelib.requests.rules import amount_text
-from chalicelib.settings import ValueForm
+from chalicelib.platform.settings import ValueForm
 
 _EVM_DECIMALS, _TRON_DECIMALS = 18, 6
 

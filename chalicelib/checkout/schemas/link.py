@@ -10,20 +10,17 @@ from chalicelib.base.addresses import evm_address, tron_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.catalogue.bridges import source_networks
-from chalicelib.catalogue.conversions import on_chain_decimals
-from chalicelib.catalogue.networks import network
-from chalicelib.checkout.crosschain.rules import on_source
-from chalicelib.checkout.crosschain.sources import Sources, tokens_of
+from chalicelib.chains.catalogue.bridges import source_networks
+from chalicelib.chains.catalogue.conversions import on_chain_decimals
+from chalicelib.chains.catalogue.networks import network
 from chalicelib.checkout.flows import Description
-from chalicelib.checkout.rules import Position
-from chalicelib.escrow.terms import CommerceFacts, commerce_facts
-from chalicelib.http.fields import Address
-from chalicelib.http.schemas import Input, Output, rule, unsent
-from chalicelib.links.fees.rules import plan_of
-from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
-from chalicelib.links.records import PaymentType, SecurePayment
-from chalicelib.links.schemas import (
+from chalicelib.commerce.service.terms import CommerceFacts, commerce_facts
+from chalicelib.crosschain.service.sources.balances import Sources, tokens_of
+from chalicelib.crosschain.service.sources.rules import on_source
+from chalicelib.payments.links.fees.rules import plan_of
+from chalicelib.payments.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
+from chalicelib.payments.links.records import PaymentType, SecurePayment
+from chalicelib.payments.links.schemas import (
     ChainAnswer,
     CrosschainIntentAnswer,
     DestinationAnswer,
@@ -33,9 +30,12 @@ from chalicelib.links.schemas import (
     destination_answer,
     sent_answers,
 )
-from chalicelib.links.sent import MAX_ASKED
-from chalicelib.requests.records import Request
-from chalicelib.requests.rules import amount_text, currency_of, invoice_of, remaining
+from chalicelib.payments.links.sent import MAX_ASKED
+from chalicelib.payments.payable.rules import Position
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of, remaining
+from chalicelib.platform.http.fields import Address
+from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
 _HASHES = rf"^(0x)?[a-fA-F0-9]{{64}}(,(0x)?[a-fA-F0-9]{{64}}){{0,{MAX_ASKED - 1}}}$"
 

@@ -7,7 +7,6 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import Fee
-from chalicelib.checkout.rules import SourceToken
 from chalicelib.checkout.schemas.crosschain import (
     BundleMetadata,
     CostBreakdown,
@@ -16,15 +15,16 @@ from chalicelib.checkout.schemas.crosschain import (
     RouteMetadata,
 )
 from chalicelib.checkout.schemas.link import WalletQuery
-from chalicelib.checkout.schemas.transactions import (
+from chalicelib.commerce.service.terms import CommerceTerms
+from chalicelib.payments.payable.rules import SourceToken
+from chalicelib.payments.transactions import (
     ExplanationAnswer,
     SafeTransactionAnswer,
     SimulationAnswer,
     TransactionAnswer,
 )
-from chalicelib.escrow.terms import CommerceTerms
-from chalicelib.http.fields import WHOLE, EvmAddress, Percentage, Recipient, form
-from chalicelib.http.schemas import Input, Output, rule, unsent
+from chalicelib.platform.http.fields import WHOLE, EvmAddress, Percentage, Recipient, form
+from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
 Flag = Literal["true", "false"]
 StepText = Annotated[str, StringConstraints(min_length=1, max_length=255)]

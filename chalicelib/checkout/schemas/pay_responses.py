@@ -3,8 +3,7 @@
 from typing import Any
 
 from chalicelib.base.money import format_amount
-from chalicelib.bridging.rules import Route
-from chalicelib.catalogue.tokens import Token
+from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.checkout.building import Prepared
 from chalicelib.checkout.flows import PreparedLink
 from chalicelib.checkout.schemas.facts import batch_facts, single_facts, transaction_answers, wallet_fields
@@ -18,12 +17,13 @@ from chalicelib.checkout.schemas.pay import (
     PayMetadata,
 )
 from chalicelib.checkout.schemas.routes_taken import bundle_facts, destination_call, raw_step
-from chalicelib.escrow.terms import commerce_terms
-from chalicelib.links.multicalls.rules import ExecutionKind
-from chalicelib.links.records import PaymentType, SecurePayment
-from chalicelib.requests.records import Request
-from chalicelib.requests.rules import currency_of, remaining
-from chalicelib.settings import ValueForm
+from chalicelib.commerce.service.terms import commerce_terms
+from chalicelib.crosschain.service.router.rules import Route
+from chalicelib.payments.links.multicalls.rules import ExecutionKind
+from chalicelib.payments.links.records import PaymentType, SecurePayment
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import currency_of, remaining
+from chalicelib.platform.settings import ValueForm
 
 
 def pay_answer(made: PreparedLink, value_form: ValueForm) -> PayAnswer | BatchPayAnswer | MulticallPayAnswer:

@@ -5,12 +5,10 @@ from typing import Any
 
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.bridging.rules import Route
-from chalicelib.calldata.checkout import TRANSFER_GAS
-from chalicelib.catalogue.networks import network
-from chalicelib.catalogue.tokens import Token
+from chalicelib.chains.calldata.checkout import TRANSFER_GAS
+from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.checkout.building import Prepared
-from chalicelib.checkout.crosschain.rules import cost_of
 from chalicelib.checkout.crosschain.steps import Step
 from chalicelib.checkout.schemas.crosschain import (
     BridgeDeadline,
@@ -25,7 +23,9 @@ from chalicelib.checkout.schemas.crosschain import (
     StepAction,
     StepToken,
 )
-from chalicelib.checkout.schemas.transactions import TransactionAnswer
+from chalicelib.crosschain.service.router.rules import Route
+from chalicelib.crosschain.service.sources.rules import cost_of
+from chalicelib.payments.transactions import TransactionAnswer
 
 
 def route_facts(prepared: Prepared) -> dict[str, Any]:

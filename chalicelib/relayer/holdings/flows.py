@@ -6,15 +6,15 @@ from dataclasses import replace
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.chain.nodes import every_node
-from chalicelib.chain.readings import TokenBalances
+from chalicelib.chains.nodes.nodes import every_node
+from chalicelib.chains.nodes.readings import TokenBalances
+from chalicelib.platform.services import Services
 from chalicelib.relayer import store as relayer
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.holdings import rules, store
 from chalicelib.relayer.holdings.records import HeldTokens, Move
 from chalicelib.relayer.holdings.rules import Ledger, Place
 from chalicelib.relayer.rules import Call
-from chalicelib.services import Services
 
 _MOST_UNDER_WAY = 2 * WINDOW
 

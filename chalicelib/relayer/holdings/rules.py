@@ -12,7 +12,7 @@ from datetime import datetime
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.chain.readings import TokenBalances
+from chalicelib.chains.nodes.readings import TokenBalances
 from chalicelib.relayer.holdings.records import HELD, HeldTokens, HeldTotal, Move
 from chalicelib.relayer.records import CallStatus, RelayedTransaction
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from chalicelib.base.records import Key, Record
+from chalicelib.platform.storage.store import Store
 from chalicelib.relayer.holdings.records import HeldTokens, HeldTotal
 from chalicelib.relayer.holdings.rules import Place
-from chalicelib.storage.store import Store
 
 
 def entries(store: Store, network: str, account: str, places: Iterable[Place]) -> dict[Place, HeldTokens]:

@@ -15,7 +15,7 @@ from functools import cached_property
 from chalicelib.base.addresses import evm_address, same_address
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import Signature, recover_digest
-from chalicelib.storage.secrets import SigningKeys
+from chalicelib.platform.storage.secrets import SigningKeys
 
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 """The order n of secp256k1."""

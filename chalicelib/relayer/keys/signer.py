@@ -4,7 +4,7 @@ from typing import Protocol
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.signatures import Signature
-from chalicelib.services import Services
+from chalicelib.platform.services import Services
 
 
 class Signer(Protocol):

@@ -1,6 +1,6 @@
 """Reads of circuit breakers."""
 
-from chalicelib.storage.store import Store
+from chalicelib.platform.storage.store import Store
 from chalicelib.webhooks.circuits.records import Circuit
 
 

@@ -1,8 +1,8 @@
 """Views of deliveries: tests, what was delivered, and sending it again. Whose webhooks are meant: endpoints/api.py."""
 
-from chalicelib.http.view import Call
-from chalicelib.storage.pages import Listing as ListQuery
-from chalicelib.storage.pages import page_after
+from chalicelib.platform.http.view import Call
+from chalicelib.platform.storage.pages import Listing as ListQuery
+from chalicelib.platform.storage.pages import page_after
 from chalicelib.webhooks.contents import body_of
 from chalicelib.webhooks.deliveries import flows, reading
 from chalicelib.webhooks.deliveries.records import Listing

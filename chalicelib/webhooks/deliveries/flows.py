@@ -7,11 +7,11 @@ from math import ceil
 from urllib.parse import urlsplit
 
 from chalicelib.base.errors import NotFound
-from chalicelib.metrics import DELIVERIES
-from chalicelib.outbound.sender import PostResult
-from chalicelib.services import Services
-from chalicelib.storage.queue import Message, send_hints
-from chalicelib.storage.store import WriteConflict
+from chalicelib.platform.metrics import DELIVERIES
+from chalicelib.platform.outbound.sender import PostResult
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.queue import Message, send_hints
+from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.webhooks.circuits import rules as circuits
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit

@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from chalicelib.base.errors import NotFound
-from chalicelib.services import Services
-from chalicelib.storage.store import WriteConflict
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.webhooks.circuits import rules as circuits
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import CircuitState

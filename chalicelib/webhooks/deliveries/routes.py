@@ -1,7 +1,7 @@
 """The operations of deliveries, on the auth host: tests, what was delivered, and sending it again."""
 
-from chalicelib.access.modes import Mode, Rate
-from chalicelib.http.operation import Operation, ProblemForm
+from chalicelib.platform.access.modes import Mode, Rate
+from chalicelib.platform.http.operation import Operation, ProblemForm
 
 OPERATIONS = (
     Operation(

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AwareDatetime, Field, StringConstraints
 
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import Limit, form
-from chalicelib.http.schemas import Dated, Output, iso_or_none
+from chalicelib.platform.http.fields import Limit, form
+from chalicelib.platform.http.schemas import Dated, Output, iso_or_none
 from chalicelib.webhooks.deliveries.reading import MOST_REPEATED
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.endpoints.schemas import ClientIdChoice

@@ -5,7 +5,7 @@ from dataclasses import replace
 from heapq import merge
 from itertools import islice
 
-from chalicelib.storage.store import LARGEST_TRANSACTION, Delete, Store, Write, WriteConflict
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Delete, Store, Write, WriteConflict
 from chalicelib.webhooks.circuits.records import Circuit
 from chalicelib.webhooks.deliveries.records import LIST_SHARDS, Delivery, ListEntry, Listing
 from chalicelib.webhooks.endpoints.records import Endpoint

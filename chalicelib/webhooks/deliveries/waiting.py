@@ -1,7 +1,7 @@
 """Looks after the deliveries that wait for a webhook which does not answer: probes, releases, and gives up."""
 
-from chalicelib.services import Services
-from chalicelib.storage.store import WriteConflict
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.webhooks.circuits import rules as circuits
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState

@@ -5,9 +5,9 @@ ones are listed and found whether they are the account's or one of its client id
 finds only what a client id alone has registered.
 """
 
-from chalicelib.access.credentials.store import own_client_id
-from chalicelib.access.modes import Mode
-from chalicelib.http.view import AnyCall, Call
+from chalicelib.platform.access.credentials.store import own_client_id
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.http.view import AnyCall, Call
 from chalicelib.webhooks.endpoints import flows as webhooks
 from chalicelib.webhooks.endpoints.records import ALL_EVENTS, Endpoint
 from chalicelib.webhooks.endpoints.schemas import (

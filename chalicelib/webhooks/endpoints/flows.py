@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chalicelib.access.audit.records import Actor, AuditEntry
-from chalicelib.access.audit.rules import entry
-from chalicelib.access.modes import Mode
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, NotFound
-from chalicelib.services import Services
-from chalicelib.storage.store import Absent, Delete, WriteConflict
+from chalicelib.platform.access.audit.records import Actor, AuditEntry
+from chalicelib.platform.access.audit.rules import entry
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import Absent, Delete, WriteConflict
 from chalicelib.webhooks.endpoints import store
 from chalicelib.webhooks.endpoints.records import ALL_EVENTS, ClientEndpoint, Endpoint
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, check_room, chosen_events

@@ -3,9 +3,9 @@
 import hashlib
 from datetime import datetime
 
-from chalicelib.access.modes import Mode
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
+from chalicelib.platform.access.modes import Mode
 
 ALL_EVENTS = ("*",)
 

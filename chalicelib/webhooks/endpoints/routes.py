@@ -1,7 +1,7 @@
 """The operations that register, list, change and delete webhooks, on the auth host."""
 
-from chalicelib.access.modes import Mode
-from chalicelib.http.operation import Operation
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.http.operation import Operation
 
 OPERATIONS = (
     Operation(

@@ -6,9 +6,9 @@ from typing import Annotated, Self
 from pydantic import Field, StrictBool, StringConstraints
 
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import form
-from chalicelib.http.schemas import Input, Output, unsent
-from chalicelib.outbound.sender import MAX_URL_LENGTH
+from chalicelib.platform.http.fields import form
+from chalicelib.platform.http.schemas import Input, Output, unsent
+from chalicelib.platform.outbound.sender import MAX_URL_LENGTH
 from chalicelib.webhooks.endpoints.records import ALL_EVENTS, Endpoint
 from chalicelib.webhooks.endpoints.rules import CHOICES
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from chalicelib.base.records import Key
-from chalicelib.storage.store import Store
+from chalicelib.platform.storage.store import Store
 from chalicelib.webhooks.endpoints.records import ClientEndpoint, Endpoint, EndpointUrl, Registrations
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.credentials.rules import SCOPES
-from chalicelib.access.sessions.records import SessionKind
 from chalicelib.base.timestamps import iso
+from chalicelib.platform.access.credentials.rules import SCOPES
+from chalicelib.platform.access.sessions.records import SessionKind
 from tests.fakes.world import PREFIX
 from tests.support.client import ORIGIN, TABLES, Api, Reply, Shop, item, stored
 from tests.support.opened import by_session

@@ -7,8 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chalicelib.access.credentials.records import ApiKey, CredentialStatus
-from chalicelib.access.credentials.rules import SCOPES, credential_hash
 from chalicelib.accounts.api_keys.rules import (
     ApiKeySettings,
     changed_api_key,
@@ -17,6 +15,8 @@ from chalicelib.accounts.api_keys.rules import (
     toggled_api_key,
 )
 from chalicelib.base.errors import BadRequest
+from chalicelib.platform.access.credentials.records import ApiKey, CredentialStatus
+from chalicelib.platform.access.credentials.rules import SCOPES, credential_hash
 from tests.fakes.world import START
 
 TICK = timedelta(milliseconds=1)

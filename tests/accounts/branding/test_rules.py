@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.accounts.branding import rules
 from chalicelib.accounts.branding.records import Colours
 from chalicelib.accounts.branding.rules import (
@@ -22,6 +21,7 @@ from chalicelib.accounts.branding.rules import (
     version_of,
 )
 from chalicelib.base.errors import BadRequest
+from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
 from tests.accounts.branding.png import png, text
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.catalogue.interop import Destination, destination_id
-from chalicelib.payees.records import PayeeDestination
+from chalicelib.accounts.payees.records import PayeeDestination
+from chalicelib.chains.catalogue.interop import Destination, destination_id
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.support.client import ORIGIN, Api, Reply, Shop, item, stored
 from tests.support.items import TRON_PAYEE

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.access.credentials.records import ClientId, CredentialStatus
-from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.accounts.client_ids.rules import ClientIdSettings, changed_client_id, new_client_id
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.errors import BadRequest
+from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
+from chalicelib.platform.access.credentials.rules import credential_hash
 from tests.fakes.world import FEE_ADDRESS, START, WALLET
 
 LATER = START + timedelta(minutes=1)

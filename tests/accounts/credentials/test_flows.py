@@ -11,17 +11,23 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.audit.records import AuditEntry
-from chalicelib.access.credentials.flows import _MAX_REMEMBERED, record_use
-from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialPointer, CredentialStatus, LastUse
-from chalicelib.access.credentials.store import own_client_id
-from chalicelib.access.modes import Tier
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.base.errors import BadRequest, NotFound
-from chalicelib.services import Services
-from chalicelib.storage.store import WriteConflict
+from chalicelib.platform.access.audit.records import AuditEntry
+from chalicelib.platform.access.credentials.flows import _MAX_REMEMBERED, record_use
+from chalicelib.platform.access.credentials.records import (
+    ApiKey,
+    ClientId,
+    CredentialPointer,
+    CredentialStatus,
+    LastUse,
+)
+from chalicelib.platform.access.credentials.store import own_client_id
+from chalicelib.platform.access.modes import Tier
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import WriteConflict
 from infra.bench.calls import counted
 from infra.local.cloud import Cloud
 from tests.fakes.crash import Crash, FragileClient, Tripwire

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialPointer, OrchestratorKey
-from chalicelib.access.credentials.store import Credential, pointers
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.base.errors import BadRequest
-from chalicelib.services import Services
-from chalicelib.storage.store import WriteConflict
+from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialPointer, OrchestratorKey
+from chalicelib.platform.access.credentials.store import Credential, pointers
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import WriteConflict
 from infra.local.cloud import Cloud
 from tests.fakes.world import World
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.credentials.records import OrchestratorKey
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import flows as orchestrators
-from tests.payees.test_api import add, new_wallet, remove
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.credentials.records import OrchestratorKey
+from tests.accounts.payees.test_api import add, new_wallet, remove
 from tests.support.client import ORIGIN, Api, Reply, Shop, item
 from tests.support.running import running
 from tests.support.signed_in import by_email

@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.access.audit.records import AuditEntry
-from chalicelib.access.credentials.records import ClientId, CredentialStatus, OrchestratorKey
-from chalicelib.access.credentials.rules import credential_hash
-from chalicelib.access.credentials.store import own_client_id
-from chalicelib.access.modes import Tier
 from chalicelib.accounts.client_ids import flows as credentials
 from chalicelib.accounts.client_ids.rules import ClientIdSettings
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.orchestrators.records import LinkageStatus, Orchestrator
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
-from chalicelib.links import flows as links
+from chalicelib.payments.links import flows as links
+from chalicelib.platform.access.audit.records import AuditEntry
+from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus, OrchestratorKey
+from chalicelib.platform.access.credentials.rules import credential_hash
+from chalicelib.platform.access.credentials.store import own_client_id
+from chalicelib.platform.access.modes import Tier
+from tests.accounts.payees.test_flows import add, new_client, owner, remove, stored
 from tests.fakes.world import World, draft
-from tests.payees.test_flows import add, new_client, owner, remove, stored
 
 
 def register(world: World, account_id: str | None = None) -> Orchestrator:

@@ -8,12 +8,12 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.credentials.records import ClientId, CredentialStatus, OrchestratorKey
-from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Orchestrator
 from chalicelib.accounts.orchestrators.rules import link, new_orchestrator, unlink
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus, OrchestratorKey
+from chalicelib.platform.access.credentials.rules import credential_hash
 from tests.fakes.world import START
 
 LATER = START + timedelta(minutes=1)

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.audit.records import AuditEntry
-from chalicelib.access.credentials.rules import credential_hash
-from chalicelib.access.rate_limits.rules import FAILURES, SIGN_INS_PER_MINUTE
-from chalicelib.access.sessions.records import Session, SessionPointer
 from chalicelib.base.timestamps import iso
-from chalicelib.storage.store import Store
+from chalicelib.platform.access.audit.records import AuditEntry
+from chalicelib.platform.access.credentials.rules import credential_hash
+from chalicelib.platform.access.rate_limits.rules import FAILURES, SIGN_INS_PER_MINUTE
+from chalicelib.platform.access.sessions.records import Session, SessionPointer
+from chalicelib.platform.storage.store import Store
 from infra import admin
 from infra.bench.calls import counted
 from tests.fakes.crash import Crash, FragileClient, Tripwire

@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.audit.records import Actor, AuditEntry
-from chalicelib.access.credentials import store as users
-from chalicelib.access.credentials.records import User
-from chalicelib.access.credentials.rules import credential_hash
-from chalicelib.access.rate_limits import store as limits
-from chalicelib.access.rate_limits.records import CallCounter
-from chalicelib.access.rate_limits.rules import FAILURES, FAILURES_PER_DAY, Window, failure_windows
-from chalicelib.access.sessions.flows import touch
-from chalicelib.access.sessions.records import Session, SessionKind, SessionPointer
-from chalicelib.access.sessions.rules import EMAIL_LIFETIME, WALLET_IDLE
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.accounts.sign_in.flows import SignedChallenge
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound, TooManyRequests, Unauthorized
 from chalicelib.base.signatures import personal_digest
-from chalicelib.storage.store import Delete, Throttled
+from chalicelib.platform.access.audit.records import Actor, AuditEntry
+from chalicelib.platform.access.credentials import store as users
+from chalicelib.platform.access.credentials.records import User
+from chalicelib.platform.access.credentials.rules import credential_hash
+from chalicelib.platform.access.rate_limits import store as limits
+from chalicelib.platform.access.rate_limits.records import CallCounter
+from chalicelib.platform.access.rate_limits.rules import FAILURES, FAILURES_PER_DAY, Window, failure_windows
+from chalicelib.platform.access.sessions.flows import touch
+from chalicelib.platform.access.sessions.records import Session, SessionKind, SessionPointer
+from chalicelib.platform.access.sessions.rules import EMAIL_LIFETIME, WALLET_IDLE
+from chalicelib.platform.storage.store import Delete, Throttled
 from infra.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet, with_v

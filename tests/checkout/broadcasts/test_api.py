@@ -9,16 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.calldata import erc20
-from chalicelib.http.parsing import MAX_BODY_BYTES
+from chalicelib.chains.calldata import erc20
+from chalicelib.platform.http.parsing import MAX_BODY_BYTES
 from infra.local.tron_transactions import Call, Transaction
 from tests.checkout.test_pay_kinds import pay
 from tests.checkout.test_tron import FEE, FEE_TRON, PROXY, payout_on_tron
 from tests.fakes.destinations import USDT_TRON
 from tests.fakes.tron import call_of, sign_raw, signed_call, signed_raw
 from tests.fakes.wallets import tron_wallet
-from tests.http.test_openapi import check_answer, text_of
-from tests.links.multicalls.test_api import PATH as MULTICALLS
+from tests.payments.links.multicalls.test_api import PATH as MULTICALLS
+from tests.platform.http.test_openapi import check_answer, text_of
 from tests.support.client import Reply, Shop
 from tests.support.items import native, tron
 from tests.support.node import Node

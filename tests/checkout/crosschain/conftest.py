@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from chalicelib.catalogue.bridges import source_networks
+from chalicelib.chains.catalogue.bridges import source_networks
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.flows import PreparedLink
-from chalicelib.checkout.rules import SourceToken
 from chalicelib.checkout.schemas.pay_responses import pay_answer
-from chalicelib.links.reading import Viewer
-from chalicelib.links.records import SecurePayment
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.payable.rules import SourceToken
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import WALLET, World, in_process_aws
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.bridging.store import known
-from chalicelib.outbound.lifi import Lifi
-from chalicelib.services import Services
-from chalicelib.storage.store import Delete
+from chalicelib.crosschain.service.router.store import known
+from chalicelib.platform.outbound.lifi import Lifi
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import Delete
 from tests.fakes.router import FakeRouter
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.client import Reply, Shop, item

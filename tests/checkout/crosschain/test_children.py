@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 from eth_abi import decode
 
-from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
-from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, BATCH, ERC20_FEE_PROXY, LIFI_DIAMOND, address_of
-from chalicelib.chain.wallets import TokenReading
-from chalicelib.checkout.rules import SourceToken
-from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.multicalls.children import MulticallRefused, SetRefused
-from chalicelib.links.multicalls.rules import ExecutionKind
-from chalicelib.links.records import SecurePayment
-from chalicelib.outbound.lifi import RouterRefused, RouterUnavailable
-from tests.bridging import diamond
+from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, BATCH, ERC20_FEE_PROXY, LIFI_DIAMOND, address_of
+from chalicelib.chains.nodes.wallets import TokenReading
+from chalicelib.payments.links.multicalls import flows as multicalls
+from chalicelib.payments.links.multicalls.children import MulticallRefused, SetRefused
+from chalicelib.payments.links.multicalls.rules import ExecutionKind
+from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.payable.rules import SourceToken
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.outbound.lifi import RouterRefused, RouterUnavailable
 from tests.checkout.crosschain.conftest import BASE_USDC, Bridged
+from tests.crosschain.service.router import diamond
 from tests.fakes.payouts import store_payouts
 from tests.fakes.router import answer_to
 from tests.fakes.world import WALLET

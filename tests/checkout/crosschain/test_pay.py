@@ -7,13 +7,13 @@ from eth_abi import decode
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
-from chalicelib.bridging.rules import read_source
-from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, ERC20_FEE_PROXY, address_of
-from chalicelib.catalogue.networks import network
-from chalicelib.chain.wallets import TokenReading
-from chalicelib.checkout.rules import SourceToken
-from chalicelib.outbound.lifi import RouterRefused, RouterUnavailable
-from chalicelib.requests.targets import Item
+from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, ERC20_FEE_PROXY, address_of
+from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.nodes.wallets import TokenReading
+from chalicelib.crosschain.service.router.rules import read_source
+from chalicelib.payments.payable.rules import SourceToken
+from chalicelib.payments.requests.targets import Item
+from chalicelib.platform.outbound.lifi import RouterRefused, RouterUnavailable
 from infra.bench.calls import counted
 from tests.checkout.crosschain.conftest import BASE_USDC, Bridged
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET

@@ -7,8 +7,8 @@ import pytest
 from chalicelib.base.errors import BadRequest
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.schemas.pay_responses import single_answer
-from chalicelib.links.records import SecurePayment
-from chalicelib.requests.targets import Item
+from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.requests.targets import Item
 from tests.checkout.crosschain.conftest import Bridged
 from tests.fakes.world import PAYEE, WALLET
 

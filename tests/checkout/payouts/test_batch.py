@@ -6,17 +6,17 @@ import pytest
 from eth_abi import decode
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.catalogue.contracts import BATCH, address_of
-from chalicelib.links import reading as links
-from chalicelib.requests.records import RequestStatus
+from chalicelib.chains.catalogue.contracts import BATCH, address_of
+from chalicelib.payments.links import reading as links
+from chalicelib.payments.requests.records import RequestStatus
 from tests.checkout.requests.test_pay import change, read
 from tests.checkout.requests.test_pay import made as made_request
 from tests.checkout.test_pay import units_in
 from tests.checkout.test_tron import WALLET_TRON
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
-from tests.links.test_limited import limit
-from tests.links.test_limited import refused as refused_by_limit
+from tests.payments.links.test_limited import limit
+from tests.payments.links.test_limited import refused as refused_by_limit
 from tests.support.client import Reply, Shop, item, stored
 from tests.support.items import ZERO, native, tron
 from tests.support.node import Node

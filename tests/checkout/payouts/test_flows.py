@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.checkout.payouts import flows as payouts
 from chalicelib.checkout.payouts.flows import BatchDraft, Terms
-from chalicelib.links.reading import Viewer
-from chalicelib.rates.rules import RateUnavailable
-from chalicelib.requests.creation import Draft
-from chalicelib.requests.quotes.records import Quote
-from chalicelib.requests.records import Request
-from chalicelib.requests.targets import Item
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.rates.rules import RateUnavailable
+from chalicelib.payments.requests.creation import Draft
+from chalicelib.payments.requests.quotes.records import Quote
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.targets import Item
+from chalicelib.platform.access.callers import Owner
 from infra.bench.calls import counted
 from tests.checkout.payouts.test_batch import amounts
 from tests.fakes.memory_store import MemoryStore

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
-from chalicelib.requests.records import CustomerInfo, RequestStatus
+from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
+from chalicelib.payments.requests.records import CustomerInfo, RequestStatus
 from tests.checkout.requests.test_pay import pay, read
 from tests.checkout.test_pay import FUSDC, NATIVE_PROXY, NOBODY, approval, erc20_payment
 from tests.checkout.test_tron import WALLET_TRON
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
-from tests.links.test_limited import limit
-from tests.links.test_limited import refused as refused_by_limit
+from tests.payments.links.test_limited import limit
+from tests.payments.links.test_limited import refused as refused_by_limit
 from tests.support.client import Reply, Shop, item, stored
 from tests.support.items import MISCASED, TRON_PAYEE, ZERO, native, tron
 from tests.support.node import Node

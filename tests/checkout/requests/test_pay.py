@@ -7,22 +7,22 @@ from urllib.parse import urlencode
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
-from chalicelib.checkout.intents import flows as intents
-from chalicelib.checkout.intents.announcements import IntentDraft
-from chalicelib.links import reading as links
-from chalicelib.links.reading import Viewer
-from chalicelib.requests import store
-from chalicelib.requests.records import Request, RequestStatus
-from chalicelib.scanning.records import Cursor
-from chalicelib.storage.store import Store, WriteConflict
+from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
+from chalicelib.checkout.announced import flows as intents
+from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.payments.links import reading as links
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.requests import store
+from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.payments.scanning.records import Cursor
+from chalicelib.platform.storage.store import Store, WriteConflict
 from infra import admin
 from tests.checkout.test_pay import FUSDC, NATIVE_PROXY, approval, erc20_payment, units_in
 from tests.checkout.test_tron import FEE_TRON, WALLET_TRON
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
-from tests.links.test_limited import limit
-from tests.links.test_limited import refused as refused_by_limit
+from tests.payments.links.test_limited import limit
+from tests.payments.links.test_limited import refused as refused_by_limit
 from tests.support.client import ORIGIN, Reply, Shop, item, stored
 from tests.support.errors import first_problem
 from tests.support.items import MISCASED, PAYOUTS, TRON_PAYEE, ZERO, native, payout, tron

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.catalogue.networks import ALL_NETWORKS
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part, seconds_to_confirm
 from chalicelib.checkout.requests.schemas import routes_answer
-from chalicelib.links.reading import Viewer
-from chalicelib.requests.quotes.records import Quote
-from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.requests.quotes.records import Quote
+from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.platform.access.callers import Owner
 from tests.checkout.requests.test_pay import ask, change, made
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.requests import store_request

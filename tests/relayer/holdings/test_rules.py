@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chain.readings import TokenBalances
+from chalicelib.chains.nodes.readings import TokenBalances
 from chalicelib.relayer.holdings.records import HELD, RETENTION, HeldTokens, Move
 from chalicelib.relayer.holdings.rules import MISSING, NOT_HELD, Ledger, booked, is_counted, refusal
 from chalicelib.relayer.records import CallStatus

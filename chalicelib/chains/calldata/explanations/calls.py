@@ -1,0 +1,166 @@
+"""Explains transactions from the bytes that are signed: contract, function, arguments, amounts and expected event.
+
+Only calls that this package builds are explained: the bytes must be exactly those it would write, and the address that
+of the contract. Every other call is reported as unknown as a whole.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from chalicelib.chains.calldata.across import DEPOSIT
+from chalicelib.chains.calldata.escrow.calls import AUTHORIZE, CAPTURE, CHARGE, PRE_APPROVE, RECLAIM, REFUND, VOID
+from chalicelib.chains.calldata.explanations import escrow as held
+from chalicelib.chains.calldata.explanations.bridges import deposit, diamond_deposit
+from chalicelib.chains.calldata.explanations.conversions import single_converted_payment
+from chalicelib.chains.calldata.explanations.decode import SELECTOR, read
+from chalicelib.chains.calldata.explanations.functions import (
+    APPROVE,
+    BATCH_GROUPS,
+    BATCH_ONE_TOKEN,
+    BATCH_TRON,
+    FUNCTIONS,
+    MULTI_SEND_CALLS,
+    PAY_ERC20,
+    PAY_ERC20_CONVERTED,
+    PAY_NATIVE,
+    PAY_NATIVE_CONVERTED,
+    TRANSFER,
+    TRANSFER_FROM,
+    TRIGGER_PAYMENT,
+    Function,
+)
+from chalicelib.chains.calldata.explanations.parts import DecodedCall, Explanation, contract_name, explanation_of
+from chalicelib.chains.calldata.explanations.payments import batch_groups, batch_one_token, batch_tron, single_payment
+from chalicelib.chains.calldata.explanations.recurring import recurring_payment
+from chalicelib.chains.calldata.explanations.tokens import approve, transfer, transfer_from
+from chalicelib.chains.calldata.explanations.wording import Wording
+from chalicelib.chains.calldata.lifi import START, SWAP_AND_START
+from chalicelib.chains.calldata.safe import unpack_transactions
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.escrows import EscrowContracts
+from chalicelib.chains.catalogue.networks import network as network_named
+
+HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
+
+
+def explain(
+    network: str, transactions: Sequence[Transaction], escrow: EscrowContracts | None = None
+) -> tuple[Explanation, ...]:
+    """Returns one explanation for each transaction, whatever its bytes are.
+
+    `escrow` are the contracts of commerce payments, if they may not be those of the catalogue. Raises LookupError for a
+    network that is not in the catalogue.
+    """
+    words = wording_of(network, escrow)
+    return tuple(_explain_call(words, each.to, each.data, each.value) for each in transactions)
+
+
+def explain_data(data: str, network: str | None = None, to: str | None = None, value: int = 0) -> Explanation:
+    """Explains one call. If network or contract is None, the summary says that the address was not checked.
+
+    Raises LookupError for a network that is not in the catalogue.
+    """
+    explanation = _explain_call(wording_of(network), to, data, value)
+    if explanation.function is None or (network is not None and to is not None):
+        return explanation
+    return replace(explanation, summary=f"{explanation.summary}; the address of the contract was not checked")
+
+
+def wording_of(network: str | None, escrow: EscrowContracts | None = None) -> Wording:
+    """The texts of a network; with None those that hold on every one. Raises LookupError for an unknown network."""
+    chain = None if network is None else network_named(network)
+    if network is not None and chain is None:
+        raise LookupError(f"{network} is no network of ours")
+    return Wording(chain, escrow)
+
+
+def _explain_call(words: Wording, to: str | None, data: str, value: int, bundled: bool = False) -> Explanation:
+    try:
+        return _explain_known_call(words, to, data, value, bundled)
+    except ValueError as reason:
+        return _unknown_call(words, to, data, value, str(reason))
+
+
+def _explain_known_call(words: Wording, to: str | None, data: str, value: int, bundled: bool) -> Explanation:
+    """Raises ValueError with the reason if this package does not build such a call."""
+    if HEX.fullmatch(data) is None:
+        raise ValueError("the data is not hexadecimal")
+    raw = bytes.fromhex(data[2:])
+    function = FUNCTIONS.get(raw[:SELECTOR])
+    if function is None or (bundled and raw[:SELECTOR] == MULTI_SEND_CALLS):
+        raise ValueError("no such function is used here")
+    contract = None if to is None else words.canonical(to)
+    if contract is not None and words.network is not None:
+        _check_contract(words, function, contract)
+    kinds = tuple(kind for _, kind in function.parameters)
+    names = (name for name, _ in function.parameters)
+    values = dict(zip(names, read(kinds, raw[SELECTOR:]), strict=True))
+    if value and raw[:SELECTOR] not in (PAY_NATIVE, PAY_NATIVE_CONVERTED, BATCH_GROUPS):
+        raise ValueError("the function takes no native coin")
+    return _EXPLAINERS[raw[:SELECTOR]](DecodedCall(words, contract, function, values, value))
+
+
+def _check_contract(words: Wording, function: Function, to: str) -> None:
+    if function.contract is None:
+        if words.contract_at(to) is not None or (words.coin is not None and words.is_coin(to)):
+            raise ValueError("this is no token")
+    elif words.contract_at(to) != function.contract:
+        raise ValueError(f"this is not the {function.contract} of the network")
+
+
+def _unknown_call(words: Wording, to: str | None, data: str, value: int, reason: str) -> Explanation:
+    selector = data[: 2 + 2 * SELECTOR] if HEX.fullmatch(data) else ""
+    function = f"4 bytes {selector.lower()}" if len(selector) == 2 + 2 * SELECTOR else "no function"
+    try:
+        contract = None if to is None else words.canonical(to)
+    except ValueError:
+        contract = None
+    paying = f" with {words.coin_amount(value)}" if value else ""
+    return Explanation(
+        to=contract,
+        contract=contract_name(words, contract),
+        function=None,
+        arguments=(),
+        value=value,
+        value_human=words.human(value, words.coin),
+        summary=f"Unknown call: {function}{f' to {contract}' if contract else ''}{paying}; {reason}; "
+        "do not sign unless you know it",
+    )
+
+
+def _multi_send(call: DecodedCall) -> Explanation:
+    inner = unpack_transactions(call.values["transactions"])
+    calls = tuple(_explain_call(call.words, each.to, each.data, each.value, bundled=True) for each in inner)
+    unknown = sum(each.function is None for each in calls)
+    summary = f"As a Safe, make {len(calls)} call{'s' if len(calls) > 1 else ''} in one transaction"
+    if unknown:
+        summary += f", {unknown} of them unknown; do not sign unless you know them"
+    return explanation_of(call, summary, {}, calls=calls)
+
+
+_EXPLAINERS: dict[bytes, Callable[[DecodedCall], Explanation]] = {
+    APPROVE: approve,
+    TRANSFER: transfer,
+    TRANSFER_FROM: transfer_from,
+    PAY_ERC20: single_payment,
+    PAY_NATIVE: single_payment,
+    PAY_ERC20_CONVERTED: single_converted_payment,
+    PAY_NATIVE_CONVERTED: single_converted_payment,
+    BATCH_ONE_TOKEN: batch_one_token,
+    BATCH_GROUPS: batch_groups,
+    BATCH_TRON: batch_tron,
+    TRIGGER_PAYMENT: recurring_payment,
+    PRE_APPROVE: held.pre_approval,
+    AUTHORIZE: held.authorization,
+    CHARGE: held.charge,
+    CAPTURE: held.capture,
+    VOID: held.void,
+    RECLAIM: held.reclaim,
+    REFUND: held.refund,
+    DEPOSIT: lambda call: deposit(call, partial(_explain_call, bundled=True)),
+    START: lambda call: diamond_deposit(call, partial(_explain_call, bundled=True)),
+    SWAP_AND_START: lambda call: diamond_deposit(call, partial(_explain_call, bundled=True)),
+    MULTI_SEND_CALLS: _multi_send,
+}

@@ -1,0 +1,89 @@
+"""Explains payments through the conversion proxies, single or in a batch.
+
+Each function raises ValueError with the reason if this package would not write the arguments.
+"""
+
+from chalicelib.chains.calldata.conversions.proxy import Conversion
+from chalicelib.chains.calldata.explanations.parts import DecodedCall, ExpectedEvent, Explanation, explanation_of
+from chalicelib.chains.calldata.explanations.wording import Wording
+from chalicelib.chains.calldata.fee_proxy import REFERENCE_LENGTH
+from chalicelib.chains.catalogue.contracts import ERC20_CONVERSION_PROXY
+from chalicelib.chains.catalogue.conversions import conversion_path
+
+CONVERSION_EVENT = "TransferWithConversionAndReference"
+
+
+def single_converted_payment(call: DecodedCall) -> Explanation:
+    """One payment through a conversion proxy, not part of a batch."""
+    if not call.values["_feeAmount"] and any(call.values["_feeAddress"]):
+        raise ValueError("it names a fee address and no fee")
+    return converted_payment(call)
+
+
+def converted_payment(call: DecodedCall) -> Explanation:
+    """A payment through either conversion proxy."""
+    words, event = call.words, _event(call)
+    assert event.conversion is not None
+    currency = event.conversion.path[0]
+
+    def invoiced(units: int) -> str:
+        return words.invoice_amount(units, currency)
+
+    most = spent(words, event.token, event.conversion.max_to_spend)
+    fee = f"with {invoiced(event.fee_amount)} fee to {event.fee_address}" if event.fee_amount else "without a fee"
+    age = event.conversion.max_rate_age
+    summary = (
+        f"Pay {invoiced(event.amount)} to {event.payee} {fee}, converted to at most {most} at rates of the last "
+        f"{age} second{'s' if age > 1 else ''}, reference {event.payment_reference}"
+    )
+    known = words.currency(currency)
+    human: dict[str, str | None] = {
+        "_requestAmount": invoiced(event.amount) if known else None,
+        "_feeAmount": invoiced(event.fee_amount) if known else None,
+        "_path": " > ".join(each.symbol if (each := words.currency(hash)) else hash for hash in event.conversion.path),
+        "_maxToSpend": words.human(event.conversion.max_to_spend, words.token_at(event.token)),
+    }
+    return explanation_of(call, summary, human, event)
+
+
+def spent(words: Wording, token: str | None, units: int) -> str:
+    """An amount of a token, or of the native coin, for a summary."""
+    return words.coin_amount(units) if token is None else words.token_amount(units, token)
+
+
+def _event(call: DecodedCall) -> ExpectedEvent:
+    """The event that the conversion proxy will emit."""
+    words, values, contract = call.words, call.values, call.function.contract or ""
+    fee, reference = values["_feeAmount"], values["_paymentReference"]
+    if len(reference) != REFERENCE_LENGTH:
+        raise ValueError("its payment reference has another length")
+    if fee and not any(values["_feeAddress"]):
+        raise ValueError("its fee goes to nobody")
+    path = tuple(f"0x{currency.hex()}" for currency in values["_path"])
+    most = values["_maxToSpend"] if contract == ERC20_CONVERSION_PROXY else call.value
+    conversion = Conversion(path, most, values["_maxRateTimespan"])
+    _check_path(words, path, contract)
+    return ExpectedEvent(
+        name=CONVERSION_EVENT,
+        contract=contract,
+        address=words.deployed(contract),
+        token=words.address(values["_path"][-1]) if contract == ERC20_CONVERSION_PROXY else None,
+        payee=call.address("_to"),
+        amount=values["_requestAmount"],
+        fee_amount=fee,
+        fee_address=call.address("_feeAddress"),
+        payment_reference="0x" + reference.hex(),
+        conversion=conversion,
+    )
+
+
+def _check_path(words: Wording, path: tuple[str, ...], contract: str) -> None:
+    """Without a network no path is known, and any is accepted."""
+    if words.network is None:
+        return
+    if words.is_coin(path[-1]) == (contract == ERC20_CONVERSION_PROXY):
+        raise ValueError("the contract does not pay in the currency that ends its path")
+    invoice, payment = words.currency(path[0]), words.currency(path[-1])
+    known = conversion_path(invoice, payment) if invoice and payment else None
+    if known != path:
+        raise ValueError("it does not convert by a path of the catalogue")

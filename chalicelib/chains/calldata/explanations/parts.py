@@ -1,0 +1,112 @@
+"""The parts of an explanation, and how one is made of a decoded call."""
+
+
+from typing import Any
+
+from chalicelib.base.frozen import frozen
+from chalicelib.base.signatures import SIGNATURE_BYTES
+from chalicelib.chains.calldata.conversions.proxy import Conversion
+from chalicelib.chains.calldata.explanations.decode import NUMBERS, Kind, type_text
+from chalicelib.chains.calldata.explanations.functions import Function
+from chalicelib.chains.calldata.explanations.wording import Wording
+
+
+@frozen
+class Argument:
+    """One argument: its Solidity type, its value as text, and for some values a readable form such as `12.5 USDC`."""
+
+    name: str
+    type: str
+    value: str
+    human: str | None
+
+
+@frozen
+class ExpectedEvent:
+    """The event that a payment emits: amounts in base units, `token` None for the native coin.
+
+    With a conversion the amounts are in the currency that begins its path, as the contracts count it, and `token` is
+    what is paid. `address` is that of the proxy, None if the network is not known.
+    """
+
+    name: str
+    contract: str
+    address: str | None
+    token: str | None
+    payee: str
+    amount: int
+    fee_amount: int
+    fee_address: str
+    payment_reference: str
+    conversion: Conversion | None = None
+
+
+@frozen
+class Explanation:
+    """What one call does. `value` is in base units of the native coin; `function` is None for an unknown call.
+
+    `calls` are the calls inside it: the payments of a batch, the transactions of a bundle.
+    """
+
+    to: str | None
+    contract: str
+    function: str | None
+    arguments: tuple[Argument, ...]
+    value: int
+    value_human: str | None
+    summary: str
+    expected_event: ExpectedEvent | None = None
+    calls: tuple["Explanation", ...] = ()
+
+
+@frozen
+class DecodedCall:
+    """A call with its decoded arguments by name."""
+
+    words: Wording
+    to: str | None
+    function: Function
+    values: dict[str, Any]
+    value: int
+
+    def address(self, name: str) -> str:
+        raw: bytes = self.values[name]
+        return self.words.address(raw)
+
+
+def explanation_of(
+    call: DecodedCall,
+    summary: str,
+    human: dict[str, str | None],
+    event: ExpectedEvent | None = None,
+    calls: tuple[Explanation, ...] = (),
+) -> Explanation:
+    """The explanation of a call; `human` has the readable forms of arguments by their names."""
+    arguments = tuple(
+        Argument(name, type_text(kind), _text(call.words, kind, call.values[name]), human.get(name))
+        for name, kind in call.function.parameters
+    )
+    contract = call.function.contract or contract_name(call.words, call.to)
+    value = call.value, call.words.human(call.value, call.words.coin)
+    return Explanation(call.to, contract, call.function.name, arguments, *value, summary, event, calls)
+
+
+def _text(words: Wording, kind: Kind, value: Any) -> str:
+    """A value as text: decimal numbers, hex for up to 65 bytes, only the length of longer ones and lists."""
+    if kind == "address":
+        return words.address(value)
+    if isinstance(kind, str) and kind in NUMBERS:
+        return str(value)
+    if kind == "bytes":
+        return f"0x{value.hex()}" if len(value) <= SIGNATURE_BYTES else f"{len(value)} bytes"
+    if isinstance(kind, tuple):
+        return f"{len(value)} members"
+    return f"a list of {len(value)}"
+
+
+def contract_name(words: Wording, to: str | None) -> str:
+    """The name of the contract or the symbol of the token at an address."""
+    if to is None:
+        return "unknown contract"
+    token = words.token_at(to)
+    return words.contract_at(to) or (token.symbol if token else "unknown contract")

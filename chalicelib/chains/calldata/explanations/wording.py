@@ -1,0 +1,155 @@
+"""The texts for addresses, amounts and contracts in explanations, from the catalogue."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from chalicelib.base.addresses import address_of_family, evm_address, same_address, tron_address_of
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.money import MAX_UINT256, format_amount
+from chalicelib.chains.catalogue.contracts import (
+    ACROSS_SPOKE_POOL,
+    BATCH,
+    ERC20_CONVERSION_PROXY,
+    ERC20_FEE_PROXY,
+    LIFI_DIAMOND,
+    MULTI_SEND,
+    NATIVE_CONVERSION_PROXY,
+    NATIVE_FEE_PROXY,
+    RECURRING_PROXY,
+    TRON_BATCH,
+    address_of,
+)
+from chalicelib.chains.catalogue.conversions import currency_with_hash, on_chain_decimals
+from chalicelib.chains.catalogue.escrows import (
+    AUTH_CAPTURE_ESCROW,
+    ERC3009_COLLECTOR,
+    PERMIT2_COLLECTOR,
+    PRE_APPROVAL_COLLECTOR,
+    REFUND_COLLECTOR,
+    EscrowContracts,
+)
+from chalicelib.chains.catalogue.networks import Network
+from chalicelib.chains.catalogue.tokens import Token, token_at, token_with_id
+
+_CONTRACTS = (
+    ERC20_FEE_PROXY,
+    NATIVE_FEE_PROXY,
+    ERC20_CONVERSION_PROXY,
+    NATIVE_CONVERSION_PROXY,
+    BATCH,
+    TRON_BATCH,
+    RECURRING_PROXY,
+    MULTI_SEND,
+    ACROSS_SPOKE_POOL,
+    LIFI_DIAMOND,
+    AUTH_CAPTURE_ESCROW,
+    PRE_APPROVAL_COLLECTOR,
+    ERC3009_COLLECTOR,
+    PERMIT2_COLLECTOR,
+    REFUND_COLLECTOR,
+)
+
+
+class Wording:
+    """The texts for one network. Without a network, addresses are hex, and no token or contract is known.
+
+    `escrow` are the contracts of commerce payments, if they are not those of the catalogue.
+    """
+
+    def __init__(self, network: Network | None, escrow: EscrowContracts | None = None) -> None:
+        self.network = network
+        coin = token_with_id(network.native_currency_id) if network and network.native_currency_id else None
+        self.coin = coin
+        self._deployed = {name: address for name in _CONTRACTS if (address := self._address_of(name))}
+        if escrow is not None:
+            self._deployed |= escrow.names
+
+    def address(self, raw: bytes) -> str:
+        """The 20 bytes of an address as text: EIP-55, or base58 on Tron."""
+        if self.network and self.network.family == "tron":
+            return tron_address_of(raw)
+        return evm_address("0x" + raw.hex())
+
+    def canonical(self, address: str) -> str:
+        """The address in the network's spelling. Raises ValueError if it is not an address of the network."""
+        family = self.network.family if self.network else "evm" if address.startswith("0x") else "tron"
+        try:
+            return address_of_family(address, family)
+        except BadRequest as error:
+            raise ValueError("its address is not one of the network") from error
+
+    def deployed(self, contract: str) -> str | None:
+        """The address of a contract on this network, if it is deployed there."""
+        return self._deployed.get(contract)
+
+    def contract_at(self, address: str) -> str | None:
+        """The name of the contract at an address, if it is one that this package calls."""
+        return next((name for name, deployed in self._deployed.items() if same_address(deployed, address)), None)
+
+    def token_at(self, address: str | None) -> Token | None:
+        """The listed token with this contract address; None for the native coin, which has no contract."""
+        token = token_at(self.network.name, address) if self.network and address else None
+        return None if token is None or token.is_native else token
+
+    def is_coin(self, address: str) -> bool:
+        """Whether this is the hash of the native coin. True without a network, as it is not known."""
+        return self.coin is not None and same_address(self.coin.hash, address) if self.network else True
+
+    def currency(self, hash: str) -> Token | None:
+        """The listed currency of a conversion path, which is fiat, a token or the native coin."""
+        return currency_with_hash(self.network.name, hash) if self.network else None
+
+    def invoice_amount(self, units: int, hash: str) -> str:
+        """An amount to convert, as the contracts count it, for a summary: `12.5 USD`."""
+        currency = self.currency(hash)
+        if currency is None:
+            return f"{units} units of the currency {hash}"
+        return f"{format_amount(units, on_chain_decimals(currency))} {currency.symbol}"
+
+    def spender(self, address: str) -> str:
+        """The spender of an allowance: the contract's name, or the address, marked as no payment contract."""
+        unknown = f"{address}, which is no payment contract," if self.network else address
+        return self.contract_at(address) or unknown
+
+    def human(self, units: int, token: Token | None) -> str | None:
+        """An amount such as `12.5 USDC`; None if the token, and so its decimals, is not known."""
+        return None if token is None else f"{format_amount(units, token.decimals)} {token.symbol}"
+
+    def token_amount(self, units: int, address: str | None) -> str:
+        """An amount of the token at an address for a summary; the address is None if the token is not known."""
+        return self.human(units, self.token_at(address)) or f"{units} base units of {self.symbol(address)}"
+
+    def coin_amount(self, units: int) -> str:
+        """An amount of the native coin for a summary."""
+        return self.human(units, self.coin) or f"{units} base units of the native coin"
+
+    def symbol(self, address: str | None) -> str:
+        """The name of a token for a summary."""
+        token = self.token_at(address)
+        return token.symbol if token else f"the unlisted token {address}" if address else "a token that is not told"
+
+    def allowance(self, units: int, address: str | None) -> str:
+        """The amount that an approval allows; the largest uint256 means any amount."""
+        if units < MAX_UINT256:
+            return f"up to {self.token_amount(units, address)}"
+        return f"any amount of {self.symbol(address)}"
+
+    def _address_of(self, contract: str) -> str | None:
+        try:
+            return address_of(contract, self.network.name) if self.network else None
+        except LookupError:
+            return None
+
+
+def time_text(seconds: int) -> str:
+    """A Unix time in words. Raises ValueError after the year 9999."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, OSError, ValueError):
+        raise ValueError("a time is after the year 9999") from None
+
+
+def joined(parts: Iterable[str]) -> str:
+    """The parts as a list in a sentence: `a`, `a and b`, `a, b and c`; empty for none."""
+    *most, last = tuple(parts) or ("",)
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,53 @@
+"""The two kinds of contract calls: transactions to sign, and reads."""
+
+
+from typing import TYPE_CHECKING
+
+from chalicelib.base.frozen import frozen
+
+if TYPE_CHECKING:
+    from chalicelib.chains.calldata.across import Deposit
+
+
+@frozen
+class Transaction:
+    """A transaction to sign: `to` in EIP-55 or base58 (Tron), `data` as 0x hex, `value` in base units of the coin."""
+
+    to: str
+    data: str
+    value: int
+
+
+@frozen
+class Call:
+    """A read of a contract: its address (hex) and the calldata as 0x hex."""
+
+    to: str
+    data: str
+
+
+@frozen
+class LoggedDeposit:
+    """A deposit as the source chain's event says it. `deposit.exclusivity` is the deadline of it, in Unix time."""
+
+    deposit: "Deposit"
+    deposit_id: int
+
+
+@frozen
+class SentTransaction:
+    """A transaction that a node has, signed by `sender`; `to` is None if it creates a contract.
+
+    `block`, its hash and `success` are None while it is in no block. `paid_topics` are the topics of the events that
+    the fee proxies emitted in it: keccak256 of each payment reference. `deposits` are those that the bridge logged.
+    """
+
+    sender: str
+    to: str | None
+    data: str
+    nonce: int
+    block: int | None = None
+    success: bool | None = None
+    paid_topics: tuple[str, ...] = ()
+    block_hash: str | None = None
+    deposits: tuple[LoggedDeposit, ...] = ()

@@ -1,0 +1,175 @@
+"""The catalogue of currencies: tokens, native coins and fiat, with lookups by id, network, symbol and address."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from chalicelib.base.addresses import address_of_log
+from chalicelib.base.frozen import frozen
+from chalicelib.base.keccak import keccak256
+from chalicelib.chains.catalogue.data import load
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, canonical_name, network
+
+FIAT = "fiat"
+_NATIVE_DECIMALS = 18
+_FIAT_DECIMALS = 2
+
+# Ids that clients use for tokens which have another id in the catalogue.
+_ALIASES = {
+    "USDC-base-base": "USDC-base",
+    "USDC-matic": "USDCn-matic",
+    "USDC-optimism": "USDCn-optimism",
+    "USDC-sepolia": "fUSDC-sepolia",
+    "USDT-sepolia": "fUSDT-sepolia",
+    "USDT0-arbitrum-one": "USDT-arbitrum-one",
+    "USDT0-matic": "USDT-matic",
+    "USDT0-optimism": "USDT-optimism",
+}
+
+
+@frozen
+class Token:
+    """One currency with the nine fields of the interface.
+
+    `type` is ERC20, TRC20, ETH (any native coin) or ISO4217. Native coins and fiat have no contract: their `hash` is
+    computed, and a native coin's `address` is its hash. Responses omit the `hash` of a TRC20 (interface.md, Token).
+    """
+
+    id: str
+    name: str
+    symbol: str
+    decimals: int
+    address: str
+    network: str
+    type: str
+    hash: str
+    chain_id: int
+
+    @property
+    def is_native(self) -> bool:
+        return self.type == "ETH"
+
+    @property
+    def is_fiat(self) -> bool:
+        return self.type == "ISO4217"
+
+
+def token_with_id(id: str) -> Token | None:
+    """The token with an id (case-sensitive), an alias of the id, or a network alias in it (`USDT-polygon`); or None."""
+    symbol, _, suffix = id.rpartition("-")
+    chain = network(suffix)
+    canonical_id = f"{symbol}-{chain.name}" if chain and symbol else id
+    return _by_id().get(_ALIASES.get(canonical_id, canonical_id))
+
+
+def dollar() -> Token:
+    """The US dollar."""
+    return _by_id()["USD"]
+
+
+def family_of(token: Token) -> str:
+    """The family of a token's network, `evm` or `tron`. Fiat has none."""
+    chain = network(token.network)
+    assert chain is not None, "fiat has no network family"
+    return chain.family
+
+
+def find_tokens(network: str | None = None, symbol: str | None = None) -> tuple[Token, ...]:
+    """The tokens of a network (a name, an alias or `fiat`) with a symbol (case-insensitive); None matches all."""
+    name = None if network is None else canonical_name(network)
+    folded = None if symbol is None else symbol.lower()
+    return tuple(
+        entry
+        for entry in _by_id().values()
+        if (name is None or entry.network == name) and (folded is None or entry.symbol.lower() == folded)
+    )
+
+
+def token_at(network: str, address: str) -> Token | None:
+    """The token with a contract address on a network, or the native coin with this hash; None if it is not listed."""
+    return _by_address().get((canonical_name(network), _address_key(address)))
+
+
+def token_of_log(name: str, address: str | None) -> Token | None:
+    """The token with the address in a log of a network (None: the native coin); None if it is not in the catalogue."""
+    chain = network(name)
+    if chain is None:
+        return None
+    if address is not None:
+        return token_at(chain.name, address_of_log(address, chain.family))
+    return token_with_id(chain.native_currency_id) if chain.native_currency_id else None
+
+
+def currency_hash(type: str, symbol: str) -> str:
+    """The hash that replaces a contract address: the last 20 bytes of keccak256 of a lower-case JSON text."""
+    text = f'{{"type":"{type}","value":"{symbol}"}}'.lower()
+    return "0x" + keccak256(text.encode())[-20:].hex()
+
+
+def _address_key(address: str) -> str:
+    # Hex addresses are compared without case, base58 addresses exactly.
+    return address.lower() if address.startswith("0x") else address
+
+
+@cache
+def _by_id() -> dict[str, Token]:
+    catalogue = load("tokens")
+    return {
+        entry.id: entry
+        for part in (
+            *(_tokens_of(chain, catalogue) for chain in ALL_NETWORKS),
+            _fiat_tokens(catalogue["fiat"], catalogue["fiatDecimals"]),
+        )
+        for entry in part
+    }
+
+
+@cache
+def _by_address() -> dict[tuple[str, str], Token]:
+    return {(entry.network, _address_key(entry.address)): entry for entry in _by_id().values()}
+
+
+def _tokens_of(chain: Network, catalogue: dict[str, Any]) -> Iterator[Token]:
+    native = catalogue["native"].get(chain.name)
+    if native is not None:
+        address = currency_hash("ETH", native["symbol"])
+        yield Token(
+            id=f"{native['symbol']}-{chain.name}",
+            name=native["name"],
+            symbol=native["symbol"],
+            decimals=_NATIVE_DECIMALS,
+            address=address,
+            network=chain.name,
+            type="ETH",
+            hash=address,
+            chain_id=chain.chain_id,
+        )
+    for key, entry in catalogue["contracts"].get(chain.name, {}).items():
+        symbol = entry.get("symbol", key)
+        yield Token(
+            id=f"{key}-{chain.name}",
+            name=entry.get("name", symbol),
+            symbol=symbol,
+            decimals=entry["decimals"],
+            address=entry["address"],
+            network=chain.name,
+            type="TRC20" if chain.family == "tron" else "ERC20",
+            hash=entry["address"],
+            chain_id=chain.chain_id,
+        )
+
+
+def _fiat_tokens(names: dict[str, str], exceptions: dict[str, list[str]]) -> Iterator[Token]:
+    decimals = {code: int(count) for count, codes in exceptions.items() for code in codes}
+    for code, name in names.items():
+        yield Token(
+            id=code,
+            name=name,
+            symbol=code,
+            decimals=decimals.get(code, _FIAT_DECIMALS),
+            address="0x" + code.encode().hex().zfill(40),
+            network=FIAT,
+            type="ISO4217",
+            hash=currency_hash("ISO4217", code),
+            chain_id=0,
+        )

@@ -1,0 +1,1 @@
+"""Deposits into the bridge, and the fills that answer them."""

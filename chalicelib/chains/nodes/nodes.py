@@ -1,0 +1,238 @@
+"""Several nodes of one network: which one is asked, and whether they agree.
+
+A call of a `Chain` is answered by one node, so what belongs together comes from one. If that node fails, the next one
+is asked within the same time. One that failed is asked last for a while; each process only remembers what it saw.
+What decides, the reading of blocks, takes one node for a whole tick, and compares what it found with the others.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from chalicelib.base.errors import BadGateway, ChainUnavailable
+from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
+from chalicelib.chains.nodes.ranges import BlockRefused, RangeReading, RangeTooLarge
+from chalicelib.chains.nodes.readings import NodeView
+from chalicelib.chains.nodes.rpc.http_client import TOTAL_SECONDS
+from chalicelib.chains.nodes.rpc.jsonrpc import RpcError
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.protocol import Chain
+    from chalicelib.chains.nodes.tron import BroadcastResult
+
+T = TypeVar("T")
+C = TypeVar("C", bound="Chain")
+_LAST_FOR = timedelta(minutes=5)
+"""How long a node that failed is asked last."""
+_KNOWN_ALREADY = "DUP_TRANSACTION_ERROR"
+
+
+class NodesDisagree(ChainUnavailable):
+    """Two nodes of a network have different blocks of the same height, so that one of them is wrong."""
+
+    def __init__(self, network: str, reason: str) -> None:
+        super().__init__(f"The nodes of {network} contradict each other")
+        self.reason = reason
+
+
+class Node:
+    """One of several nodes, with the methods of its `Chain`. It remembers when it failed last."""
+
+    def __init__(self, host: str, chain: "Chain", clock: Callable[[], datetime]) -> None:
+        self.host, self.chain = host, chain
+        self.others: Sequence[Node] = ()
+        self._clock = clock
+        self._failed_at: datetime | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        return self._failed_at is not None and self._clock() - self._failed_at < _LAST_FOR
+
+    def distrust(self) -> None:
+        """Asks this node last for a while, as it gave answers that cannot be true."""
+        self._failed_at = self._clock()
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.chain, name)
+        if not callable(value):
+            return value
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return value(*args, **kwargs)
+            except (ChainUnavailable, BlockRefused, BadGateway) as error:
+                if not _is_revert(error):
+                    self._failed_at = self._clock()
+                raise
+
+        return call
+
+
+class Nodes:
+    """The nodes of one network as one `Chain`. `chains` are those of single nodes by host, the preferred one first."""
+
+    def __init__(self, chains: Sequence[tuple[str, "Chain"]], clock: Callable[[], datetime]) -> None:
+        self.nodes = tuple(Node(host, chain, clock) for host, chain in chains)
+        for node in self.nodes:
+            node.others = [each for each in self.nodes if each is not node]
+
+    @property
+    def network(self) -> str:
+        return self.nodes[0].chain.network
+
+    @property
+    def escrow(self) -> Any:
+        return self.nodes[0].chain.escrow
+
+    def __getattr__(self, name: str) -> Any:
+        """A method that asks one node after the other until one answers; raises the first error if none does."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return self._first_answer(lambda node: getattr(node, name)(*args, **kwargs))
+
+        return call
+
+    def send_raw(self, signed: Sequence[str]) -> tuple[str | None, ...]:
+        """Sends transactions to one node after the other, until one says nothing against any of them."""
+        said: tuple[str | None, ...] | None = None
+
+        def send(node: Node) -> tuple[str | None, ...]:
+            nonlocal said
+            new: tuple[str | None, ...] = node.send_raw(signed)
+            said = tuple(a and b for a, b in zip(said or new, new, strict=True))
+            if any(said):
+                raise ChainUnavailable(f"A {self.network} node refused a transaction")
+            return said
+
+        try:
+            return self._first_answer(send)
+        except ChainUnavailable:
+            if said is None:
+                raise
+            return said
+
+    def broadcast(self, signed: bytes) -> "BroadcastResult":
+        """Sends a transaction of Tron to one node after the other, until one accepts or refuses it.
+
+        The network accepts the same bytes once. So a node that knows the transaction confirms that another one, whose
+        answer was lost, has sent it.
+        """
+        from chalicelib.chains.nodes.tron import BroadcastResult
+
+        lost: BadGateway | None = None
+        for node in self._in_order():
+            try:
+                result: BroadcastResult = node.broadcast(signed)
+            except BadGateway as error:
+                lost = lost or error
+                continue
+            is_known = lost is not None and result.code == _KNOWN_ALREADY
+            return BroadcastResult(True, result.txid, "SUCCESS", "") if is_known else result
+        assert lost is not None, "there is at least one node"
+        raise lost
+
+    def one(self, is_late: bool) -> tuple["Chain", int]:
+        """The node for a whole tick, with its newest block: the first that answers, or, if the network `is_late`, the
+        one whose newest block is the highest. Raises ChainUnavailable if no node answers."""
+        if not is_late:
+            return self._first_answer(lambda node: (cast("Chain", node), node.head()))
+        heads = dict[Node, int]()
+        failure: ChainUnavailable | None = None
+        for node in self._in_order():
+            try:
+                heads[node] = node.head()
+            except ChainUnavailable as error:
+                failure = failure or error
+        if not heads:
+            raise failure or ChainUnavailable(f"No {self.network} node answers")
+        best = max(heads, key=lambda node: heads[node])
+        return cast("Chain", best), heads[best]
+
+    def views(self, confirmations: int) -> tuple[NodeView, ...]:
+        """What each node says now: of its newest block, and of the newest confirmed block of each node."""
+        heads = {node: _or_none(node.head) for node in self.nodes}
+        known = {max(head - confirmations + 1, 0) for head in heads.values() if head is not None}
+        numbers = sorted(known)
+        views = []
+        for node, head in heads.items():
+            hashes = None if head is None else _or_none(partial(node.block_hashes, numbers))
+            views.append(NodeView(node.host, None if hashes is None else head, hashes or {}))
+        return tuple(views)
+
+    def _in_order(self) -> list[Node]:
+        return sorted(self.nodes, key=lambda node: node.has_failed)
+
+    def _first_answer(self, ask: Callable[[Node], T]) -> T:
+        deadline = time.monotonic() + TOTAL_SECONDS
+        failure: Exception | None = None
+        for node in self._in_order():
+            if failure is not None and time.monotonic() > deadline:
+                break
+            try:
+                return ask(node)
+            except (ChainUnavailable, RangeTooLarge) as error:
+                if _is_revert(error):
+                    raise
+                failure = failure or error
+        assert failure is not None, "there is at least one node"
+        raise failure
+
+
+def every_node(chain: C) -> tuple[C, ...]:
+    """Each configured node of the network by itself."""
+    return tuple(cast(C, node) for node in chain.nodes) if isinstance(chain, Nodes) else (chain,)
+
+
+def host_of(chain: "Chain") -> str | None:
+    """The host of a node that is one of several; None for the only one."""
+    return chain.host if isinstance(chain, Node) else None
+
+
+def one_node(chain: "Chain", is_late: bool) -> tuple["Chain", int]:
+    """The chain as one of its nodes sees it, and the newest block there. Raises ChainUnavailable."""
+    return chain.one(is_late) if isinstance(chain, Nodes) else (chain, chain.head())
+
+
+def read_by_another(chain: "Chain", blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
+    """`chain.read_range` by another node of the network, if there is one that answers: what one node leaves out, the
+    other one may have."""
+    if isinstance(chain, Node):
+        for other in chain.others:
+            if not other.has_failed:
+                with suppress(ChainUnavailable, BlockRefused):
+                    reading: RangeReading = other.read_range(blocks, after)
+                    return reading
+    return chain.read_range(blocks, after)
+
+
+def check_others(chain: "Chain", hashes: Mapping[int, str]) -> None:
+    """Raises NodesDisagree if another node of the network has another hash at one of these heights.
+
+    A node that does not answer, or does not have a block, says nothing.
+    """
+    if not isinstance(chain, Node):
+        return
+    for other in chain.others:
+        try:
+            seen = other.block_hashes(list(hashes))
+        except ChainUnavailable:
+            continue
+        for number, hash in hashes.items():
+            if seen[number] not in (None, hash):
+                reason = f"block {number} is {hash} at {chain.host} and {seen[number]} at {other.host}"
+                raise NodesDisagree(chain.network, reason)
+
+
+def _or_none(ask: Callable[[], T]) -> T | None:
+    try:
+        return ask()
+    except ChainUnavailable:
+        return None
+
+
+def _is_revert(error: Exception) -> bool:
+    """Whether a contract failed, not the node: so it would at every node."""
+    return isinstance(error, RpcError) and error.is_revert

@@ -1,0 +1,90 @@
+"""The protocol `Chain`: the reads that EVM chains and Tron have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from chalicelib.chains.calldata.transaction import Transaction
+    from chalicelib.chains.catalogue.escrows import EscrowContracts
+    from chalicelib.chains.nodes.logs import BlockFacts, BlockRange, Checkpoint
+    from chalicelib.chains.nodes.ranges import RangeReading
+    from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
+    from chalicelib.chains.nodes.simulation import Simulation
+    from chalicelib.chains.nodes.wallets import WalletReading
+
+
+
+class Chain(Protocol):
+    """One network, read through its node. Addresses are EIP-55, or base58 on tron; logs are the node's JSON.
+
+    Every method raises ChainUnavailable if the node does not respond, or not in the documented form. Methods that only
+    one family has are in its class: reading Safes and rates in EvmChain, broadcasting in TronChain.
+    """
+
+    @property
+    def network(self) -> str:
+        """The network's name in the catalogue."""
+
+    @property
+    def escrow(self) -> EscrowContracts | None:
+        """The contracts of commerce payments whose events are read with the payments; None if the network has none."""
+
+    # blocks and logs
+
+    def head(self) -> int:
+        """The number of the newest block; on tron, of the newest solidified block.
+
+        Also raises ChainUnavailable if the node serves another chain.
+        """
+
+    def block_hashes(self, numbers: Sequence[int]) -> dict[int, str | None]:
+        """The current canonical hash at each height; None where the node does not return the block."""
+
+    def block_facts(self, numbers: Sequence[int]) -> dict[int, BlockFacts]:
+        """The canonical hash and the time of the block at each height.
+
+        Raises ChainUnavailable if the node does not have one of the blocks.
+        """
+
+    def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
+        """The logs of payments in a range of blocks: those of the fee proxies and the conversion proxies.
+
+        Raises Disconnected if the block of the checkpoint `after` is no longer canonical, RangeTooLarge if the node
+        does not return the logs of so many blocks, BlockRefused if it does not return those of a single block.
+        """
+
+    def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+        """The logs in the receipts of transactions, as the node's JSON; none of those that are in no block."""
+
+    def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
+        """The receipts of transactions in the block at a height, as far as the node says whether they are there."""
+
+    def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
+        """The sender of each payment; None if the receipt does not show it."""
+
+    # the newest state
+
+    def read_wallet(
+        self, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool = False
+    ) -> WalletReading:
+        """A wallet's balances, its allowances for the spender, and the gas price; for up to 200 tokens.
+
+        With `batch_fee`, also the batch contract's fee.
+        """
+
+    def read_batch_fee(self) -> int:
+        """The batch contract's own fee, in basis points of the amounts."""
+
+    def has_code(self, address: str) -> bool:
+        """Whether there is a contract at the address."""
+
+    def would_revert(self, sender: str, to: str, data: str) -> bool:
+        """Whether the node reports that this call fails on the newest state."""
+
+    def is_valid_signature(self, address: str, digest: bytes, signature: bytes) -> bool:
+        """Whether the wallet at an address accepts a signature over a digest of 32 bytes."""
+
+    def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
+        """Simulates transactions, each with its sender, one after the other."""

@@ -1,0 +1,161 @@
+"""Reads the logs of a range of blocks: those of payments, and the calls and checks for any logs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.frozen import frozen
+from chalicelib.chains.catalogue.contracts import payment_proxies
+from chalicelib.chains.catalogue.escrows import EscrowContracts
+from chalicelib.chains.nodes.blocks import facts_of, header_hash
+from chalicelib.chains.nodes.escrow.transfers import ESCROW_TOPICS, escrow_emitters
+from chalicelib.chains.nodes.full_blocks import LogFilter, logs_of_block
+from chalicelib.chains.nodes.logs import BlockFacts, BlockRange, Checkpoint, InconsistentNode
+from chalicelib.chains.nodes.rpc.hex_values import quantity
+from chalicelib.chains.nodes.rpc.jsonrpc import (
+    JsonRpcClient,
+    NodeTimeout,
+    RpcCall,
+    block_at,
+    raise_first_error,
+    unavailable_if_malformed,
+)
+from chalicelib.chains.nodes.transfers import PAYMENT_TOPICS
+
+
+@frozen
+class RangeReading:
+    """The logs of payments of a range as the node's JSON, and the hash and time of the range's last block.
+
+    `is_full` if it is one block with so many logs that a query for them was refused (full_blocks.py).
+    """
+
+    logs: tuple[Mapping[str, Any], ...]
+    last: BlockFacts
+    is_full: bool = False
+
+
+class RangeTooLarge(Exception):
+    """The node returns the headers of a range but not its logs. Read a smaller range."""
+
+
+class BlockRefused(RangeTooLarge):
+    """The same for a range of one block, of which the node does not return the receipts either: there is no smaller
+    range, so the network cannot be read further."""
+
+
+class Disconnected(Exception):
+    """The checkpoint's block is no longer canonical: a fork was deeper than the confirmations."""
+
+
+@unavailable_if_malformed
+def read_range(
+    node: JsonRpcClient, blocks: BlockRange, after: Checkpoint | None, escrow: EscrowContracts | None = None
+) -> RangeReading:
+    """The logs of payments in a range of blocks that follows the checkpoint `after`: of all proxies, and of the
+    commerce escrow if the network has one, by one query.
+
+    Reads the checkpoint's block, the last block, the logs, and the last block again. If the hashes of the last block
+    agree, the node had the whole range and no fork happened meanwhile. Raises Disconnected if the checkpoint's block is
+    no longer canonical, RangeTooLarge or BlockRefused if the node does not return the logs of these blocks,
+    ChainUnavailable if it does not return the headers either.
+    """
+    checkpoint = after.number if after else blocks.last
+    last = block_at(blocks.last)
+    emitters: tuple[str, ...] = payment_proxies(node.network)
+    topics: tuple[str, ...] = PAYMENT_TOPICS
+    if escrow is not None:
+        emitters, topics = (*emitters, *escrow_emitters(escrow)), (*topics, *ESCROW_TOPICS)
+    wanted = LogFilter(emitters, (topics,))
+    before, (outcome,), (last_after,) = with_headers(
+        node, [block_at(checkpoint), last], [wanted.query(place_of(blocks))], [last]
+    )
+    known, last_before = before
+    if not (known and last_before and last_after) or last_before["hash"] != last_after["hash"]:
+        raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} settled")
+    if after is not None and header_hash(node, known, checkpoint) != after.hash:
+        raise Disconnected
+    facts = facts_of(node, last_before, blocks.last)
+    found, is_full = _complete(node, blocks, outcome, wanted, last_before)
+    return RangeReading(found, facts, is_full)
+
+
+def with_headers(
+    node: JsonRpcClient, before: Sequence[RpcCall], queries: Sequence[RpcCall], after: Sequence[RpcCall] = ()
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """The results of header calls, the outcomes of log queries, and the results of more header calls, in this order.
+
+    The outcome of a query is its error if the node answers the headers but not the query: nodes refuse too many blocks
+    or logs with any status, code and text, or time out. Raises ChainUnavailable if the node does not answer the
+    headers. All calls are one batch; if it fails as a whole, the headers and each query are sent on their own.
+    """
+    first, second = len(before), len(before) + len(queries)
+    try:
+        outcomes = node.outcomes([*before, *queries, *after])
+    except ChainUnavailable as error:
+        headers = node.results(before)
+        takes_too_long = isinstance(error, NodeTimeout)
+        logs = [error if takes_too_long else _outcome(node, query) for query in queries]
+        return headers, logs, node.results(after)
+    raise_first_error([*outcomes[:first], *outcomes[second:]])
+    return outcomes[:first], outcomes[first:second], outcomes[second:]
+
+
+def logs_of(node: JsonRpcClient, blocks: BlockRange, wanted: LogFilter) -> tuple[Mapping[str, Any], ...]:
+    """The wanted logs of a range of blocks, by one request, or by a few more if it is one block with too many logs.
+
+    Raises ChainUnavailable if the node does not have the last block, and as `checked_logs`.
+    """
+    (last,), (outcome,), _ = with_headers(node, [block_at(blocks.last)], [wanted.query(place_of(blocks))])
+    if not last:
+        raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} yet")
+    return _complete(node, blocks, outcome, wanted, last)[0]
+
+
+def _complete(
+    node: JsonRpcClient, blocks: BlockRange, outcome: Any, wanted: LogFilter, last: Mapping[str, Any]
+) -> tuple[tuple[Mapping[str, Any], ...], bool]:
+    """As `checked_logs`, but a single block that is refused is read in other ways, by its header `last`; and whether
+    that was so."""
+    try:
+        return checked_logs(node.network, blocks, outcome), False
+    except BlockRefused:
+        header_hash(node, last, blocks.last)
+        found = logs_of_block(node, last, wanted, outcome)
+        if found is None:
+            raise
+        return found, True
+
+
+def checked_logs(network: str, blocks: BlockRange, outcome: Any) -> tuple[Mapping[str, Any], ...]:
+    """The logs that a query for a range returned, `outcome` being its result or its error.
+
+    Raises RangeTooLarge, or BlockRefused for a range of one block, if there is no list of logs; InconsistentNode if a
+    log is of a block outside the range.
+    """
+    if not isinstance(outcome, list):
+        refused = BlockRefused if blocks.first == blocks.last else RangeTooLarge
+        raise refused(_reason(outcome))
+    if any(not blocks.first <= quantity(log["blockNumber"]) <= blocks.last for log in outcome):
+        raise InconsistentNode(network, "it gave logs of other blocks than those of the range")
+    return tuple(outcome)
+
+
+def place_of(blocks: BlockRange) -> dict[str, str]:
+    """A range of blocks as a filter for logs has it."""
+    return {"fromBlock": hex(blocks.first), "toBlock": hex(blocks.last)}
+
+
+def _outcome(node: JsonRpcClient, call: RpcCall) -> Any:
+    """The result of one call, or its error."""
+    try:
+        return node.results([call])[0]
+    except ChainUnavailable as error:
+        return error
+
+
+def _reason(outcome: Any) -> str:
+    """Why there are no logs, in the node's words if it has some."""
+    if isinstance(outcome, ChainUnavailable):
+        return outcome.reason or outcome.message
+    return "the node returned no list of logs"

@@ -1,0 +1,102 @@
+"""The client of the Safe Transaction Service, which stores Safe transactions while their owners sign them."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
+from chalicelib.base.errors import BadRequest, ServiceError
+from chalicelib.base.frozen import frozen
+from chalicelib.base.money import MAX_UINT256
+from chalicelib.chains.nodes.rpc.http_client import HttpClient, HttpError
+
+if TYPE_CHECKING:
+    from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction
+
+_LONGEST_DATA = 128 * 1024
+"""Bytes; the longest transaction that Ethereum nodes accept."""
+_MAX_RESPONSE_BYTES = 2 * 1024 * 1024
+"""A response holds the data as hexadecimal text and up to two more times in decoded form."""
+_DATA = re.compile(f"0x(?:[0-9a-fA-F]{{2}}){{0,{_LONGEST_DATA}}}")
+_OPERATIONS, _NONCES, _LONGEST_NUMBER = 2, 2**63, 80
+
+
+class SafeServiceUnavailable(ServiceError):
+    """The service did not respond, or not in the documented form. Nothing is known about the transaction."""
+
+    status = 503
+
+
+@frozen
+class Proposal:
+    """A Safe transaction from the service. The caller has to check that it has the hash that was requested."""
+
+    safe: str
+    transaction: "SafeTransaction"
+    terms: "SafeTerms"
+
+
+class SafeService:
+    """The clients of the networks' services. `urls` are their base URLs by network, without the path /api/v1."""
+
+    def __init__(self, urls: Mapping[str, str]) -> None:
+        self._clients = {network: HttpClient(url, _MAX_RESPONSE_BYTES) for network, url in urls.items()}
+
+    def serves(self, network: str) -> bool:
+        """Whether the network has a service."""
+        return network in self._clients
+
+    def transaction(self, network: str, safe_tx_hash: str) -> Proposal | None:
+        """The transaction with a hash (0x and 64 lower-case digits); None if the service does not have it.
+
+        Raises SafeServiceUnavailable, and KeyError for a network without a service.
+        """
+        try:
+            response = self._clients[network].get(f"/api/v1/multisig-transactions/{safe_tx_hash}/")
+        except HttpError as error:
+            raise SafeServiceUnavailable("The Safe Transaction Service does not answer") from error
+        if response.status == 404:
+            return None
+        if response.status != 200:
+            raise SafeServiceUnavailable("The Safe Transaction Service does not answer as it should")
+        try:
+            return _proposal(json.loads(response.body))
+        except (ValueError, TypeError, LookupError, RecursionError, BadRequest) as error:
+            raise SafeServiceUnavailable("The Safe Transaction Service does not answer as it should") from error
+
+
+def _proposal(fields: Any) -> Proposal:
+    """Raises ValueError, TypeError, LookupError or BadRequest unless the fields have the documented form."""
+    from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction
+
+    data = "0x" if fields["data"] is None else fields["data"]
+    if not _DATA.fullmatch(data):
+        raise ValueError("data is not hexadecimal text, or longer than a transaction can be")
+    operation = _integer(fields["operation"], _OPERATIONS)
+    return Proposal(
+        evm_address(fields["safe"]),
+        SafeTransaction(_address(fields["to"]), _integer(fields["value"]), data, operation),
+        SafeTerms(
+            nonce=_integer(fields["nonce"], _NONCES),
+            safe_tx_gas=_integer(fields["safeTxGas"]),
+            base_gas=_integer(fields["baseGas"]),
+            gas_price=_integer(fields["gasPrice"]),
+            gas_token=_address(fields["gasToken"]),
+            refund_receiver=_address(fields["refundReceiver"]),
+        ),
+    )
+
+
+def _integer(value: Any, end: int = MAX_UINT256 + 1) -> int:
+    """A number from 0 to below `end`. The service sends large numbers as text, newer versions all numbers."""
+    if isinstance(value, str) and value.isdecimal() and len(value) < _LONGEST_NUMBER:
+        value = int(value)
+    if type(value) is not int or not 0 <= value < end:
+        raise TypeError("a number is not one, or out of its range")
+    return value
+
+
+def _address(value: Any) -> str:
+    """An address in EIP-55. The service sends the zero address as null."""
+    return ZERO_ADDRESS if value is None else evm_address(value)

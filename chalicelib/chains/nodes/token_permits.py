@@ -1,0 +1,12 @@
+"""Reads from a token's contract what a signed approval (EIP-2612) needs."""
+
+from chalicelib.chains.calldata import erc2612, multicall3
+from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, contract_read, unavailable_if_malformed
+
+
+@unavailable_if_malformed
+def read_permit_answers(node: JsonRpcClient, token: str, owner: str) -> tuple[bytes | None, ...]:
+    """What the token answers to `erc2612.reads`, None for what it does not have. One request."""
+    aggregate = multicall3.aggregate(node.network, erc2612.reads(token, owner))
+    (returned,) = node.results([contract_read(aggregate)])
+    return multicall3.decode(returned)

@@ -1,0 +1,80 @@
+"""Finds the payments among the logs of a reading: the transfers of the proxies, and the events of the escrow."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.catalogue.escrows import EscrowContracts
+from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC, converted_transfers
+from chalicelib.chains.nodes.escrow.transfers import escrow_transfers
+from chalicelib.chains.nodes.logs import TRANSFER_TOPICS, InconsistentNode, ProxyTransfer, decode_transfer
+
+PAYMENT_TOPICS = (*TRANSFER_TOPICS, CONVERSION_TOPIC)
+"""The events that say that something was paid."""
+
+
+def transfers_of(
+    network: str, logs: Iterable[Mapping[str, Any]], escrow: EscrowContracts | None = None
+) -> tuple[ProxyTransfer, ...]:
+    """The transfers among the JSON-RPC logs of one reading, in the order of the chain, with their event keys.
+
+    The two events of a conversion are one transfer; each event of the network's `escrow` is one. Logs of other
+    contracts and other events are skipped, and a log that the node repeats counts once. Raises InconsistentNode if two
+    logs contradict each other or one of the two events of a conversion is missing, ChainUnavailable if a log does not
+    have the documented form.
+    """
+    found = tuple(logs)
+    try:
+        decoded = {transfer for log in found if (transfer := decode_transfer(network, log)) is not None}
+        converted = converted_transfers(network, found)
+        escrowed = set() if escrow is None else escrow_transfers(escrow, found)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise ChainUnavailable(f"The {network} node does not answer as it should") from error
+    return _identified(network, decoded | converted | escrowed)
+
+
+def _identified(network: str, decoded: Iterable[ProxyTransfer]) -> tuple[ProxyTransfer, ...]:
+    """Different transfers in the order of the chain, with event keys. Raises InconsistentNode as `transfers_of`."""
+    ordered = sorted(decoded, key=lambda transfer: (transfer.block_number, transfer.log_index))
+    _check_contradictions(network, ordered)
+    counts = Counter[tuple[str, str]]()
+    keyed = list[ProxyTransfer]()
+    for transfer in ordered:
+        event = transfer.tx_hash, _digest(transfer)
+        keyed.append(replace(transfer, event_key=f"{event[1]}-{counts[event]}"))
+        counts[event] += 1
+    return tuple(keyed)
+
+
+def _digest(transfer: ProxyTransfer) -> str:
+    """16 hex digits of a hash of what the event says, and of the conversion or the escrow's event if it is one."""
+    said: tuple[object, ...] = (
+        transfer.token_address,
+        transfer.payee,
+        transfer.amount,
+        transfer.fee_amount,
+        transfer.fee_address,
+        transfer.reference_topic,
+    )
+    if (conversion := transfer.conversion) is not None:
+        said += conversion.currency, conversion.amount, conversion.fee_amount, conversion.max_rate_age
+    if (event := transfer.escrow) is not None:
+        said += event.kind.value, event.payer, event.fee_bps, event.fee_receiver
+    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
+
+
+def _check_contradictions(network: str, ordered: Sequence[ProxyTransfer]) -> None:
+    """Raises InconsistentNode for two transfers that no chain can have together."""
+    positions, hashes, blocks = set[tuple[int, int]](), dict[int, str](), dict[str, int]()
+    for transfer in ordered:
+        number, position = transfer.block_number, (transfer.block_number, transfer.log_index)
+        if position in positions:
+            raise InconsistentNode(network, f"two logs have index {transfer.log_index} of block {number}")
+        if hashes.setdefault(number, transfer.block_hash) != transfer.block_hash:
+            raise InconsistentNode(network, f"two logs of block {number} have different block hashes")
+        if blocks.setdefault(transfer.tx_hash, number) != number:
+            raise InconsistentNode(network, f"transaction {transfer.tx_hash} is in two blocks")
+        positions.add(position)

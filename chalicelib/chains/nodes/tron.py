@@ -1,0 +1,186 @@
+"""Tron, read through a TronGrid or java-tron node: JSON-RPC at /jsonrpc, and java-tron's own API.
+
+Differences from EVM nodes: a request holds one JSON-RPC call, as hosted nodes refuse batches; addresses are 20-byte hex
+in JSON-RPC and base58 for callers; only the newest state can be read; there is no Multicall3 and no Safe. A block is
+final once it is solidified (19 of 27 representatives have built on it), so `head` is the newest solidified block.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from chalicelib.base.addresses import address_bytes
+from chalicelib.base.errors import BadGateway, ChainUnavailable
+from chalicelib.base.frozen import frozen
+from chalicelib.base.signatures import recover_digest
+from chalicelib.chains.calldata.reverts import printable, revert_reason
+from chalicelib.chains.calldata.transaction import SentTransaction, Transaction
+from chalicelib.chains.nodes import blocks, ranges, receipts, sent, wallets
+from chalicelib.chains.nodes.logs import BlockFacts, BlockRange, Checkpoint
+from chalicelib.chains.nodes.ranges import RangeReading
+from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
+from chalicelib.chains.nodes.rpc.http_client import HttpClient
+from chalicelib.chains.nodes.rpc.jsonrpc import (
+    MAX_RESPONSE_BYTES,
+    JsonRpcClient,
+    NodeResponseTooLarge,
+    unavailable_if_malformed,
+)
+from chalicelib.chains.nodes.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
+from chalicelib.chains.nodes.wallets import WalletReading
+
+_LONGEST_CODE = 64
+_LONGEST_RESPONSE = 1024 * 1024
+"""Bytes; several times the longest signed transaction with its result. Foreign contracts can return megabytes."""
+_CONTRACT_FAILED = ("CONTRACT_VALIDATE_ERROR", "CONTRACT_EXE_ERROR")
+"""java-tron's codes for a call that fails, for example because there is no contract. Other codes are node failures."""
+
+
+@frozen
+class BroadcastResult:
+    """The node's response to a signed transaction.
+
+    `code` is SUCCESS or java-tron's error code (SIGERROR, TRANSACTION_EXPIRATION_ERROR, DUP_TRANSACTION_ERROR ...),
+    `message` its text in one printable line.
+    """
+
+    result: bool
+    txid: str
+    code: str
+    message: str
+
+
+class TronChain:
+    """A `Chain` (protocol.py) that can also broadcast transactions."""
+
+    escrow = None
+
+    def __init__(
+        self,
+        network: str,
+        url: str,
+        api_key: str | None = None,
+        share: float = 1,
+        on_error: Callable[[], None] | None = None,
+    ) -> None:
+        """`share` and `on_error` as in EvmChain."""
+        self.network = network
+        headers = {"TRON-PRO-API-KEY": api_key} if api_key else {}
+        http = HttpClient(url, MAX_RESPONSE_BYTES, headers, share)
+        self._node = JsonRpcClient(network, http, "/jsonrpc", batches=False, on_error=on_error)
+
+    @unavailable_if_malformed
+    def head(self) -> int:
+        """The number of the newest solidified block. Also raises ChainUnavailable if the node serves another chain."""
+        blocks.check_chain_id(self.network, self._node.call("eth_chainId"))
+        block = self._node.post("/walletsolidity/getnowblock", {}, MAX_RESPONSE_BYTES)  # with all its transactions
+        number: int = block["block_header"]["raw_data"].get("number", 0)  # protobuf's JSON leaves zeros out
+        if not isinstance(number, int):
+            raise TypeError("a block number is an integer")
+        return number
+
+    def block_hashes(self, numbers: Sequence[int]) -> dict[int, str | None]:
+        return blocks.block_hashes(self._node, numbers)
+
+    def block_facts(self, numbers: Sequence[int]) -> dict[int, BlockFacts]:
+        return blocks.block_facts(self._node, numbers)
+
+    def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
+        return ranges.read_range(self._node, blocks, after)
+
+    def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+        return receipts.logs_of_transactions(self._node, tx_hashes)
+
+    def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
+        return receipts.read_receipts(self._node, number, tx_hashes)
+
+    def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
+        return receipts.payers_of(self._node, payments)
+
+    def read_wallet(
+        self, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool = False
+    ) -> WalletReading:
+        """Balances in sun and base units. The gas price is the price of energy in sun, the batch fee always 0."""
+        return wallets.read_one_by_one(self._node, wallet, tokens, spender)
+
+    def read_batch_fee(self) -> int:
+        """Always 0: the batch contract of tron has no fee."""
+        return 0
+
+    def has_code(self, address: str) -> bool:
+        return wallets.has_code(self._node, address)
+
+    @unavailable_if_malformed
+    def would_revert(self, sender: str, to: str, data: str) -> bool:
+        """Whether a constant call fails on the newest state; java-tron's eth_call may not report failures."""
+        return self._constant_call(sender, Transaction(to, data, 0)).success is False
+
+    @unavailable_if_malformed
+    def is_valid_signature(self, address: str, digest: bytes, signature: bytes) -> bool:
+        """Whether the key of an address signed a digest of 32 bytes. Contract wallets are not supported on tron."""
+        signer = recover_digest(digest, signature)
+        return signer is not None and address_bytes(signer) == address_bytes(address)
+
+    @unavailable_if_malformed
+    def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
+        """Simulates the first transaction by a constant call, with its energy; nodes cannot run the others after it.
+
+        Nodes limit the energy of a constant call (`vm.maxEnergyLimitForConstant`); the call has no field for it.
+        """
+        rest = (StepResult(None, UNKNOWN_STEP) for _ in sent[1:])
+        try:
+            first = self._constant_call(*sent[0])
+        except NodeResponseTooLarge:
+            first = StepResult(None, TOO_LARGE)
+        return Simulation("triggerconstantcontract", (first, *rest))
+
+    def broadcast(self, signed: bytes) -> BroadcastResult:
+        """Sends a signed transaction to the network. Raises BadGateway if the outcome is not known."""
+        try:
+            response = self._node.post("/wallet/broadcasthex", {"transaction": signed.hex()}, _LONGEST_RESPONSE)
+        except ChainUnavailable as error:
+            message = "The Tron node did not answer; the transaction may have been sent: look it up before sending anew"
+            raise BadGateway(message) from error
+        if not isinstance(response, dict) or not ({"result", "code", "Error"} & response.keys()):
+            raise BadGateway("The Tron node gave no answer to the transaction: look it up before sending anew")
+        accepted = response.get("result") is True
+        code = str(response.get("code") or ("SUCCESS" if accepted else "OTHER_ERROR"))
+        txid, code = (printable(text)[:_LONGEST_CODE] for text in (str(response.get("txid", "")), code))
+        return BroadcastResult(accepted, txid, code, _message(response.get("message") or response.get("Error")))
+
+    def sent_transaction(self, tx_hash: str) -> SentTransaction | None:
+        """A transaction of a block, also of one that is not solidified; None for others, which nodes do not show.
+
+        Its nonce is always 0, as Tron has none.
+        """
+        return sent.sent_transaction(self._node, tx_hash)
+
+    def _constant_call(self, sender: str, transaction: Transaction) -> StepResult:
+        """Runs one transaction on the newest state without sending it."""
+        fields: dict[str, Any] = {
+            "owner_address": "41" + address_bytes(sender).hex(),
+            "contract_address": "41" + address_bytes(transaction.to).hex(),
+            "data": transaction.data.removeprefix("0x"),
+        }
+        if transaction.value:
+            fields["call_value"] = transaction.value
+        response = self._node.post("/wallet/triggerconstantcontract", fields, _LONGEST_RESPONSE)
+        energy = response.get("energy_used")
+        gas = energy if isinstance(energy, int) else None
+        outcome: Mapping[str, Any] = response["result"]
+        if outcome.get("result") is not True:
+            if outcome.get("code") not in _CONTRACT_FAILED:
+                raise ChainUnavailable(f"The {self.network} node refused a constant call")
+            return StepResult(False, _message(outcome.get("message")) or revert_reason(b""), None)
+        returned = bytes.fromhex("".join(response.get("constant_result", ())))
+        if any(ret.get("ret") == "FAILED" for ret in response["transaction"].get("ret", ())):
+            return StepResult(False, revert_reason(returned), gas)
+        return StepResult(True, None, gas)
+
+
+def _message(text: Any) -> str:
+    """A message of java-tron in plain text. Some responses hold plain text, others the hex of its bytes."""
+    plain = str(text or "")
+    with suppress(ValueError):
+        plain = bytes.fromhex(plain).decode()
+    return printable(plain)

@@ -1,0 +1,10 @@
+"""The schedule that checks the pending intents."""
+
+from chalicelib.checkout.announced import tracking as flows
+from chalicelib.platform.services import Services
+
+
+def track_intents(services: Services) -> None:
+    ended = flows.track_due(services)
+    if ended:
+        services.log.info("intents ended", extra={"count": ended})

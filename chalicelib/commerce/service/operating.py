@@ -1,0 +1,126 @@
+"""Executes the operations of commerce payments: reserves one, submits its calls, and follows it to its end.
+
+    reserve ── written ── relayer ── the escrow's event, read by the scanner ── recorder posts it
+                             └── refused, reverted or dropped ── goes back, with the reason
+
+What is reserved is written before anything is submitted, and each call has a key that the relayer accepts once for
+ever. So a process may die anywhere, two may work at once, and a caller may ask twice: the effect is one.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden
+from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
+from chalicelib.commerce.core.rules import Operation, Refusal, begun, reserve
+from chalicelib.commerce.service import refunding, rules, steps
+from chalicelib.commerce.service.calls import contracts_of, operation_call
+from chalicelib.commerce.service.reading import load
+from chalicelib.payments.requests.permissions import may_change
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.relayer import flows as relayer
+from chalicelib.relayer.keys.signer import NoRelayer
+
+_TRIES = 5
+Decide = Callable[[CommercePayment], Operation]
+
+
+def execute(services: Services, owner: Owner, request_id: str, kind: OperationKind, decide: Decide) -> PendingOperation:
+    """The operation that the service executes now; `decide` makes it of the payment.
+
+    The same one again, while it is pending, is the same. Raises NotFound, Forbidden for a client id alone that has not
+    created it, ValidationFailed or Conflict for what the payment or the chain refuses, ChainUnavailable if the node
+    does not say whether the payer's tokens can be taken, and WriteConflict after five conflicts.
+    """
+    for _ in range(_TRIES):
+        payment = load(services, owner, request_id)
+        if not may_change(owner, payment):
+            raise Forbidden("This client ID alone executes only what it has created: send an x-api-key")
+        rules.check_executes(payment, kind)
+        pending = reserve(payment, decide(payment), services.clock())
+        if isinstance(pending, Refusal):
+            rules.raise_refusal(pending, kind)
+        if payment.pending is not None:
+            return replace(pending, transaction_hash=_sent_hash(services, pending) or pending.transaction_hash)
+        check_operator(services, payment)
+        if kind in (OperationKind.AUTHORIZE, OperationKind.CHARGE):
+            _check_collects(services, payment, pending)
+        try:
+            written = begin(services, payment, pending)
+        except WriteConflict:
+            continue  # another caller or the recorder was faster
+        return _submitted(services, written)
+    raise WriteConflict
+
+
+def begin(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment:
+    """Writes a reserved operation, after the checks that are made of a refund. Raises Conflict, WriteConflict."""
+    if pending.kind is OperationKind.REFUND:
+        refunding.check_funds(services, payment, pending)
+        started = refunding.started(payment, pending)
+    else:
+        started = replace(pending, step="call", call_keys=(rules.call_key(payment, pending, "call/1"),))
+    reserved = begun(payment, started, services.clock())
+    services.store.write(reserved, *steps.references(services, payment, pending))
+    return replace(reserved, version=reserved.version + 1)
+
+
+def advance(services: Services, payment: CommercePayment) -> CommercePayment:
+    """Takes the next step of the pending operation; returns the payment as it is stored then.
+
+    Raises WriteConflict if another worker or the recorder was faster, ChainUnavailable, NoRelayer.
+    """
+    pending = payment.pending
+    assert pending is not None, "nothing is pending"
+    if pending.kind is OperationKind.REFUND:
+        return refunding.advance(services, payment, pending)
+    key = pending.call_keys[-1]
+    known = relayer.outcome(services, key)
+    if known is not None:
+        return steps.after_outcome(services, payment, known)
+    if rules.gives_up(payment, pending, services.clock()):
+        return steps.give_up(services, payment, key, rules.TOO_LATE)
+    call = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
+    return steps.after_submission(services, payment, steps.submit(services, payment, key, call))
+
+
+def check_operator(services: Services, payment: CommercePayment) -> None:
+    """Raises Conflict if the service's account is not the operator of the payment any more."""
+    contracts_of(payment, services.settings.escrow_contracts)
+    if (trouble := steps.trouble(services, payment)) is not None:
+        raise Conflict(trouble)
+
+
+def _check_collects(services: Services, payment: CommercePayment, pending: PendingOperation) -> None:
+    """Raises Conflict if the chain would refuse to take the payer's tokens now. One call to the node.
+
+    It is run before anything is reserved: anybody who knows a client id can send a signature that is none, or name a
+    wallet that has approved nothing, and while such an authorization waited, the payer's own would be refused. The
+    chain itself judges signatures, so those of contract wallets, too. Raises ChainUnavailable.
+    """
+    made = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
+    call = steps.call_of(services, replace(payment, pending=pending), "tried", made)
+    run = relayer.tried(services, payment.operator, call)
+    if not run.success:
+        raise Conflict(f"The chain refuses it now, and nothing was sent: {run.reason}")
+
+
+def _submitted(services: Services, payment: CommercePayment) -> PendingOperation:
+    """Submits what was reserved. Raises Conflict if the chain refuses it now: then it has gone back."""
+    assert payment.pending is not None
+    try:
+        after = advance(services, payment)
+    except WriteConflict:
+        return payment.pending  # the schedule goes on with it
+    except (ChainUnavailable, NoRelayer) as error:
+        services.log.error("commerce payment waits", extra={"payable": payment.payable_id, "reason": error.message})
+        return payment.pending
+    if after.pending is None:
+        raise Conflict(f"The chain refuses it now, and nothing was sent: {after.failure}")
+    return after.pending
+
+
+def _sent_hash(services: Services, pending: PendingOperation) -> str | None:
+    return relayer.sent_hash(services, pending.call_keys[-1]) if pending.call_keys else None

@@ -1,0 +1,37 @@
+"""Reads a commerce payment for a caller."""
+
+from datetime import datetime
+
+from chalicelib.base.errors import NotFound
+from chalicelib.commerce.core.records import CommercePayment
+from chalicelib.commerce.core.rules import CommerceStatus, status_of
+from chalicelib.commerce.service import store
+from chalicelib.payments.requests.permissions import sees
+from chalicelib.payments.scanning import store as scanning
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.services import Services
+
+
+def load(services: Services, owner: Owner, request_id: str) -> CommercePayment:
+    """The commerce payment of a request. Two reads.
+
+    Raises NotFound if there is none, or if it is another account's or another client id's.
+    """
+    payable = store.payable(services.store, request_id)
+    if payable is None or payable.commerce is None or not sees(owner.account_id, owner.client_id, payable.commerce):
+        raise NotFound("Commerce payment not found")
+    return payable.commerce
+
+
+def read_until(services: Services, payment: CommercePayment) -> datetime | None:
+    """Up to when everything of its network that is about a payment was read and recorded; None if that is not known.
+    Two reads."""
+    cursor = scanning.cursor(services.store, payment.network)
+    if cursor is None or scanning.has_work(services.store, (payment.payable_id,)):
+        return None
+    return cursor.read_until
+
+
+def status_now(services: Services, payment: CommercePayment) -> CommerceStatus:
+    """Its status. Two reads."""
+    return status_of(payment, read_until(services, payment))

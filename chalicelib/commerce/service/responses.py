@@ -1,0 +1,159 @@
+"""Responses about commerce payments: how they are shaped from records."""
+
+from datetime import datetime
+from typing import Any
+
+from chalicelib.base.addresses import ZERO_ADDRESS
+from chalicelib.base.timestamps import iso
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
+from chalicelib.commerce.core.records import CommercePayment, EntryState, EscrowEntry
+from chalicelib.commerce.core.rules import CommerceStatus as Status
+from chalicelib.commerce.core.rules import can_capture, can_refund, can_void
+from chalicelib.commerce.service.calls import token_address
+from chalicelib.commerce.service.flows import Created, Found, ToSend
+from chalicelib.commerce.service.schemas import (
+    CommerceCalldata,
+    CommerceCreated,
+    CommerceEvent,
+    CommerceStatus,
+    EscrowTransaction,
+    EventType,
+    PayerSignatures,
+    PaymentInfoAnswer,
+    Permit2ToSign,
+    TypedDataToSign,
+)
+from chalicelib.commerce.service.terms import expiries, state_fields
+from chalicelib.payments.links.schemas import page_url
+
+_TYPES: dict[EscrowEventKind, tuple[EventType, ...]] = {
+    EscrowEventKind.AUTHORIZED: ("AUTHORIZED",),
+    EscrowEventKind.CHARGED: ("AUTHORIZED", "CAPTURED"),
+    EscrowEventKind.CAPTURED: ("CAPTURED",),
+    EscrowEventKind.VOIDED: ("VOIDED",),
+    EscrowEventKind.RECLAIMED: ("RECLAIMED",),
+    EscrowEventKind.REFUNDED: ("REFUNDED",),
+}
+
+
+def created_answer(created: Created, pay_url: str) -> CommerceCreated:
+    payment, options = created.payment, created.options
+    transactions = options.transactions if options is not None else ()
+    return CommerceCreated(
+        **_calldata(payment, payment.buyer, transactions),
+        signatures=_signatures(created),
+        paymentInfo=_info(payment),
+        commercePaymentHash=payment.payment_hash,
+        securePaymentUrl=page_url(created.link.link, pay_url),
+        token=created.link.link.token,
+        **expiries(payment),
+    )
+
+
+def calldata_answer(made: ToSend) -> CommerceCalldata:
+    return CommerceCalldata(**_calldata(made.payment, made.sender, made.transactions))
+
+
+def status_answer(found: Found, now: datetime) -> CommerceStatus:
+    payment, status = found.payment, found.status
+    return CommerceStatus(
+        requestId=payment.request_id,
+        status=status.value,
+        **state_fields(payment),
+        payer=payment.payer,
+        merchant=payment.receiver,
+        merchantId=payment.merchant_id,
+        operator=payment.operator,
+        token=token_address(payment),
+        paymentCurrency=payment.currency,
+        network=payment.network,
+        amount=str(payment.authorized or payment.amount),
+        maxAmount=str(payment.max_amount),
+        authorizedAmount=str(payment.authorized),
+        heldAmount=str(payment.held),
+        capturedAmount=str(payment.captured),
+        voidedAmount=str(payment.voided),
+        reclaimedAmount=str(payment.reclaimed),
+        refundedAmount=str(payment.refunded),
+        feeAmount=str(payment.fees),
+        commercePaymentHash=payment.payment_hash,
+        **expiries(payment),
+        canCapture=can_capture(payment, now),
+        canVoid=can_void(payment),
+        canRefund=can_refund(payment, now),
+        failureReason=payment.failure,
+        createdAt=iso(payment.created_at),
+        updatedAt=iso(payment.changed_at),
+        events=_events(found),
+    )
+
+
+def _events(found: Found) -> list[CommerceEvent]:
+    posted = [each for each in found.entries if each.state is EntryState.POSTED]
+    events = [_event(each, kind) for each in posted for kind in _TYPES.get(each.kind, ())]
+    payment = found.payment
+    if found.status is Status.EXPIRED:
+        expiry = payment.authorization_expiry if payment.is_collected else payment.pre_approval_expiry
+        events.append(_without_transaction("EXPIRED", expiry))
+    if payment.failure is not None:
+        events.append(_without_transaction("FAILED", payment.changed_at))
+    return events
+
+
+def _event(entry: EscrowEntry, kind: EventType) -> CommerceEvent:
+    return CommerceEvent(
+        type=kind,
+        timestamp=iso(entry.at),
+        transactionHash=entry.tx_hash,
+        blockNumber=entry.block_number,
+        amount=str(entry.amount),
+    )
+
+
+def _without_transaction(kind: EventType, at: datetime) -> CommerceEvent:
+    return CommerceEvent(type=kind, timestamp=iso(at), transactionHash=None, blockNumber=None, amount=None)
+
+
+def _calldata(payment: CommercePayment, sender: str | None, transactions: tuple[Transaction, ...]) -> dict[str, Any]:
+    last = transactions[-1] if transactions else None
+    return {
+        "requestId": payment.request_id,
+        "calldata": last.data if last is not None else None,
+        "to": last.to if last is not None else None,
+        "value": "0",
+        "operator": payment.operator,
+        "sender": sender,
+        "transactions": [_transaction(each) for each in transactions],
+    }
+
+
+def _transaction(made: Transaction) -> EscrowTransaction:
+    return EscrowTransaction(to=made.to, data=made.data, value="0")
+
+
+def _signatures(created: Created) -> PayerSignatures:
+    options = created.options
+    if options is None:
+        return PayerSignatures(erc3009=None, permit2=None)
+    erc3009 = TypedDataToSign(typedData=options.erc3009) if options.erc3009 is not None else None
+    permit2 = None
+    if options.permit2 is not None and options.approval is not None:
+        permit2 = Permit2ToSign(typedData=options.permit2, approval=_transaction(options.approval))
+    return PayerSignatures(erc3009=erc3009, permit2=permit2)
+
+
+def _info(payment: CommercePayment) -> PaymentInfoAnswer:
+    return PaymentInfoAnswer(
+        operator=payment.operator,
+        payer=payment.buyer,
+        receiver=payment.receiver,
+        token=token_address(payment),
+        maxAmount=str(payment.max_amount),
+        **expiries(payment),
+        minFeeBps=payment.min_fee_bps,
+        maxFeeBps=payment.max_fee_bps,
+        feeReceiver=payment.fee_receiver or ZERO_ADDRESS,
+        salt=str(int(payment.salt, 16)),
+    )
+

@@ -1,0 +1,123 @@
+"""Runs the commerce payments that are due: follows what is executed, collects what was pre-approved, tells expiries.
+
+    by_due index ── run_due ── pending operation     its next steps
+                               pre-approved          authorized, as if it had been asked for
+                               expired               the merchant is told (payments/recording/commerce.py)
+                               open                  the books are compared with the escrow's, once a day
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from chalicelib.base.errors import ChainUnavailable, Conflict
+from chalicelib.commerce.core.records import CommercePayment
+from chalicelib.commerce.core.rules import Refusal, has_expired, reserve
+from chalicelib.commerce.service import operating, rules, store
+from chalicelib.commerce.service.calls import contracts_of, hash_for, token_address
+from chalicelib.commerce.service.reading import read_until
+from chalicelib.payments.links import store as link_store
+from chalicelib.payments.recording import commerce as escrows
+from chalicelib.payments.recording.reconciliation import reconcile_escrow
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage import sweeping
+from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks.records import Event
+
+_DUE_PER_SHARD = 60
+_TIME_PER_RUN = timedelta(seconds=40)
+_STEPS_AT_ONCE = 4
+"""How many steps of one payment one run takes, if none of them has to wait for the chain."""
+
+
+def run_due(services: Services) -> int:
+    """Looks at the payments that are due; returns how many. One query for each shard of the index.
+
+    A node that does not answer is asked no more in this run. A failure is logged and stops no other payment; raises
+    SweepIncomplete then.
+    """
+    now, unavailable = services.clock(), set[str]()
+
+    def run(payable_id: str) -> bool:
+        look(services, payable_id, unavailable)
+        return True
+
+    due = store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0])
+    in_time = sweeping.in_time(services.log, services.clock, now + _TIME_PER_RUN, due)
+    return sweeping.each(services.log, in_time, run)
+
+
+def look(services: Services, payable_id: str, unavailable: set[str]) -> None:
+    """Takes the steps of a payment that can be taken now. A network that does not answer is added to `unavailable`; a
+    payment of such a network is left for a later run."""
+    for _ in range(_STEPS_AT_ONCE):
+        payment, now = store.payment(services.store, payable_id), services.clock()
+        if payment is None or payment.check_at is None or payment.check_at > now:
+            return
+        if payment.network in unavailable:
+            return
+        try:
+            _step(services, payment, now)
+        except ChainUnavailable as error:
+            services.log.error("commerce payment waits", extra={"payable": payable_id, "reason": error.message})
+            unavailable.add(payment.network)
+        except WriteConflict:
+            return  # another worker or the recorder was faster: looked at again
+
+
+def _step(services: Services, payment: CommercePayment, now: datetime) -> None:
+    if payment.pending is not None:
+        operating.advance(services, payment)
+    elif rules.may_collect(payment, now):
+        _collect(services, payment, now)
+    else:
+        _close(services, payment, now)
+
+
+def _collect(services: Services, payment: CommercePayment, now: datetime) -> None:
+    """Authorizes what a payer has pre-approved. What the chain refuses now is tried again later."""
+    try:
+        operating.check_operator(services, payment)
+        payment = _able_last(services, payment)
+        pending = reserve(payment, rules.collecting(payment, rules.Authorizing()), now)
+        assert not isinstance(pending, Refusal), "it may be collected now"
+        after = operating.advance(services, operating.begin(services, payment, pending))
+    except Conflict as error:
+        facts = {"payable": payment.payable_id, "reason": error.message}
+        services.log.error("commerce payment is not collected", extra=facts)
+        after = payment
+    if after.pending is None:
+        services.store.write(replace(after, check_at=rules.next_look(after, now)))
+
+
+def _able_last(services: Services, payment: CommercePayment) -> CommercePayment:
+    """The payment whose next payer is one that can pay now, if there is one: anybody may pre-approve an open payment,
+    with tokens or without. One call to the node if there are several."""
+    approved = payment.pre_approved_by
+    if payment.payer is not None or len(approved) < 2:
+        return payment
+    contracts = contracts_of(payment, services.settings.escrow_contracts)
+    wallets = {each: hash_for(payment, each, contracts) for each in approved}
+    chain = services.chains.evm(payment.network)
+    able = chain.read_able_payers(token_address(payment), payment.amount, wallets)
+    return replace(payment, pre_approved_by=tuple(sorted(approved, key=lambda each: each in able)))
+
+
+def _close(services: Services, payment: CommercePayment, now: datetime) -> None:
+    """Tells that a payment has expired, once its chain was read past that; compares its books with the escrow's.
+
+    An expiry that is over by the clock alone is looked at again soon.
+    """
+    events = tuple[Event, ...]()
+    after = replace(payment, check_at=rules.next_look(payment, now))
+    until = read_until(services, payment)
+    if has_expired(payment, until):
+        payable = link_store.payable(services.store, payment.payable_id)
+        assert payable is not None, "a payment has a link"
+        after, event = escrows.expired(after, payable.requests[0], webhooks.event_context(services))
+        events = (event,) if event is not None else ()
+    elif rules.is_over(payment, now):
+        after = replace(after, check_at=now + rules.RETRY_DELAY)
+    services.store.write(after, *events)
+    webhooks.queue_announcements(services, events)
+    reconcile_escrow(services, payment.payable_id)

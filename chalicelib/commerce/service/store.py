@@ -1,0 +1,36 @@
+"""Reads of commerce payments, and of the events of the escrow about them."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from chalicelib.commerce.core.records import CommercePayment, EscrowEntry
+from chalicelib.payments.links import store as link_store
+from chalicelib.payments.links.records import Payable
+from chalicelib.payments.requests import store as request_store
+from chalicelib.platform.storage.store import Store
+
+MOST_ENTRIES = 100
+
+
+def payable(store: Store, request_id: str) -> Payable | None:
+    """The payable of a request that is paid through the escrow; None if there is no such request. Two reads."""
+    payable_id = request_store.payable_id(store, request_id)
+    found = link_store.payable(store, payable_id) if payable_id is not None else None
+    return found if found is not None and found.commerce is not None else None
+
+
+def payment(store: Store, payable_id: str) -> CommercePayment | None:
+    """The commerce payment of a link. One read."""
+    return store.get(CommercePayment, CommercePayment.KEY.of(payable_id=payable_id))
+
+
+def entries(store: Store, request_id: str) -> tuple[EscrowEntry, ...]:
+    """The last events of the escrow about a payment, at most 100, the oldest first. One query."""
+    partition = EscrowEntry.KEY.partition(request_id=request_id)
+    found, _ = store.page(EscrowEntry, partition, None, MOST_ENTRIES, consistent=True)
+    return found[::-1]
+
+
+def due(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
+    """The links whose commerce payments are due, at most `limit` of each shard of the index. One query for each."""
+    return (key.pk.partition("#")[2] for key in store.due(CommercePayment, now, limit, first_shard))

@@ -1,0 +1,1 @@
+"""Payments from another chain: routes, bridge transfers and payment intents."""

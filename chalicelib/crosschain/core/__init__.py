@@ -1,0 +1,1 @@
+"""Bridge transfers as they are stored with what they pay."""

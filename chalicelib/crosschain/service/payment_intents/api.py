@@ -1,0 +1,25 @@
+"""Views that accept the signature of a payment intent, and withdraw one."""
+
+from chalicelib.crosschain.service.payment_intents import flows as permits
+from chalicelib.crosschain.service.payment_intents import locking
+from chalicelib.crosschain.service.payment_intents.schemas import (
+    PaymentIntentSent,
+    PaymentIntentWithdrawn,
+    SignPaymentIntent,
+    payment_intent_sent,
+)
+from chalicelib.platform.http.view import Call
+
+
+def send_payment_intent(call: Call[SignPaymentIntent, None]) -> PaymentIntentSent:
+    body = call.body
+    approval = body.signedApprovalPermit.sent() if body.signedApprovalPermit is not None else None
+    signed = body.signedPaymentIntent.sent()
+    intent = permits.accept(call.services, call.caller.owner, call.path["intent_id"], signed, approval)
+    return payment_intent_sent(intent)
+
+
+def withdraw_payment_intent(call: Call[None, None]) -> PaymentIntentWithdrawn:
+    caller = call.caller
+    intent = locking.withdraw(call.services, caller.account_id, caller.client_id, call.path["intent_id"])
+    return PaymentIntentWithdrawn(paymentIntentId=intent.intent_id, status="failed")

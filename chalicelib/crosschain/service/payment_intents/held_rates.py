@@ -1,0 +1,51 @@
+"""The rate that is held for the payment of a converted amount, from when its tokens were taken: for it alone."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from chalicelib.crosschain.service.payment_intents.records import PaymentIntent
+from chalicelib.payments.links.records import Intent
+from chalicelib.payments.requests.quotes import store as quotes
+from chalicelib.payments.requests.quotes.records import HeldRate
+from chalicelib.platform.services import Services
+
+RATE_HELD = timedelta(minutes=30)
+"""How long the rate of a converted amount is held from when the tokens were taken."""
+
+
+def begun(intent: PaymentIntent, now: datetime) -> tuple[HeldRate, ...]:
+    """The rate that is held for the payment of a payment intent once its tokens were taken, if its amount is converted.
+
+    The recorder has payments that may be this one wait until the deposit was read that brings it.
+    """
+    if intent.rate is None:
+        return ()
+    held = HeldRate(
+        request_id=intent.request_id,
+        intent_id=intent.intent_id,
+        rate=intent.rate,
+        amount=intent.due,
+        source=intent.network,
+        payer=intent.payer,
+        ends_at=now + RATE_HELD,
+    )
+    return (held,)
+
+
+def known(services: Services, intent: PaymentIntent, crossing: Intent) -> tuple[HeldRate, ...]:
+    """The rate with the deposit that a check has read of its payment; nothing if that was known. At most one read."""
+    fill_key = crossing.crossing.fill_key if crossing.crossing is not None else None
+    held = _read(services, intent) if fill_key is not None else None
+    return (replace(held, fill_key=fill_key),) if held is not None and held.fill_key != fill_key else ()
+
+
+def ended(services: Services, intent: PaymentIntent) -> tuple[HeldRate, ...]:
+    """The rate of a payment that got into no bridge, for which no payment waits any more. At most one read."""
+    held = _read(services, intent) if intent.taken_at is not None else None
+    if held is None or held.fill_key is not None or intent.taken_at is None:
+        return ()
+    return (replace(held, ends_at=intent.taken_at),)
+
+
+def _read(services: Services, intent: PaymentIntent) -> HeldRate | None:
+    return None if intent.rate is None else quotes.held(services.store, intent.request_id, intent.intent_id)

@@ -1,0 +1,257 @@
+"""Makes the payments that payers have signed: takes the tokens, brings them into the bridge or back, follows them.
+
+    by_due index ── run_due ── TAKING   relayer: permit, take
+                               TAKEN    relayer: approve, spend (a route of the bridge, or a transfer to the payer)
+                               BRIDGED  both chains, as for every payment from another chain
+
+Every look at a payment intent may be repeated, or made by two workers at once: a key of the relayer accepts one call
+for ever, and the next key of its kind is used only after the call of the one before is proven to have failed. What a
+payment intent spends is what was taken for it, by the ledger of the relayer.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from chalicelib.base.addresses import same_address
+from chalicelib.base.errors import BadRequest, ChainUnavailable
+from chalicelib.chains.calldata import erc20, erc2612
+from chalicelib.crosschain.service.payment_intents import ending, held_rates, locking, rules, stages, store
+from chalicelib.crosschain.service.payment_intents.ending import facts_of
+from chalicelib.crosschain.service.payment_intents.flows import is_wanted, trouble
+from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
+from chalicelib.crosschain.service.router import flows as bridging
+from chalicelib.crosschain.service.tracking import following as crossings
+from chalicelib.payments.links.records import IntentStatus, Payable
+from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.scanning import store as scan_store
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage import sweeping
+from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.relayer import flows as relayer
+from chalicelib.relayer.records import CallStatus
+from chalicelib.relayer.rules import Submission, SubmissionStatus
+
+_DUE_PER_SHARD = 60
+_TIME_PER_RUN = timedelta(seconds=40)
+_STEPS_AT_ONCE = 4
+"""How many steps of one payment intent one run takes, if none of them has to wait for a chain."""
+GIVEN_BACK = "The payment could not be brought to the chain of the request, and the payer has it back"
+
+
+def run_due(services: Services) -> int:
+    """Takes the next steps of payment intents that are due; returns how many were looked at. One query for each shard.
+
+    A node that does not answer is asked no more in this run. A failure is logged and stops no other payment intent;
+    raises SweepIncomplete then.
+    """
+    now, unavailable = services.clock(), set[str]()
+
+    def run(intent_id: str) -> bool:
+        advance(services, intent_id, unavailable)
+        return True
+
+    due = store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0])
+    in_time = sweeping.in_time(services.log, services.clock, now + _TIME_PER_RUN, due)
+    return sweeping.each(services.log, in_time, run)
+
+
+def advance(services: Services, intent_id: str, unavailable: set[str]) -> None:
+    """Takes the steps of a payment intent that can be taken now. A network that does not answer is added to
+    `unavailable`; a payment intent of such a network is left for a later run."""
+    for _ in range(_STEPS_AT_ONCE):
+        intent = store.payment_intent(services.store, intent_id)
+        if intent is None or intent.check_at is None or intent.check_at > services.clock():
+            return
+        if intent.network in unavailable:
+            return
+        _watch(services, intent)
+        try:
+            _step(services, intent)
+        except ChainUnavailable as error:
+            services.log.error("payment intent waits", extra={**facts_of(intent), "reason": error.message})
+            unavailable.add(intent.network)
+        except WriteConflict:
+            return  # another worker was faster, or a payment of the request was recorded: looked at again
+
+
+def _step(services: Services, intent: PaymentIntent) -> None:
+    request = request_store.request(services.store, intent.request_id)
+    assert request is not None, "a payment intent is of a stored request"
+    if intent.stage is Stage.TAKING:
+        _take(services, intent, request)
+    elif intent.stage is Stage.TAKEN:
+        _spend(services, intent, request)
+    elif intent.stage is Stage.BRIDGED:
+        _follow(services, intent, request)
+
+
+def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
+    """Has the tokens taken, until that is done or can be done no more."""
+    now, known = services.clock(), relayer.outcome(services, stages.call_key(intent, "take"))
+    if known is not None and known.status is CallStatus.SUCCEEDED:
+        services.store.write(stages.taken(intent, now), *held_rates.begun(intent, now))
+    elif known is not None and known.status is CallStatus.UNKNOWN:
+        services.store.write(stages.postponed(intent, now))
+    elif known is not None or stages.cannot_be_taken(intent, now):
+        why = known.reason if known is not None else intent.reason
+        late = f"{ending.NOTHING_TAKEN} before its deadline"
+        ending.end(services, replace(intent, reason=f"{late}: {why}" if why else late), request, End.FAILED)
+    elif (gone := _gone(services, intent)) is not None:
+        ending.give_up(services, intent, request, gone)
+    else:
+        refused, is_last = None, False
+        if stages.may_take(intent, now) and is_wanted(services, request):
+            refused = trouble(services, intent)
+            if refused is None:
+                refused, is_last = _submit_take(services, intent)
+        if refused is not None and is_last and rules.may_contradict(intent, now):
+            ending.give_up(services, intent, request, refused)
+        else:
+            services.store.write(stages.postponed(replace(intent, reason=refused or intent.reason), now))
+
+
+def _gone(services: Services, intent: PaymentIntent) -> str | None:
+    """Why the tokens cannot be taken any more, though no call was accepted that takes them. At most one call to the
+    source's node. Raises ChainUnavailable."""
+    return locking.why_gone(services, intent) if rules.may_contradict(intent, services.clock()) else None
+
+
+def _submit_take(services: Services, intent: PaymentIntent) -> tuple[str | None, bool]:
+    """Submits the call that takes the tokens, after the approval if one was signed; returns why it is not accepted, and
+    whether it never will be: the payer's code refuses it as it would be sent, though it may not in a dry run (_gone).
+
+    The approval may be refused because somebody else has sent it: what counts is whether the tokens can be taken.
+    """
+    is_contract = services.chains.evm(intent.network).has_code(intent.payer)
+    taking = stages.move(intent, inward=True)
+    calls = [replace(stages.call_of(intent, "take", stages.take_call(intent), is_contract), moves=taking)]
+    if intent.approval_signature is not None and intent.token_permit is not None:
+        permit = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
+        calls.insert(0, stages.call_of(intent, "permit", permit))
+    *approved, taken = relayer.submit(services, calls)
+    is_refused = is_contract and taken.status is SubmissionStatus.REFUSED
+    is_last = is_refused and not any(_may_come(services, each) for each in approved)
+    return _refusal(services, intent, taken), is_last
+
+
+def _may_come(services: Services, approval: Submission) -> bool:
+    """Whether an approval that was submitted is still to have its effect. One read at most."""
+    if approval.status is not SubmissionStatus.ACCEPTED:
+        return approval.status is not SubmissionStatus.REFUSED
+    known = relayer.outcome(services, approval.key)
+    return known is None or known.status is CallStatus.UNKNOWN
+
+
+def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
+    """Has the tokens that were taken brought into the bridge, or back to the payer.
+
+    After a fork that gave them back to the payer others' tokens may be in the account: those are not spent.
+    """
+    now, key = services.clock(), f"spend/{intent.spends}"
+    known = relayer.accepted(services, stages.call_key(intent, key))
+    if known is None:
+        held = relayer.outcome(services, stages.call_key(intent, "take"))
+        if held is not None and held.status in (CallStatus.REVERTED, CallStatus.SUPERSEDED):  # since a deep fork
+            ending.end(services, replace(intent, reason=ending.NOTHING_TAKEN), request, End.FAILED)
+            return
+        reason = trouble(services, intent)
+        if held is None or held.status is not CallStatus.SUCCEEDED:
+            reason = "a fork of the chain has undone the taking of the tokens"
+        after = replace(intent, reason=reason) if reason else _submit_spend(services, intent, request, key)
+        services.store.write(stages.postponed(after, now))
+        return
+    outcome, made = known
+    if outcome.status is CallStatus.UNKNOWN:
+        services.store.write(stages.postponed(intent, now))
+    elif outcome.status is not CallStatus.SUCCEEDED:  # it never can be executed any more
+        services.store.write(replace(intent, spends=intent.spends + 1, reason=outcome.reason, check_at=now))
+    elif same_address(made.to, rules.source_of(intent).address):
+        back = replace(intent, returned_by=outcome.tx_hash, reason=GIVEN_BACK)
+        ending.end(services, back, request, End.REFUNDED)
+    else:
+        assert outcome.tx_hash is not None, "a call that succeeded has a transaction"
+        services.store.write(stages.bridged(intent, request, outcome.tx_hash, now))
+
+
+def _submit_spend(services: Services, intent: PaymentIntent, request: Request, key: str) -> PaymentIntent:
+    """Submits the call that spends the tokens, if there is one now. The payment intent has as its reason why there is
+    none, or why it is not accepted."""
+    token = rules.source_of(intent).address
+    if stages.is_given_up(intent, services.clock()) or not is_wanted(services, request):
+        made = erc20.transfer(token, intent.payer, intent.taking)
+    else:
+        try:
+            route = bridging.quote(services, rules.wanted_of(intent, request), rules.purpose_of(intent))
+        except BadRequest as error:
+            return replace(intent, reason=error.message)
+        deposit = stages.deposit_of(intent, route)
+        if deposit is None:
+            return replace(intent, reason="every route takes more than was signed and taken")
+        intent, is_approved = _approved(services, intent, deposit.to)
+        if not is_approved:
+            return replace(intent, reason="the bridge's contract is being approved")
+        made = deposit
+    spending = stages.move(intent, inward=False)
+    (submission,) = relayer.submit(services, [replace(stages.call_of(intent, key, made), moves=spending)])
+    return replace(intent, reason=_refusal(services, intent, submission))
+
+
+def _approved(services: Services, intent: PaymentIntent, spender: str) -> tuple[PaymentIntent, bool]:
+    """Whether the bridge's contract may take what was taken; if not, a call is submitted that approves all that is in
+    the service's account: payments at the same time would replace an approval of one of them again and again.
+
+    One that was submitted before the tokens of this payment were there does not suffice: then another one is made.
+    """
+    token, executor = rules.source_of(intent).address, intent.permit.spender
+    holding = services.chains.evm(intent.network).read_wallet(executor, [token], spender).tokens[token]
+    if holding.allowance >= intent.taking:
+        return intent, True
+    key = f"approve/{intent.approvals}"
+    known = relayer.outcome(services, stages.call_key(intent, key))
+    if known is not None and known.status is not CallStatus.UNKNOWN:
+        return replace(intent, approvals=intent.approvals + 1), False
+    if known is None:
+        grant = erc20.approve(token, spender, max(holding.balance, intent.taking))
+        (submission,) = relayer.submit(services, [stages.call_of(intent, key, grant)])
+        if submission.status is SubmissionStatus.REFUSED:  # as USDT on mainnet refuses to change what is not zero
+            none = erc20.approve(token, spender, 0)
+            relayer.submit(services, [stages.call_of(intent, key, none)])
+    return intent, False
+
+
+def _follow(services: Services, intent: PaymentIntent, request: Request) -> None:
+    """Follows the payment in the bridge; what was recorded of the request by then is read before it ends."""
+    before, payable = intent.crossing, Payable((request,))
+    assert before is not None, "it is in the bridge"
+    made = relayer.outcome(services, stages.call_key(intent, f"spend/{intent.spends}"))
+    if made is not None and (made.status, made.tx_hash) != (CallStatus.SUCCEEDED, before.transaction_hash):
+        services.store.write(stages.undone(intent, services.clock()))  # by a deep fork: it is seen what became of it
+        return
+    after = crossings.checked(services, payable, before, set())
+    rate = held_rates.known(services, intent, after)
+    if after.status is not IntentStatus.PENDING:
+        if scan_store.has_work(services.store, (request.payable_id,)):
+            (after,) = crossings.put_off([before], [after], services.clock())
+        request = request_store.request(services.store, intent.request_id) or request
+    done = crossings.concluded(services, Payable((request,)), before, [before], [after])
+    changed = stages.followed(intent, done.intents[0], services.clock())
+    if stages.is_contradicted(changed, done.intents[0]):
+        services.log.error("payment intent overdue", extra={**facts_of(changed), "reason": changed.reason})
+    if changed.end is None:
+        services.store.write(changed, *rate)
+    else:
+        ending.write(services, changed, request, (*done.payments, *done.counts, *rate), done.events)
+
+
+def _refusal(services: Services, intent: PaymentIntent, submission: Submission) -> str | None:
+    if submission.status is SubmissionStatus.ACCEPTED:
+        return None
+    services.log.warning("payment intent refused", extra={**facts_of(intent), "reason": submission.reason})
+    return submission.reason
+
+
+def _watch(services: Services, intent: PaymentIntent) -> None:
+    """Logs tokens that are in the service's account for long; an alarm is made of it (infra/template.yaml)."""
+    if stages.is_overdue(intent, services.clock()):
+        services.log.error("payment intent overdue", extra={**facts_of(intent), "reason": intent.reason})

@@ -1,0 +1,181 @@
+"""Decides what happens to the tokens of a payment intent next.
+
+    OFFERED   signed: the request is locked from then on
+    TAKING    the call `take` is made, or not before the deadline     FAILED     it never can be made
+    TAKEN     one call `spend`: into the bridge, or, if there is no   REFUNDED   it went back to the payer
+              route for what was taken, back to the payer
+    BRIDGED   followed as other payments from another chain           SETTLED, PARTIAL, REFUNDED
+
+Every step is written before its call is submitted, and a call is accepted once for each key. So at any time at most one
+of the calls that spend the tokens can be executed; the next one is decided when the one before has failed for good.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from chalicelib.chains.calldata import across, permit2
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
+from chalicelib.chains.catalogue.networks import network
+from chalicelib.crosschain.core.records import Crossing
+from chalicelib.crosschain.service.payment_intents.records import LIFETIME, End, PaymentIntent, Stage
+from chalicelib.crosschain.service.payment_intents.rules import deadline_of
+from chalicelib.crosschain.service.router.rules import Route, read_source
+from chalicelib.payments.links.records import Intent, IntentStatus, Proof
+from chalicelib.payments.requests.records import Request
+from chalicelib.relayer.holdings.records import Move
+from chalicelib.relayer.rules import Call, Use, signature_gas
+
+TAKEN_LATEST = timedelta(minutes=10)
+"""How long after the deadline, by our clock, no block can accept the call any more that takes the tokens."""
+BRIDGED_WITHIN = timedelta(minutes=15)
+"""How long a route is looked for after the tokens were taken; then they are returned."""
+MOST_SPENDS = 5
+"""After so many calls that failed the tokens are returned."""
+OVERDUE_AFTER = timedelta(hours=2)
+"""How long after its acceptance a payment is in the service's hands until somebody has to look at it."""
+MIN_DELAY, MAX_DELAY = timedelta(seconds=10), timedelta(minutes=5)
+_CHECKS_PER_AGE = 8
+_TAKE_GAS = 200_000
+"""Of the call that takes the tokens, without what a contract wallet needs to check the signature."""
+_MOST_GAS = {"permit": 200_000, "take": 500_000, "approve": 150_000, "spend": 600_000}
+"""The most gas of the calls, by the first word of their step."""
+_FOLLOWING_GAS = 450_000
+"""Of the calls that follow the taking: an approval, and a deposit or a transfer back."""
+_END = {
+    IntentStatus.SETTLED: End.SETTLED,
+    IntentStatus.PARTIAL: End.PARTIAL,
+    IntentStatus.REFUNDED: End.REFUNDED,
+}
+
+
+def call_key(intent: PaymentIntent, step: str) -> str:
+    """The key of a call of the relayer."""
+    return f"permit/{intent.intent_id}/{step}"
+
+
+def call_of(intent: PaymentIntent, step: str, made: Transaction, is_contract: bool = False) -> Call:
+    """The call of a step. Permit2 asks the code of a contract wallet about its signature: then `take` runs that code.
+
+    From the taking on the service has the tokens: what brings them on or back is counted with it.
+    """
+    key, kind = call_key(intent, step), step.partition("/")[0]
+    call = Call(key, intent.network, made.to, made.data, made.value, _MOST_GAS[kind], account_id=intent.account_id)
+    if kind == "permit":
+        return call
+    if kind != "take":
+        return replace(call, use=Use.PREPAID)
+    call = replace(call, prepays=_FOLLOWING_GAS)
+    if is_contract:
+        return replace(call, gas_limit=_TAKE_GAS + signature_gas(intent.network), runs_foreign_code=True)
+    return call
+
+
+def move(intent: PaymentIntent, inward: bool) -> Move:
+    """What is taken for a payment intent into the service's account, or all of that on its way out of it."""
+    return Move(f"permit/{intent.intent_id}", intent.permit.source.token, intent.taking, inward)
+
+
+def take_call(intent: PaymentIntent) -> Transaction:
+    """Takes the tokens; it is the same however often it is built."""
+    assert intent.signature is not None, "it is accepted"
+    return permit2.take(intent.permit, intent.taking, bytes.fromhex(intent.signature[2:]))
+
+
+def may_take(intent: PaymentIntent, now: datetime) -> bool:
+    """Whether the call that takes the tokens is in time."""
+    return now <= deadline_of(intent.permit)
+
+
+def cannot_be_taken(intent: PaymentIntent, now: datetime) -> bool:
+    """Whether no block accepts the call any more that takes the tokens, if none was accepted by the relayer."""
+    return now > deadline_of(intent.permit) + TAKEN_LATEST
+
+
+def is_given_up(intent: PaymentIntent, now: datetime) -> bool:
+    """Whether no route is looked for any more for the tokens that were taken, which go back to the payer."""
+    assert intent.taken_at is not None, "they were taken"
+    return now > intent.taken_at + BRIDGED_WITHIN or intent.spends > MOST_SPENDS
+
+
+def deposit_of(intent: PaymentIntent, route: Route) -> Transaction | None:
+    """The deposit of a route with all that was taken; None if it needs more than that.
+
+    It is made in the bridge itself, also where the route leads through the router's contract. Whoever fills it gets
+    what is more than needed.
+    """
+    source = network(intent.network)
+    made = read_source(source, route.transaction.to, route.transaction.data) if source is not None else None
+    assert made is not None, "a verified route makes a deposit"
+    if made.deposit.input_amount > intent.taking:
+        return None
+    data = across.encode_deposit(replace(made.deposit, input_amount=intent.taking))
+    return Transaction(address_of(ACROSS_SPOKE_POOL, intent.network), data, 0)
+
+
+def taken(intent: PaymentIntent, now: datetime) -> PaymentIntent:
+    return replace(intent, stage=Stage.TAKEN, taken_at=now, reason=None, check_at=now)
+
+
+def bridged(intent: PaymentIntent, request: Request, tx_hash: str, now: datetime) -> PaymentIntent:
+    """The payment intent whose tokens were deposited by a transaction: it is followed as an announced one."""
+    crossing = Intent(
+        link_token=request.payable_id,
+        intent_id=intent.intent_id,
+        network=intent.network,
+        safe_tx_hash=None,
+        wallet=intent.permit.spender,
+        nonce=None,
+        deadline=None,
+        payer_address=intent.payer,
+        status=IntentStatus.PENDING,
+        created_at=now,
+        ends_at=now + LIFETIME,
+        check_at=now,
+        scanned_to=0,
+        transaction_hash=tx_hash,
+        account_id=intent.account_id,
+        proof=Proof.SENT,
+        crossing=Crossing(request.network, now, intent.searched_to),
+    )
+    return replace(intent, stage=Stage.BRIDGED, crossing=crossing, reason=None, check_at=now)
+
+
+def undone(intent: PaymentIntent, now: datetime) -> PaymentIntent:
+    """The payment intent whose deposit a fork has undone, or put into another transaction."""
+    return replace(intent, stage=Stage.TAKEN, crossing=None, check_at=now)
+
+
+def followed(intent: PaymentIntent, crossing: Intent, now: datetime) -> PaymentIntent:
+    """The payment intent after a check of its crossing.
+
+    The relayer has said that the deposit was made: should the chain contradict that, somebody has to look at it, and
+    the crossing stays as it was.
+    """
+    after = replace(intent, crossing=crossing, check_at=crossing.check_at)
+    if crossing.status is IntentStatus.PENDING:
+        return after
+    reason = crossing.crossing.reason if crossing.crossing is not None else None
+    if (end := _END.get(crossing.status)) is not None:
+        return ended(replace(after, reason=reason), end, now)
+    return replace(postponed(intent, now), reason=reason)
+
+
+def is_contradicted(intent: PaymentIntent, crossing: Intent) -> bool:
+    """Whether the source chain says that there was no deposit, where the relayer has said that it was made."""
+    return intent.end is None and crossing.status is not IntentStatus.PENDING
+
+
+def ended(intent: PaymentIntent, end: End, now: datetime) -> PaymentIntent:
+    return replace(intent, stage=Stage.ENDED, end=end, ended_at=now, check_at=None)
+
+
+def postponed(intent: PaymentIntent, now: datetime) -> PaymentIntent:
+    """The payment intent with its next check: the longer it takes, the later."""
+    since = intent.taken_at or intent.accepted_at or intent.created_at
+    return replace(intent, check_at=now + min(max((now - since) / _CHECKS_PER_AGE, MIN_DELAY), MAX_DELAY))
+
+
+def is_overdue(intent: PaymentIntent, now: datetime) -> bool:
+    """Whether tokens are in the service's account for so long that somebody has to look at them."""
+    return intent.stage is Stage.TAKEN and intent.taken_at is not None and now > intent.taken_at + OVERDUE_AFTER

@@ -1,0 +1,114 @@
+"""Asks the router, as far as its circuit breaker and its quota let it be asked: several questions at the same time."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+
+from chalicelib.base.parallel import done_within
+from chalicelib.crosschain.service.router.circuit import (
+    PROBE_LEASE,
+    after_answers,
+    after_failures,
+    closed_for,
+    probing,
+    quotas,
+)
+from chalicelib.crosschain.service.router.records import RouterCircuit
+from chalicelib.crosschain.service.router.rules import Purpose
+from chalicelib.platform.access.rate_limits.rules import seconds_until
+from chalicelib.platform.access.rate_limits.store import count
+from chalicelib.platform.outbound.lifi import QuoteCall, RouterRefused, RouterStep, RouterUnavailable
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import Throttled, WriteConflict
+
+AT_ONCE = 20
+_LEASE_SECONDS = int(PROBE_LEASE.total_seconds())
+
+Answer = RouterStep | RouterRefused | RouterUnavailable
+
+
+def ask(
+    services: Services,
+    questions: Sequence[QuoteCall],
+    purpose: Purpose,
+    circuit: RouterCircuit | None,
+    now: datetime,
+) -> list[Answer]:
+    """The answer to each question, RouterUnavailable if there is none within ROUTER_SECONDS or it was not asked.
+
+    Three calls to DynamoDB, and one more before and after if the circuit is or was not closed.
+    """
+    wait = closed_for(circuit, now)
+    if wait is not None:
+        return _not_asked(questions, "the circuit is open", -int(-wait.total_seconds() // 1))
+    probe = probing(circuit, now)
+    if probe is not None:
+        if not _written(services, probe):
+            return _not_asked(questions, "another process probes", _LEASE_SECONDS)
+        circuit = replace(probe, version=probe.version + 1)
+    asked = questions[:1] if probe is not None else questions
+    refused = _counted(services, len(asked), purpose, now)
+    if refused is not None:
+        return _not_asked(questions, "the quota is used up", refused)
+    answers = _answers(services, asked)
+    _learn(services, circuit, answers)
+    return answers + _not_asked(questions[len(asked) :], "another question probes", _LEASE_SECONDS)
+
+
+def _not_asked(questions: Sequence[QuoteCall], reason: str, retry_after: int) -> list[Answer]:
+    return [RouterUnavailable(reason, retry_after) for _ in questions]
+
+
+def _counted(services: Services, questions: int, purpose: Purpose, now: datetime) -> int | None:
+    """Counts questions against the quotas. Returns None, or in how many seconds there is room if not all fit."""
+    for window in quotas(services.router.has_key, purpose, now):
+        try:
+            used = count(services.store, window, questions)
+        except Throttled:
+            return 1
+        if used is None:
+            facts = {"quota": window.key, "limit": window.limit, "until": window.ends_at.isoformat()}
+            services.log.warning("router quota used up", extra=facts)
+            return seconds_until(window.ends_at, now)
+    return None
+
+
+def _answers(services: Services, questions: Sequence[QuoteCall]) -> list[Answer]:
+    tasks = [partial(_answer, services, each) for each in questions]
+    answers = done_within(services.settings.router_seconds, tasks, AT_ONCE)
+    return [RouterUnavailable("no answer in time") if each is None else each for each in answers]
+
+
+def _answer(services: Services, question: QuoteCall) -> Answer:
+    try:
+        return services.router.quote_call(question)
+    except (RouterRefused, RouterUnavailable) as error:
+        return error
+
+
+def _learn(services: Services, circuit: RouterCircuit | None, answers: Sequence[Answer]) -> None:
+    """Writes what the answers say about the router. Of processes that do so at the same time one is enough."""
+    failures = [each for each in answers if isinstance(each, RouterUnavailable)]
+    if failures:
+        services.log.warning("router did not answer", extra={"reasons": sorted({str(each) for each in failures})})
+    now = services.clock()
+    retry_after = max((each.retry_after for each in failures if each.retry_after), default=None)
+    if len(failures) < len(answers) and retry_after is None:
+        changed = after_answers(circuit, now)
+    else:
+        said = None if retry_after is None else timedelta(seconds=retry_after)
+        changed = after_failures(circuit, len(failures), said, now)
+        if changed.open_until is not None:
+            services.log.error("router circuit opened", extra={"until": changed.open_until.isoformat()})
+    if changed is not None:
+        _written(services, changed)
+
+
+def _written(services: Services, circuit: RouterCircuit) -> bool:
+    """Writes the circuit; False if another process wrote it since it was read."""
+    try:
+        services.store.write(circuit)
+    except WriteConflict:
+        return False
+    return True

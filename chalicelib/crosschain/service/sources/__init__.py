@@ -1,0 +1,1 @@
+"""From which networks and tokens a payer can pay."""

@@ -1,0 +1,118 @@
+"""Reads what the destination chain says of a deposit: whether it was filled, and what came of that."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from chalicelib.base.addresses import hex_address
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.money import BaseUnits
+from chalicelib.chains.nodes.bridges.deposits import UNFILLED, LoggedFill, fills_in, sent_tokens
+from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.crosschain.core.records import Crossing, Deposit, Held
+from chalicelib.crosschain.service.tracking.chains import known_network, searched
+from chalicelib.crosschain.service.tracking.deposits import request_of
+from chalicelib.crosschain.service.tracking.observations import Arrival, ArrivalSeen
+from chalicelib.payments.links.records import Intent, Payable, SecurePayment
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.references import reference_topic
+from chalicelib.payments.requests.rules import currency_of
+from chalicelib.payments.scanning import store as scan_store
+from chalicelib.payments.scanning.records import Cursor
+from chalicelib.platform.outbound.lifi import RouterUnavailable
+from chalicelib.platform.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.evm import EvmChain
+
+_ROUTER = "router"
+
+
+def read_arrival(
+    services: Services, payment: Payable | SecurePayment, intent: Intent, crossing: Crossing, unavailable: set[str]
+) -> ArrivalSeen:
+    """What became of a deposit on its destination chain, up to where detection has read that. Raises ChainUnavailable,
+    RangeTooLarge."""
+    cursor = scan_store.cursor(services.store, crossing.destination)
+    deposit = crossing.deposit
+    assert deposit is not None and crossing.relay_hash is not None, "it was deposited"
+    if cursor is None or cursor.read_until is None:
+        raise ChainUnavailable(f"The {crossing.destination} chain has not been read yet")
+    chain, origin = services.chains.evm(crossing.destination), known_network(intent.network).chain_id
+    found, last = _searched(chain, cursor, crossing, origin)
+    if found is None and last < cursor.scanned_to:
+        return ArrivalSeen(Arrival.OPEN, last)
+    if found is None:
+        if cursor.read_until <= deposit.fill_deadline:
+            return ArrivalSeen(Arrival.OPEN, last)
+        if chain.fill_status(crossing.relay_hash, cursor.scanned_to) in UNFILLED:
+            return ArrivalSeen(Arrival.EXPIRED, last)
+        found = _hinted(services, chain, intent, crossing, unavailable)
+        if found is None or found.block_number > cursor.scanned_to:
+            return ArrivalSeen(Arrival.UNCLEAR, last)
+    if chain.block_facts([found.block_number])[found.block_number].hash != found.block_hash:
+        raise InconsistentNode(chain.network, f"a fill is of block {found.block_hash}, which is not canonical")
+    logs = chain.logs_of_transactions([found.tx_hash])
+    return _filled(payment.requests, deposit, found, logs, crossing.searched_to)
+
+
+def _searched(
+    chain: "EvmChain", cursor: Cursor, crossing: Crossing, origin_chain_id: int
+) -> tuple[LoggedFill | None, int]:
+    """The fill, if it is found in the next blocks, and the last block that was searched."""
+    assert crossing.deposit_id is not None, "it was deposited"
+    last, span = min(crossing.searched_to, cursor.scanned_to), max(cursor.range_limit // 2, 1)
+    deposit_id = crossing.deposit_id
+    for blocks, found in searched(
+        lambda blocks: chain.fills(origin_chain_id, deposit_id, blocks), last, cursor.scanned_to, span
+    ):
+        own = next((each for each in found if each.key == crossing.fill_key), None)
+        if own is not None:
+            return own, last
+        last = blocks.last
+    return None, last
+
+
+def _hinted(
+    services: Services, chain: "EvmChain", intent: Intent, crossing: Crossing, unavailable: set[str]
+) -> LoggedFill | None:
+    """The fill in the transaction that the router names, if that has it: its word alone proves nothing."""
+    if _ROUTER in unavailable or not services.router.is_configured or intent.transaction_hash is None:
+        return None
+    source, destination = known_network(intent.network), known_network(crossing.destination)
+    try:
+        claim = services.router.status(intent.transaction_hash, source.chain_id, destination.chain_id, None)
+    except RouterUnavailable as error:
+        services.log.warning("router unavailable", extra={"reason": str(error)})
+        unavailable.add(_ROUTER)
+        return None
+    if claim.receiving_hash is None or claim.receiving_chain_id != destination.chain_id:
+        return None
+    logs = chain.logs_of_transactions([claim.receiving_hash])
+    return next((each for each in fills_in(chain.network, logs) if each.key == crossing.fill_key), None)
+
+
+def _filled(
+    requests: Sequence[Request],
+    deposit: Deposit,
+    fill: LoggedFill,
+    logs: Sequence[Mapping[str, Any]],
+    searched_to: int,
+) -> ArrivalSeen:
+    """Whether a fill paid, by the event of the payment that it made; if not, what the payer got there.
+
+    `logs` are those of its transaction, in which others may pay the same request, by fills of their own or directly.
+    """
+    from chalicelib.chains.nodes.bridges.fills import brought, logs_of_fill  # most checks find no fill
+
+    request = request_of(requests, deposit)
+    assert request is not None, "the deposit pays a request of the link"
+    token, topic = currency_of(request), reference_topic(bytes.fromhex(request.payment_reference[2:]))
+    paid = (hex_address(token.address), request.payee_in_logs, deposit.amount, topic)
+    own = logs_of_fill(request.network, logs, fill)
+    for made, each in ((made, made.payment) for made in brought(request.network, logs)):
+        is_own = made.fill.key == fill.key
+        if is_own and (each.token_address, each.payee, each.amount, each.reference_topic) == paid:
+            return ArrivalSeen(Arrival.PAID, searched_to, fill.tx_hash, payment_key=each.event_key)
+    got = sent_tokens(own, token.address, fill.recipient or "", deposit.fallback)
+    held = Held(deposit.fallback, token.id, BaseUnits(got)) if got else None
+    return ArrivalSeen(Arrival.BOUNCED, searched_to, fill.tx_hash, held)

@@ -1,0 +1,104 @@
+"""Records an announced payment from another chain: where it comes from, and what is known of it already."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from chalicelib.base.errors import BadRequest, ChainUnavailable
+from chalicelib.chains.calldata.transaction import SentTransaction
+from chalicelib.chains.catalogue.networks import Network
+from chalicelib.crosschain.core.records import Crossing
+from chalicelib.crosschain.service.router.rules import read_source
+from chalicelib.crosschain.service.tracking.chains import known_network
+from chalicelib.crosschain.service.tracking.deposits import (
+    PaidDeposit,
+    check_source,
+    covers,
+    least_due_of,
+    paid_by,
+    request_of,
+)
+from chalicelib.payments.announced.announcements import IntentDraft, IntentStart, names_payment
+from chalicelib.payments.links.records import PaymentType, Proof, SecurePayment
+from chalicelib.payments.scanning import store as scan_store
+from chalicelib.platform.services import Services
+
+_FOREIGN = "This transaction does not pay this link: announce the one that deposits into the bridge, not an approval"
+
+
+def is_crossing(payment: SecurePayment, draft: IntentDraft) -> bool:
+    """Whether a draft is of a transaction on another chain than the link's; of a multicall, than that of a child."""
+    return any(draft.chain != known_network(each.network).label for each in payment.requests)
+
+
+def children_paid(
+    services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], draft: IntentDraft
+) -> tuple[str, ...]:
+    """The tokens of the multicall's children that a transaction of a source chain pays, through a bridge or on that
+    chain itself; none if it is not known yet.
+
+    One request to the source chain's node. Raises BadRequest if the transaction pays none of them.
+    """
+    if payment.link.payment_type is not PaymentType.MULTICALL or draft.tx_hash is None:
+        return ()
+    source = check_source(payment, draft.chain, draft.token)
+    sent = services.chains.evm(source.name).sent_transaction(draft.tx_hash)
+    if sent is None:
+        return ()
+    own = [each for each in parts if each.requests and known_network(each.requests[0].network) == source]
+    here = tuple(each.link.token for each in own if names_payment(each, sent.to, sent.data))
+    if here:
+        return here
+    references = {each.deposit.payment_reference for each in _paid(source, payment, sent)}
+    return tuple(
+        part.link.token for part in parts if any(each.payment_reference in references for each in part.requests)
+    )
+
+
+def started(
+    services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], draft: IntentDraft, start: IntentStart
+) -> tuple[Network, IntentStart]:
+    """The source chain, and the start of an intent on it, without the Safe of a Safe's transaction.
+
+    One read, and one request to the source chain's node. Raises BadRequest if the transaction cannot pay the link,
+    ChainUnavailable if a node does not answer or detection has not begun on the link's chain.
+    """
+    source = check_source(payment, draft.chain, draft.token)
+    destination = known_network(payment.requests[0].network)
+    cursor = scan_store.cursor(services.store, destination.name)
+    if cursor is None:
+        raise ChainUnavailable(f"Detection has not begun on {destination.name} yet: try again in a minute")
+    searched_to = max(cursor.scanned_to - destination.log_range, 0)
+    crossing = Crossing(destination.name, services.clock(), searched_to, tool=draft.bridge_tool)
+    start = replace(start, network=source.name, crossing=crossing)
+    if draft.tx_hash is None:
+        return source, start
+    sent = services.chains.evm(source.name).sent_transaction(draft.tx_hash)
+    if sent is None:
+        return source, start
+    paid = _paid(source, payment, sent)
+    if not paid:
+        return source, start  # of a smart wallet, maybe: it is known once it is in a block
+    _check_amount(services, payment, parts, paid[0])
+    known = replace(crossing, deposit=paid[0].deposit)
+    return source, replace(start, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT, crossing=known)
+
+
+def _paid(source: Network, payment: SecurePayment, sent: SentTransaction) -> tuple[PaidDeposit, ...]:
+    """The deposits that pay the link. Raises BadRequest if there can be none."""
+    if sent.success is False:
+        raise BadRequest("This transaction failed: get the transactions from /pay again")
+    paid = paid_by(source, payment.requests, sent)
+    if not paid and (sent.block is not None or read_source(source, sent.to or "", sent.data) is not None):
+        raise BadRequest(_FOREIGN)
+    return paid
+
+
+def _check_amount(
+    services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], paid: PaidDeposit
+) -> None:
+    """Raises BadRequest for a deposit that brings less than what is due, takes too little to be filled, or that only
+    whoever sends it may fill: it could lock the link for long without the money for it."""
+    request = request_of(payment.requests, paid.deposit)
+    assert request is not None, "the deposit pays a request of the link"
+    if not paid.is_timely or not covers(paid.deposit, request, least_due_of(services, parts, request)):
+        raise BadRequest("This transaction does not pay what is due of this link: get the transactions from /pay again")

@@ -1,0 +1,50 @@
+"""Reads what the bridge returned on the source chain, of a deposit that nobody filled in time."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.crosschain.core.records import Crossing, Held
+from chalicelib.crosschain.service.tracking.chains import known_network, newest_deep, searched
+from chalicelib.crosschain.service.tracking.observations import RefundSeen
+from chalicelib.payments.links.records import Intent
+from chalicelib.platform.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.evm import EvmChain
+
+
+def read_refund(services: Services, intent: Intent, crossing: Crossing) -> RefundSeen:
+    """What the bridge returned on the source chain after the deadline. Raises ChainUnavailable, RangeTooLarge."""
+    chain, deposit = services.chains.evm(intent.network), crossing.deposit
+    assert deposit is not None, "it was deposited"
+    token = token_with_id(deposit.input_token)
+    assert token is not None, "a stored deposit is of a catalogued token"
+    newest = newest_deep(services, chain)
+    last = crossing.refund_searched_to
+    if last is None:
+        last = _last_block_until(chain, deposit.fill_deadline, crossing.deposited_block or 0, newest)
+    span = max(known_network(intent.network).log_range // 2, 1)
+    for blocks, found in searched(
+        lambda blocks: chain.returns(token.address, deposit.depositor, deposit.input_amount, blocks), last, newest, span
+    ):
+        for each in found:
+            facts = chain.block_facts([each.block_number])[each.block_number]
+            if facts.hash != each.block_hash:
+                raise InconsistentNode(chain.network, f"a refund is of block {each.block_hash}, not canonical")
+            if facts.time > deposit.fill_deadline:
+                return RefundSeen(last, each.tx_hash, Held(deposit.depositor, token.id, deposit.input_amount))
+        last = blocks.last
+    return RefundSeen(last)
+
+
+def _last_block_until(chain: "EvmChain", instant: datetime, first: int, newest: int) -> int:
+    """The last block up to an instant among those from `first` to `newest`; `first` if all are later."""
+    while first < newest:
+        middle = (first + newest + 1) // 2
+        if chain.block_facts([middle])[middle].time <= instant:
+            first = middle
+        else:
+            newest = middle - 1
+    return first

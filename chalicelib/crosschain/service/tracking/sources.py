@@ -1,0 +1,124 @@
+"""Reads what the source chain says of a transaction: whether it is in a block, and what it deposits there."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.calldata.transaction import SentTransaction, Transaction
+from chalicelib.chains.nodes.bridges.deposits import fill_key, relay_hash
+from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.crosschain.service.router.rules import read_source
+from chalicelib.crosschain.service.tracking.chains import known_network, newest_deep
+from chalicelib.crosschain.service.tracking.deposits import paid_by, request_of
+from chalicelib.crosschain.service.tracking.observations import Source, SourceSeen
+from chalicelib.payments.announced.observing import execution, with_proposal
+from chalicelib.payments.links.records import Intent, Payable, Proof, SecurePayment
+from chalicelib.payments.scanning import store as scan_store
+from chalicelib.platform.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.evm import EvmChain
+
+_REPLAY_GAS = 2_000_000
+
+
+def read_source_chain(
+    services: Services, payment: Payable | SecurePayment, intent: Intent, unavailable: set[str]
+) -> tuple[Intent, SourceSeen]:
+    """The intent with what is known of its Safe's transaction, and what the source chain says. Raises ChainUnavailable.
+
+    The transaction is read before the time of the chain: what is in no block at a time after its deadline stays so.
+    """
+    chain = services.chains.evm(intent.network)
+    newest, is_unknown, tx_hash = newest_deep(services, chain), False, intent.transaction_hash
+    if intent.safe_tx_hash is not None and tx_hash is None:
+        intent, is_unknown = with_proposal(services, payment, intent, unavailable)
+        before = intent.scanned_to
+        intent, last, executed = execution(services, chain, intent, newest, known_network(intent.network).log_range)
+        intent = replace(intent, scanned_to=last if executed is None else before)
+        tx_hash = executed.transaction_hash if executed is not None else None
+    sent = chain.sent_transaction(tx_hash) if tx_hash is not None else None
+    if sent is None and intent.safe_tx_hash is not None and tx_hash is not None:
+        raise InconsistentNode(chain.network, "it has the event of a Safe, but not its transaction")
+    if sent is not None and tx_hash is not None:
+        return intent, _directed(services, payment, intent, source_seen(chain, payment, newest, sent, tx_hash))
+    outcome = _missing(chain, intent, newest, is_unknown)
+    return intent, SourceSeen(outcome, chain.block_facts([newest])[newest].time, proof=intent.proof)
+
+
+def _directed(
+    services: Services, payment: Payable | SecurePayment, intent: Intent, seen: SourceSeen
+) -> SourceSeen:
+    """What was read, with the chain that it leads to if that is another one than was thought. Raises ChainUnavailable
+    if that is not read here. At most one read."""
+    request = request_of(payment.requests, seen.deposit) if seen.deposit is not None else None
+    if request is None or intent.crossing is None or request.network == intent.crossing.destination:
+        return seen
+    cursor = scan_store.cursor(services.store, request.network)
+    if cursor is None:
+        raise ChainUnavailable(f"Detection has not begun on {request.network} yet")
+    first = max(cursor.scanned_to - known_network(request.network).log_range, 0)
+    return replace(seen, destination=request.network, searched_to=first)
+
+
+def source_seen(
+    chain: "EvmChain", payment: Payable | SecurePayment, newest: int, sent: SentTransaction, tx_hash: str
+) -> SourceSeen:
+    """What a transaction that the node has says. Raises InconsistentNode if its block is not the canonical one."""
+    source = known_network(chain.network)
+    is_deep = sent.block is not None and sent.block <= newest
+    facts = chain.block_facts([newest, *([sent.block] if is_deep and sent.block is not None else [])])
+    paid = paid_by(source, payment.requests, sent)
+    seen = SourceSeen(
+        Source.WAITING,
+        facts[newest].time,
+        in_block=sent.block is not None,
+        proof=Proof.SENT if paid else None,
+        wallet=sent.sender,
+        nonce=sent.nonce,
+        tx_hash=tx_hash,
+        deposit=paid[0].deposit if paid else None,
+        covers=paid[0].is_timely if paid else True,
+    )
+    if sent.block is None or not is_deep:
+        is_of_other = not paid and read_source(source, sent.to or "", sent.data) is not None
+        return replace(seen, outcome=Source.FOREIGN) if is_of_other else seen
+    if sent.block_hash is not None and facts[sent.block].hash != sent.block_hash:
+        raise InconsistentNode(chain.network, f"a receipt is of block {sent.block_hash}, which is not canonical")
+    if not sent.success:
+        return replace(seen, outcome=Source.REVERTED, reason=_reason(chain, sent, sent.block))
+    if not paid or paid[0].logged is None:
+        return replace(seen, outcome=Source.FOREIGN)
+    logged = paid[0].logged
+    return replace(
+        seen,
+        outcome=Source.DEPOSITED,
+        deposit_id=logged.deposit_id,
+        relay_hash=relay_hash(logged, source.chain_id),
+        fill_key=fill_key(logged, source.chain_id),
+        block=sent.block,
+        deposited_at=facts[sent.block].time,
+    )
+
+
+def _missing(chain: "EvmChain", intent: Intent, newest: int, is_unknown: bool) -> Source:
+    """What is known of a transaction that the node does not have: whether its nonce is used, as far as it is known."""
+    if intent.safe_tx_hash is not None:
+        if intent.wallet is not None and intent.nonce is not None:
+            count = chain.safe_nonce(intent.wallet, newest)
+            if count is not None and count > intent.nonce and intent.scanned_to >= newest:
+                return Source.REPLACED
+        return Source.MISSING if is_unknown else Source.WAITING
+    if intent.wallet is None or intent.nonce is None:
+        return Source.MISSING
+    return Source.REPLACED if chain.transaction_count(intent.wallet, newest) > intent.nonce else Source.MISSING
+
+
+def _reason(chain: "EvmChain", sent: SentTransaction, block: int) -> str | None:
+    """Why a transaction reverted, if the node says so when it is asked to run it before its block."""
+    if sent.to is None:
+        return None
+    try:
+        return chain.replayed(sent.sender, Transaction(sent.to, sent.data, 0), _REPLAY_GAS, block).reason
+    except ChainUnavailable:
+        return None

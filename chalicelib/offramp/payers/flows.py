@@ -1,0 +1,162 @@
+"""Creates and updates payers at the provider, and exports what is kept of them.
+
+The id of a person is reserved here before the provider is asked for anything, and the provider creates what has that id
+once. So what a crash or a lost answer leaves is finished by the same call again, or by the sweep (offramp/payers/checking.py),
+and nobody is created twice.
+
+New details are kept beside the old ones until the provider has answered (Payer.update), and numbered: the provider
+takes each number once. So an update whose answer was lost is sent again, and is never overtaken by an older one.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from chalicelib.base import ids
+from chalicelib.base.errors import BadRequest, Problem, ValidationFailed
+from chalicelib.offramp.payers import bank_accounts, rules, store
+from chalicelib.offramp.payers.details import Details, person, sealed_person, submission
+from chalicelib.offramp.payers.reading import Kept, check_offered, find, read
+from chalicelib.offramp.payers.records import BankAccount, Payer, PayerName
+from chalicelib.offramp.payers.reports import take_user
+from chalicelib.platform.access.audit import rules as audit
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.outbound.compliance import ProviderRefused, ProviderUser
+from chalicelib.platform.privacy import flows as privacy
+from chalicelib.platform.privacy import store as keys
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import Delete, WriteConflict
+
+_TRIES = 5
+
+
+def put(
+    services: Services, actor: Actor, client_id: str | None, client_user_id: str, details: Details
+) -> tuple[Payer, ProviderUser]:
+    """Creates the payer with the merchant's id, or updates the details. Returns what the provider answered, too.
+
+    One request to the provider, one more if an earlier call was left without an answer. Raises ValidationFailed if it
+    refuses the details, of which nothing is kept then; ProviderUnavailable if it does not answer: the details are kept
+    and sent again by the sweep.
+    """
+    check_offered(services)
+    for _ in range(_TRIES):
+        with suppress(WriteConflict):  # the same person is registered or updated at the same time
+            return submit(services, _newest(services, actor, client_id, client_user_id, details))
+    raise WriteConflict
+
+
+def submit(services: Services, kept: Kept) -> tuple[Payer, ProviderUser]:
+    """Has the provider take the newest details of a payer. It takes them once, however often they are sent.
+
+    One request to the provider. Raises ValidationFailed if it refuses them; then they are not kept. Raises
+    ProviderUnavailable, and PayerNotFound if the payer was erased meanwhile.
+    """
+    client_user_id, _ = person(kept.key, kept.payer)
+    payer, newest = kept.payer, submission(kept.key, kept.payer)
+    try:
+        user = services.compliance.put_user(payer.user_id, newest, rules.submission_key(payer))
+    except ProviderRefused as refusal:
+        if payer.update is None and not payer.is_submitted:
+            discard(services, payer.user_id, rules.name_hash(payer.account_id, client_user_id))
+        _answered(services, payer, is_taken=False)
+        raise _refused(refusal) from None
+    _answered(services, payer, is_taken=True)
+    taken = take_user(services, user)
+    if taken.erased_at is not None:
+        raise rules.unknown_payer(client_user_id)
+    return taken, user
+
+
+def complete_agreement(services: Services, account_id: str, client_user_id: str) -> Payer:
+    """Tells the provider that the person has accepted the agreement, and takes what the provider says then."""
+    check_offered(services)
+    payer = read(services, account_id, client_user_id)
+    try:
+        taken = take_user(services, services.compliance.complete_agreement(payer.user_id))
+    except ProviderRefused:
+        raise BadRequest("The provider knows of no agreement with this payer: send POST /v2/payer first") from None
+    if taken.erased_at is not None:
+        raise rules.unknown_payer(client_user_id)
+    return taken
+
+
+def export(
+    services: Services, actor: Actor, client_user_id: str
+) -> tuple[Payer, Details, Sequence[tuple[BankAccount, Details]]]:
+    """All personal data that is kept of a payer. Five reads, two KMS calls. Raises PayerNotFound."""
+    kept = find(services, actor.account_id, client_user_id)
+    if kept is None:
+        raise rules.unknown_payer(client_user_id)
+    services.store.write(audit.entry(actor, "payer.exported", kept.payer.user_id, services.clock(), services.entropy))
+    return kept.payer, submission(kept.key, kept.payer), bank_accounts.opened(services, kept)
+
+
+def discard(services: Services, user_id: str, name_hash: str) -> None:
+    """Deletes a payer whose details the provider refused, with bank accounts and data key. Does nothing if the record
+    was changed."""
+    payer = store.payer(services.store, user_id)
+    name, key = store.name(services.store, name_hash), keys.person_key(services.store, user_id)
+    accounts = store.bank_accounts(services.store, user_id)
+    if payer is not None and not payer.is_submitted and payer.erased_at is None:
+        with suppress(WriteConflict):
+            services.store.write(*(Delete(each) for each in (payer, name, key, *accounts) if each is not None))
+
+
+def _refused(refusal: ProviderRefused) -> ValidationFailed:
+    fields = refusal.fields or ("",)
+    problems = [Problem((each,) if each else (), "Invalid payer details", verbatim=True) for each in fields]
+    return ValidationFailed(tuple(problems))
+
+
+def _newest(
+    services: Services, actor: Actor, client_id: str | None, client_user_id: str, details: Details
+) -> Kept:
+    """The payer whose newest details are these. Raises WriteConflict if somebody else has changed the payer.
+
+    One submission is open at a time: what an earlier call has left without an answer is finished first, so that nothing
+    that the provider may have is forgotten here.
+    """
+    kept = find(services, actor.account_id, client_user_id)
+    if kept is not None and rules.is_submission_open(kept.payer) and submission(kept.key, kept.payer) != details:
+        with suppress(ValidationFailed):
+            submit(services, kept)
+        kept = find(services, actor.account_id, client_user_id)
+    if kept is None:
+        return _reserve(services, actor, client_id, client_user_id, details)
+    if submission(kept.key, kept.payer) == details:
+        return kept
+    sealed = sealed_person(kept.key, client_user_id, details, services.entropy)
+    changed = rules.updating(kept.payer, sealed, services.clock())
+    services.store.write(changed)
+    return Kept(replace(changed, version=changed.version + 1), kept.key)
+
+
+def _reserve(
+    services: Services, actor: Actor, client_id: str | None, client_user_id: str, details: Details
+) -> Kept:
+    """A new payer with a data key, whom the provider does not know yet. Raises WriteConflict if there is one by now."""
+    user_id, now = ids.uuid4(services.entropy), services.clock()
+    record, key = privacy.new_key(services, user_id)
+    sealed = sealed_person(key, client_user_id, details, services.entropy)
+    payer = rules.new_payer(actor.account_id, client_id, user_id, sealed, now)
+    name = PayerName(rules.name_hash(actor.account_id, client_user_id), actor.account_id, user_id)
+    entry = audit.entry(actor, "payer.created", user_id, now, services.entropy)
+    services.store.write(payer, record, name, entry)
+    return Kept(replace(payer, version=1), key)
+
+
+def _answered(services: Services, submitted: Payer, is_taken: bool) -> None:
+    """Keeps the update that the provider has taken, or drops the one that it refused.
+
+    The provider's events may change the payer at the same time, and another call may have finished the same update.
+    """
+    for _ in range(_TRIES):
+        payer = store.payer(services.store, submitted.user_id) if submitted.update is not None else None
+        after = rules.answered(payer, submitted, is_taken) if payer else None
+        if after is None or after == payer:
+            return
+        with suppress(WriteConflict):
+            services.store.write(after)
+            return
+    raise WriteConflict

@@ -1,0 +1,97 @@
+"""Checks the events that the compliance provider sends: who signed them, when, and what they are about.
+
+    x-provider-timestamp: <seconds since 1970>
+    x-provider-signature: <hex HMAC-SHA256 of "<timestamp>.<body>", keyed with the secret shared with the provider>
+
+    {"id": "evt_1", "account": "<ours>", "kind": "user" | "bank_account" | "order", "data": {<as in answers>}}
+
+An event carries the whole state of one resource, numbered by its `sequence`. So an event that comes twice, late or in
+another order is known by its number, and one that is lost is made good by the next one.
+"""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from chalicelib.base.errors import BadRequest, Forbidden, PayloadTooLarge, Unauthorized
+from chalicelib.base.frozen import frozen
+from chalicelib.offramp.payers.reports import account_report_of, report_of
+from chalicelib.platform.outbound.compliance import (
+    ProviderAccount,
+    ProviderOrder,
+    ProviderUnavailable,
+    ProviderUser,
+    account_of,
+    json_of,
+    order_of,
+    user_of,
+)
+from chalicelib.platform.services import Services
+
+TOLERANCE = timedelta(minutes=5)
+"""How far the time of an event may be from the present: a copy that is sent later is refused."""
+MAX_KB = 16
+_TIMESTAMP = re.compile(r"[0-9]{1,12}")
+Subject = ProviderUser | ProviderAccount | ProviderOrder
+_SUBJECTS: Mapping[str, Callable[[Any], Subject]] = {"user": user_of, "bank_account": account_of, "order": order_of}
+
+
+@frozen
+class ProviderEvent:
+    """An event that the provider signed. `subject` is the resource that it is about, in its present state."""
+
+    event_id: str
+    subject: Subject
+
+
+def checked(services: Services, headers: Mapping[str, str], raw_body: bytes) -> ProviderEvent:
+    """The event of a request. Names of `headers` are in lower case.
+
+    The signature is checked before anything else of the body. Raises Unauthorized (unsigned, forged, or too old),
+    PayloadTooLarge, BadRequest (not an event), Forbidden (of another account).
+    """
+    _check_signature(services, headers, raw_body)
+    if len(raw_body) > MAX_KB * 1024:
+        raise PayloadTooLarge(f"The event is larger than {MAX_KB} kB")
+    try:
+        event = json_of(raw_body)
+        subject = _SUBJECTS[event["kind"]](event["data"])
+        _check_status(subject)
+        event_id, account = event["id"], event["account"]
+    except (LookupError, TypeError, ProviderUnavailable):
+        raise BadRequest("The event is not in the documented form") from None
+    if account != services.settings.compliance_account:
+        raise Forbidden("The event is of another account")
+    return ProviderEvent(str(event_id)[:100], subject)
+
+
+def _check_signature(services: Services, headers: Mapping[str, str], raw_body: bytes) -> None:
+    secret = services.secrets.compliance_webhook_secret
+    timestamp = headers.get("x-provider-timestamp", "")
+    if not secret or not _TIMESTAMP.fullmatch(timestamp):
+        raise Unauthorized("Invalid signature")
+    expected = signature(secret, timestamp, raw_body)
+    if not hmac.compare_digest(expected.encode(), headers.get("x-provider-signature", "").encode()):
+        raise Unauthorized("Invalid signature")
+    if not _is_recent(int(timestamp), services.clock()):
+        raise Unauthorized("The event is too old: sign it anew")
+
+
+def _check_status(subject: Subject) -> None:
+    """Raises ProviderUnavailable for a status that is not documented. Those of orders are checked where they count."""
+    if isinstance(subject, ProviderUser):
+        report_of(subject)
+    elif isinstance(subject, ProviderAccount):
+        account_report_of(subject)
+
+
+def signature(secret: str, timestamp: str, raw_body: bytes) -> str:
+    """The signature of a body that is sent at a time."""
+    return hmac.new(secret.encode(), f"{timestamp}.".encode() + raw_body, hashlib.sha256).hexdigest()
+
+
+def _is_recent(seconds: int, now: datetime) -> bool:
+    return abs(now.timestamp() - seconds) <= TOLERANCE.total_seconds()

@@ -1,0 +1,192 @@
+"""Makes the off-ramp order of a request, and takes what the provider says of it.
+
+The provider makes one order for each id, and the id is that of the request. So what a crash or a lost answer leaves is
+finished by the same call again, and nothing is ordered twice.
+"""
+
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+
+from chalicelib.base.errors import BadRequest, Forbidden, NotFound
+from chalicelib.base.money import BaseUnits
+from chalicelib.offramp.core import store
+from chalicelib.offramp.core.records import Order, OrderStatus, request_id_of
+from chalicelib.offramp.core.rules import Advance, Pace, Telling, after_report, is_under_way
+from chalicelib.offramp.payers import reading
+from chalicelib.offramp.payers import rules as payers
+from chalicelib.offramp.payers import store as payer_store
+from chalicelib.offramp.payers.records import BankAccount, Payer
+from chalicelib.offramp.payers.reports import UNKNOWN_SUBJECT
+from chalicelib.offramp.service import orders, rules
+from chalicelib.offramp.service.rules import ChosenAccount
+from chalicelib.payments.links import store as link_store
+from chalicelib.payments.links.records import Payable
+from chalicelib.payments.recording.offramps import followed
+from chalicelib.payments.requests import counts
+from chalicelib.payments.requests.payments import store as payment_store
+from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
+from chalicelib.payments.requests.permissions import may_change
+from chalicelib.payments.requests.records import Request
+from chalicelib.platform.access.audit.records import AuditEntry
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.outbound.compliance import ProviderOrder, ProviderRefused, ProviderUnavailable
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import Add, WriteConflict
+from chalicelib.webhooks import flows as webhooks
+
+_TRIES = 5
+
+
+def for_bank_account(
+    services: Services, owner: Owner, request: Request, chosen: ChosenAccount, amount: BaseUnits
+) -> Request:
+    """A request that may be paid out to a bank account, with the payee that is paid now.
+
+    Without a chosen account that is the payee that it was created with. With one, the provider's deposit address: the
+    first call has the provider make the order, for `amount` in base units of the token, and is one transaction. A later
+    one has it change the amount, if another rate asks for another one and nothing was paid yet. Raises
+    BadRequest, Forbidden, NotFound or Conflict with what to do, ProviderUnavailable.
+    """
+    if chosen.both is None:
+        if request.payee and chosen.details_id is None and store.order(services.store, request.request_id) is None:
+            return request
+        raise BadRequest("This request is paid out to a bank account: give clientUserId and paymentDetailsId")
+    if not may_change(owner, request):
+        raise Forbidden("Without an API key a client ID chooses bank accounts for its own requests alone")
+    payer, account = reading.payable(services, owner.account_id, *chosen.both)
+    order = store.order(services.store, request.request_id)
+    if order is not None:
+        rules.check_order(order, payer, account)
+        return _renewed(services, request, order, amount)
+    return _ordered(services, request, payer, account, amount)
+
+
+def take(services: Services, found: ProviderOrder, is_for_paid: bool = False) -> Order:
+    """The order after a report of the provider. One query without news, else up to two reads more and a transaction.
+
+    That too few tokens arrived counts for a converted amount only if the order `is_for_paid`: for what was paid. Else
+    the next check makes it so. Raises NotFound unless this service has ordered it, for that bank account.
+    """
+    request_id = request_id_of(found.order_id)
+    report = orders.report_of(found)
+    for _ in range(_TRIES):
+        payable = link_store.payable(services.store, request_id) if request_id else None
+        if payable is None or payable.order is None or not orders.is_of(payable.order, found):
+            raise NotFound(UNKNOWN_SUBJECT)
+        if rules.waits_for_amount(payable.requests[0], report) and not is_for_paid:
+            due_now = payable.order.paid_at is not None and report.sequence > payable.order.sequence
+            advance = Advance(replace(payable.order, check_at=services.clock()) if due_now else payable.order)
+        else:
+            advance = after_report(payable.order, report, services.clock(), pace(services))
+        if advance.order == payable.order:
+            return payable.order
+        if (order := commit(services, payable, payable.order, advance)) is not None:
+            return order
+    raise WriteConflict
+
+
+def commit(services: Services, payable: Payable, before: Order, advance: Advance, *also: AuditEntry) -> Order | None:
+    """Writes an order with what follows from it, in one transaction; None if something was changed meanwhile.
+
+    While money is under way, the payer's `open_orders` include the order.
+    """
+    (request,) = payable.requests
+    payment = None
+    if any(each.telling is Telling.CONFIRMED for each in advance.announcements):
+        payment = _completing(services, request)
+    after = followed(payable, advance, request, payment, webhooks.event_context(services))
+    counted = replace(after.order, is_counted=is_under_way(after.order))
+    changed = _with_counts(request, after.request) if after.request != request else []
+    try:
+        services.store.write(counted, *changed, *_payers(services, before, counted), *after.events, *also)
+    except WriteConflict:
+        return None
+    if after.order.status is OrderStatus.UNKNOWN:
+        facts = {"payable": request.request_id, "status": after.order.provider_status}
+        services.log.error("off-ramp order has a status that is not known", extra=facts)
+    webhooks.queue_announcements(services, after.events)
+    return replace(counted, version=before.version + 1)
+
+
+def pace(services: Services) -> Pace:
+    settings = services.settings
+    return Pace(
+        timedelta(seconds=settings.offramp_check_seconds),
+        timedelta(seconds=settings.offramp_lost_seconds),
+        timedelta(seconds=settings.offramp_give_up_seconds),
+    )
+
+
+def _renewed(services: Services, request: Request, order: Order, amount: BaseUnits) -> Request:
+    """The request, after the provider was told of another amount that is to be paid. It may keep the old one if it has
+    begun: then the order is for what was paid once that is confirmed (offramp/service/checking.py)."""
+    is_same = not rules.is_converted(request) or orders.is_for(order.amount, request, amount)
+    if is_same or request.paid or order.paid_at is not None:
+        return request
+    found = _put(services, request, order.user_id, order.details_id, amount)
+    if not orders.is_of(order, found) or orders.deposit_address(request, found) != request.payee:
+        raise ProviderUnavailable("the order has another bank account or deposit address than before")
+    take(services, found)
+    return request
+
+
+def _ordered(
+    services: Services, request: Request, payer: Payer, account: BankAccount, amount: BaseUnits
+) -> Request:
+    """The request with the provider's deposit address as its payee. One request to the provider, one transaction."""
+    rules.check_unpaid(request)
+    found = _put(services, request, payer.user_id, account.details_id, amount)
+    rules.check_same(found.user_id, found.account_id, payer, account)
+    address = orders.deposit_address(request, found)
+    for _ in range(_TRIES):
+        payable = link_store.payable(services.store, request.request_id)
+        assert payable is not None, "a request is never deleted"
+        (now_stored,) = payable.requests
+        if payable.order is not None:  # another call was faster, with the same id, so for the same order
+            rules.check_order(payable.order, payer, account)
+            return now_stored
+        rules.check_unpaid(now_stored)
+        order = orders.order_of(now_stored, found, services.clock())
+        deposited = replace(payable, requests=(replace(now_stored, payee=address),))
+        advance = after_report(order, orders.report_of(found), services.clock(), pace(services))
+        after = followed(deposited, advance, deposited.requests[0], None, webhooks.event_context(services))
+        counted = replace(after.order, is_counted=is_under_way(after.order))
+        people = _payers(services, order, counted)
+        if any(each.erased_at for each in people):
+            raise NotFound(reading.NOBODY)
+        with suppress(WriteConflict):
+            services.store.write(counted, *_with_counts(now_stored, after.request), *people, *after.events)
+            webhooks.queue_announcements(services, after.events)
+            return replace(counts.marked(after.request), version=now_stored.version + 1)
+    raise WriteConflict
+
+
+def _put(services: Services, request: Request, user_id: str, details_id: str, amount: BaseUnits) -> ProviderOrder:
+    """The provider's order for an amount. Raises BadRequest, ProviderUnavailable."""
+    try:
+        return services.compliance.put_order(orders.new_order(request, user_id, details_id, amount))
+    except ProviderRefused as refusal:
+        wrong = f" ({', '.join(refusal.fields)})" if refusal.fields else ""
+        raise BadRequest(f"The provider does not accept this payout{wrong}") from None
+
+
+def _completing(services: Services, request: Request) -> Payment | None:
+    """The payment that completed a paid request, if it is still there. One query."""
+    payments = payment_store.payments(services.store, request.request_id)
+    confirmed = [each for each in payments if each.status is PaymentStatus.CONFIRMED]
+    newest = confirmed[-1] if confirmed else None
+    return next((each for each in confirmed if each.tx_hash == request.tx_hash), newest)
+
+
+def _with_counts(before: Request, after: Request) -> list[Request | Add]:
+    """A request as it is written, with what that adds to the daily counts."""
+    marked = counts.marked(after)
+    return [marked, *(Add(*each) for each in counts.amounts([before], [marked]))]
+
+
+def _payers(services: Services, before: Order, after: Order) -> list[Payer]:
+    """The payer with the order counted, or not any more; nothing if that does not change. One read if it does."""
+    change = after.is_counted - before.is_counted
+    payer = payer_store.payer(services.store, after.user_id) if change else None
+    return [] if payer is None else [payers.with_orders(payer, change)]

@@ -1,0 +1,182 @@
+"""Reads what became of an announced transaction, from the Safe Transaction Service and the node."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chalicelib.base.addresses import same_address
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.calldata.safe import safe_tx_hash
+from chalicelib.chains.calldata.transaction import SentTransaction
+from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.ranges import RangeTooLarge
+from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailable
+from chalicelib.payments.announced import rules as intents
+from chalicelib.payments.announced.announcements import names_payment, pays_link
+from chalicelib.payments.announced.rules import Execution, Observation
+from chalicelib.payments.links.records import Intent, Payable, Proof, SecurePayment
+from chalicelib.payments.scanning import store as scan_store
+from chalicelib.payments.scanning.records import Cursor
+from chalicelib.platform.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.evm import EvmChain
+
+_RANGES_PER_CHECK = 5
+
+
+def observed(
+    services: Services, payment: SecurePayment, intent: Intent, unavailable: set[str]
+) -> tuple[Intent, Observation]:
+    """The intent with its Safe, nonce, proof and span updated, and the observation, without the state of the link.
+
+    The first call to the node does not depend on the payer's data: if it fails, the node is unavailable. Raises
+    ChainUnavailable, also if it is not known until when the network was read.
+    """
+    cursor = scan_store.cursor(services.store, intent.network)
+    assert cursor is not None, "an intent is recorded where detection has begun"
+    if cursor.read_until is None:
+        raise ChainUnavailable(f"The {intent.network} chain has not been read since the service was updated")
+    chain = services.chains.evm(intent.network)  # of Tron, its reads of what was sent are the same
+    chain.head()
+    detected_to = cursor.read_until
+    if intent.safe_tx_hash is None:
+        return _observed_sent(services, chain, payment, intent, cursor)
+    intent, is_unknown = with_proposal(services, payment, intent, unavailable)
+    intent, block, executed = execution(services, chain, intent, cursor.scanned_to, cursor.range_limit)
+    nonce, block_time = None, detected_to
+    if block != cursor.scanned_to:
+        block_time = chain.block_facts([block])[block].time
+    elif intent.wallet is not None and intent.nonce is not None and executed is None:
+        safe = intent.wallet
+        nonce = _read_or_none(lambda: chain.safe_nonce(safe, block))
+    observation = Observation(block, block_time, detected_to, executed, nonce, False, is_unknown)
+    return intent, observation
+
+
+def _observed_sent(
+    services: Services, chain: "EvmChain", payment: SecurePayment, intent: Intent, cursor: Cursor
+) -> tuple[Intent, Observation]:
+    """The intent of a transaction that was sent with its sender and nonce, and the observation.
+
+    It is executed once detection has finished its block. The nonce is read if the node does not have the transaction,
+    which may have been replaced. If the node does not return this very transaction, nothing is known of it.
+    """
+    assert intent.transaction_hash is not None, "it was sent"
+    assert cursor.read_until is not None, "checked before"
+    observation = Observation(cursor.scanned_to, cursor.read_until, cursor.read_until, None, None, False)
+    try:
+        sent = chain.sent_transaction(intent.transaction_hash)
+    except ChainUnavailable as error:
+        services.log.warning("transaction not read", extra={"intent_id": intent.intent_id, "reason": error.message})
+        return intent, observation
+    if sent is None:
+        count = None
+        if intent.wallet is not None and intent.nonce is not None:
+            sender = intent.wallet
+            count = _read_or_none(lambda: chain.transaction_count(sender, cursor.scanned_to))
+        return intent, replace(observation, nonce=count, is_unknown=True)
+    if intent.proof is None and not pays_link(payment, sent):
+        return intent, replace(observation, is_foreign=True)
+    locks = intent.locks or intent.proof is not Proof.SENT  # it is known from now on
+    nonce = nonce_of(intent.network, sent)
+    known = replace(intent, wallet=sent.sender, nonce=nonce, proof=Proof.SENT, unseen_since=None, locks=locks)
+    if sent.block is None or sent.block > cursor.scanned_to:
+        return known, replace(observation, is_waiting=sent.block is None)
+    execution = Execution(sent.success is True, sent.block, intent.transaction_hash)
+    return known, replace(observation, execution=execution)
+
+
+def nonce_of(name: str, sent: SentTransaction) -> int | None:
+    """The nonce of a transaction that was sent; None on Tron, which has none."""
+    return sent.nonce if name != "tron" else None
+
+
+def execution(
+    services: Services, chain: "EvmChain", intent: Intent, newest: int, range_limit: int
+) -> tuple[Intent, int, Execution | None]:
+    """The intent with its span updated, the last block read for the Safe's events, and the execution if found.
+
+    Events are read up to the block `newest`, in ranges at most half as long as `range_limit`, which the node may
+    refuse. After a refusal for this Safe, later checks read smaller ranges. If a deep fork rolled detection back,
+    reading is rolled back, too. Reads nothing while the Safe is unknown.
+    """
+    if intent.wallet is None or intent.safe_tx_hash is None or newest <= intent.scanned_to:
+        return intent, newest, None
+    block, max_span = intent.scanned_to, max(range_limit // 2, 1)
+    for _ in range(_RANGES_PER_CHECK):
+        last = min(block + intents.span_of(intent, max_span), newest)
+        try:
+            event = chain.safe_event(intent.wallet, intent.safe_tx_hash, BlockRange(block + 1, last))
+        except (RangeTooLarge, ChainUnavailable) as error:
+            facts = {"intent_id": intent.intent_id, "blocks": last - block, "reason": str(error)}
+            services.log.warning("events of a Safe not read", extra=facts)
+            return intents.narrowed(intent, last - block), block, None
+        block, intent = last, intents.widened(intent, max_span)
+        if event is not None:
+            return intent, block, Execution(event.success, event.block_number, event.transaction_hash)
+        if block == newest:
+            break
+    return intent, block, None
+
+
+def _read_or_none(nonce: Callable[[], int | None]) -> int | None:
+    """A nonce after a block; None if the node no longer has that state, or a Safe is none."""
+    try:
+        return nonce()
+    except ChainUnavailable:
+        return None
+
+
+def with_proposal(
+    services: Services, payment: Payable | SecurePayment, intent: Intent, unavailable: set[str]
+) -> tuple[Intent, bool]:
+    """The intent with Safe, nonce and proof from the Safe Transaction Service, and whether the service answered that it
+    does not know the transaction. It is read until it knows it.
+
+    A proposal of another Safe counts as unknown, because the payer's Safe cannot execute it.
+    """
+    if intent.proof is Proof.PROPOSED:
+        return intent, False
+    assert intent.safe_tx_hash is not None, "it is a multisig transaction"
+    proposal, is_answered = read_proposal(services, intent.network, intent.safe_tx_hash, unavailable)
+    if proposal is None or (intent.wallet is not None and not same_address(intent.wallet, proposal.safe)):
+        return intent, is_answered
+    known = replace(intent, wallet=proposal.safe, nonce=proposal.terms.nonce)
+    return replace(known, proof=proof_of(payment, proposal) or intent.proof), False
+
+
+def proof_of(payment: Payable | SecurePayment, proposal: Proposal) -> Proof | None:
+    """PROPOSED if a proposal pays the link; other proposals are no proof, since anybody can read those of any Safe."""
+    called = proposal.transaction
+    return Proof.PROPOSED if names_payment(payment, called.to, called.data) else None
+
+
+def read_proposal(
+    services: Services, name: str, announced: str, unavailable: set[str]
+) -> tuple[Proposal | None, bool]:
+    """The proposal with that hash from the network's Safe Transaction Service, and whether the service answered.
+
+    A proposal whose fields do not hash to `announced` is ignored. Only its Safe and nonce are used; whether it was
+    executed is read from the chain.
+    """
+    service = f"safes of {name}"
+    if service in unavailable or not services.safes.serves(name):
+        return None, False
+    try:
+        proposal = services.safes.transaction(name, announced)
+    except SafeServiceUnavailable as error:
+        services.log.warning("Safe Transaction Service unavailable", extra={"reason": error.message})
+        unavailable.add(service)
+        return None, False
+    if proposal is not None and _hash_of(proposal, name) != announced:
+        services.log.warning("proposal does not have the requested hash", extra={"safe_tx_hash": announced})
+        return None, True
+    return proposal, True
+
+
+def _hash_of(proposal: Proposal, name: str) -> str:
+    chain = network(name)
+    assert chain is not None, "an intent is recorded on a catalogued network"
+    return safe_tx_hash(chain.chain_id, proposal.safe, proposal.transaction, proposal.terms)

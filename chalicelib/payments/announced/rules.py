@@ -1,0 +1,279 @@
+"""The intents of a link: their order in its record, and the status that follows from an observation of the chain.
+
+A check reads only blocks that detection has finished. These blocks are confirmed and their payments recorded. So if a
+transaction was executed and the link is not completed, the transaction did not pay the link; and no intent lapses
+before all blocks that could contain its payment have been read.
+
+A Safe can be any contract, and can emit any event. What it emits ends only its own intents. If the node does not return
+its events, only its own intents are delayed, by UNREAD_GRACE.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import zip_longest
+
+from chalicelib.base.addresses import same_address
+from chalicelib.base.errors import NotFound
+from chalicelib.base.frozen import frozen
+from chalicelib.crosschain.core.records import Crossing
+from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
+
+MIN_CHECK_DELAY, MAX_CHECK_DELAY = timedelta(seconds=10), timedelta(minutes=5)
+"""The delay until the next check: an eighth of the intent's age, within these bounds."""
+_CHECKS_PER_AGE = 8
+SOON, SENT_CHECK_DELAY = timedelta(hours=1), timedelta(seconds=45)
+"""In its first hour a transaction that was sent is checked in each run, so that one that failed frees its link soon."""
+UNKNOWN_AFTER = timedelta(minutes=10)
+"""How long a multisig transaction can be unknown to the Safe Transaction Service, if that answers. Owners propose
+transactions there before they sign; without this limit, announcing a transaction that does not exist would lock the
+link. A public announcement ends so also if the service does not answer."""
+UNSEEN_AFTER = timedelta(minutes=2)
+"""How long the node can be without a transaction that was sent. Nodes know one some seconds after it was sent; they may
+forget one that pays too little for a block."""
+MOST_WAITING = timedelta(minutes=10)
+"""How long a public announcement locks its link while its transaction is in no block: one that offers too little for
+gas costs its sender nothing, and may wait for ever. After that the link shows it as a warning."""
+MAX_SENT = 6
+"""How many publicly announced transactions that the node has had lock a link, in all. Each costs its sender something
+only once it is in a block. Later ones are shown as a warning."""
+MAX_ANNOUNCERS = 4
+"""Of how many announcers of one transaction the secrets are kept: of the first, who is likely to have sent it, and of
+the newest, as anybody can announce it."""
+UNREAD_GRACE = timedelta(hours=1)
+"""How long an intent stays pending after its end if the Safe's events could not be read up to that end."""
+KEPT_ENDED, KEPT_UNLOCKING = 8, 3
+"""How many ended intents of a link are kept, and pending ones that do not lock it; the newest of each."""
+
+
+@frozen
+class Turn:
+    """What one run does with the records that are due; `checked` are in the order in which they are checked."""
+
+    checked: tuple[Intent, ...]
+    postponed: tuple[Intent, ...]
+
+
+@frozen
+class Execution:
+    """The execution of a transaction. Without success, its calls were reverted and its nonce is used."""
+
+    success: bool
+    block: int
+    transaction_hash: str
+
+
+@frozen
+class Observation:
+    """The state up to `block`, whose timestamp is `block_time`.
+
+    `nonce` is the wallet's after that block, None if it was not read or the node does not have it. `is_unknown` means
+    that whoever has to know the transaction (the Safe Transaction Service, or the node for one that was sent) answered
+    that it does not; `is_foreign`, that the node has it and it does not pay this link; `is_waiting`, that the node has
+    it in no block. `detected_to` is the timestamp of the last block that detection has finished.
+    """
+
+    block: int
+    block_time: datetime
+    detected_to: datetime
+    execution: Execution | None
+    nonce: int | None
+    is_completed: bool
+    is_unknown: bool = False
+    is_foreign: bool = False
+    is_waiting: bool = False
+
+
+def together(before: Intent | None, intents: Iterable[Intent]) -> Intent:
+    """The record of a link's intents: those that lock the link first, of these the proved ones, then the oldest.
+
+    Keeps all pending intents that lock the link, and the newest of the others. Of two pending ones for the same
+    transaction, one of which was announced without its Safe, one is kept. `before` is the stored record. Publicly
+    announced transactions that the node has got to know are counted, and lock nothing above MAX_SENT.
+    """
+    pending, ended, unlocking = list[Intent](), list[Intent](), list[Intent]()
+    admitted, sent_claims = _counted(before, intents)
+    for intent in sorted(admitted, key=lambda each: (not each.is_locking, each.proof is None, each.created_at)):
+        same = next((each for each in pending if is_same(each, intent)), None)
+        if intent.status is not IntentStatus.PENDING:
+            ended.append(intent)
+        elif same is not None:
+            pending[pending.index(same)] = merged(same, intent)
+        else:
+            (pending if intent.locks else unlocking).append(intent)
+    for listed, most in ((unlocking, KEPT_UNLOCKING), (ended, KEPT_ENDED)):
+        pending += sorted(listed, key=lambda each: (each.proof is not None, each.created_at), reverse=True)[:most]
+    first, *others = (
+        replace(each, others=(), public_claims=0, sent_claims=0, failures_told=0, version=0) for each in pending
+    )
+    claims, told, version = (before.public_claims, before.failures_told, before.version) if before else (0, 0, 0)
+    counted = replace(first, public_claims=claims, sent_claims=sent_claims, failures_told=told)
+    return replace(counted, others=tuple(others), version=version)
+
+
+def _counted(before: Intent | None, intents: Iterable[Intent]) -> tuple[list[Intent], int]:
+    """The intents, those that are one publicly announced transaction too many without their lock, and the number."""
+    known = {each.intent_id for each in (before.all if before else ()) if each.proof is Proof.SENT}
+    count, result = before.sent_claims if before else 0, list[Intent]()
+    for each in intents:
+        is_new = each.proof is Proof.SENT and each.crossing is None and each.intent_id not in known
+        if is_new and each.is_public:
+            count += 1
+            each = replace(each, locks=each.locks and count <= MAX_SENT)
+        result.append(each)
+    return result, count
+
+
+def is_same(one: Intent, other: Intent) -> bool:
+    """Whether both are for the same transaction: of one network, of one hash and kind, and of the same wallet.
+
+    The hash of a transaction that was sent is of one sender; the hash of a multisig transaction names no Safe.
+    """
+    if (one.network, one.safe_tx_hash) != (other.network, other.safe_tx_hash):
+        return False
+    if one.safe_tx_hash is None:
+        return one.transaction_hash == other.transaction_hash
+    if one.wallet is None or other.wallet is None:
+        return one.wallet is other.wallet
+    return same_address(one.wallet, other.wallet)
+
+
+def merged(known: Intent, new: Intent) -> Intent:
+    """A pending intent with what a second announcement of its transaction adds: it never ends earlier by that.
+
+    If the first one was public and the second one is not, its time begins with the second one.
+    """
+    deadlines = (known.deadline, new.deadline)
+    is_vouched_for = known.is_public and not new.is_public
+    return replace(
+        known,
+        wallet=known.wallet or new.wallet,
+        nonce=known.nonce if known.nonce is not None else new.nonce,
+        proof=max(known.proof, new.proof, key=_PROOFS.index),
+        deadline=max(each for each in deadlines if each is not None) if None not in deadlines else None,
+        created_at=new.created_at if is_vouched_for else known.created_at,
+        ends_at=max(known.ends_at, new.ends_at),
+        unseen_since=None if new.proof is Proof.SENT else known.unseen_since,
+        is_public=known.is_public and new.is_public,
+        locks=known.locks or not new.is_public or (new.proof is Proof.SENT and known.proof is not Proof.SENT),
+        announcers=_announcers(known.announcers, new.announcers),
+        crossing=_fuller(known.crossing, new.crossing),
+    )
+
+
+def _announcers(known: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
+    """The first announcer, whom nobody who repeats the announcement displaces, and the newest others."""
+    first = (known or new)[:1]
+    others = [each for each in known if each not in (*first, *new)] + [each for each in new if each not in first]
+    return (*first, *others[-(MAX_ANNOUNCERS - 1) :])
+
+
+def _fuller(known: Crossing | None, new: Crossing | None) -> Crossing | None:
+    """What is known of a crossing: what was read before, unless that was nothing and the new one says more."""
+    return new if known is not None and known.deposit is None else known
+
+
+def decide(intent: Intent, observation: Observation, now: datetime) -> Intent:
+    """The intent after an observation; unchanged if it is not pending.
+
+    It lapses when both the chain's clock and ours are past its end: a transaction in an earlier block counts however
+    late the block is read, and a chain whose clock is ahead does not shorten the time. If the Safe's events stay
+    unread, it lapses UNREAD_GRACE after its end by `detected_to` instead of `block_time`.
+    """
+    if intent.status is not IntentStatus.PENDING:
+        return intent
+    updated = replace(intent, scanned_to=observation.block) if intent.wallet is not None else intent
+    if observation.execution is not None:
+        updated = replace(
+            updated, executed_block=observation.execution.block, transaction_hash=observation.execution.transaction_hash
+        )
+    if observation.is_completed:
+        return replace(updated, status=IntentStatus.SETTLED)
+    if observation.execution is not None or observation.is_foreign:
+        return replace(updated, status=IntentStatus.FAILED)
+    if intent.nonce is not None and observation.nonce is not None and observation.nonce > intent.nonce:
+        return replace(updated, status=IntentStatus.REPLACED)
+    if observation.is_waiting and intent.is_public and now > intent.created_at + MOST_WAITING:
+        updated = replace(updated, locks=False)
+    if intent.safe_tx_hash is None and observation.is_unknown:
+        updated = replace(updated, unseen_since=intent.unseen_since or now)
+    end = _end_if_unknown(updated) if _is_unknown(intent, observation) else intent.ends_at
+    is_read = observation.block_time > end or (now > end + UNREAD_GRACE and observation.detected_to > end)
+    if now > end and is_read:
+        return replace(updated, status=IntentStatus.LAPSED)
+    return postpone(updated, now)
+
+
+def _is_unknown(intent: Intent, observation: Observation) -> bool:
+    is_claim = intent.safe_tx_hash is not None and intent.is_public and intent.proof is not Proof.PROPOSED
+    return observation.is_unknown or is_claim
+
+
+def _end_if_unknown(intent: Intent) -> datetime:
+    grace = intent.unseen_since + UNSEEN_AFTER if intent.unseen_since else intent.created_at + UNKNOWN_AFTER
+    return min(intent.ends_at, grace)
+
+
+def ends_unpaid(intent: Intent) -> bool:
+    """Whether the intent has ended without paying its link."""
+    return intent.status not in (IntentStatus.PENDING, IntentStatus.SETTLED)
+
+
+def in_turn(due: Iterable[Intent], per_account: int) -> Turn:
+    """The records to check in one run, one of each account in turn, and those beyond `per_account`."""
+    by_account: dict[str, list[Intent]] = {}
+    for intent in sorted(due, key=lambda each: each.next_due or each.check_at):
+        by_account.setdefault(intent.account_id or intent.link_token, []).append(intent)
+    rounds = zip_longest(*(of_account[:per_account] for of_account in by_account.values()))
+    checked = tuple(intent for each in rounds for intent in each if intent is not None)
+    return Turn(checked, tuple(intent for each in by_account.values() for intent in each[per_account:]))
+
+
+def decide_unobserved(intent: Intent, is_completed: bool, now: datetime) -> Intent:
+    """The pending intent if the node does not answer: settled if its link is completed, else checked again later."""
+    return replace(intent, status=IntentStatus.SETTLED) if is_completed else postpone(intent, now)
+
+
+def withdraw(payment: SecurePayment) -> Intent:
+    """The record of the link's intents, the pending ones ended by the link's owner. Raises NotFound if none is pending.
+
+    If one of the transactions is executed later, its payment counts like any other.
+    """
+    intents = payment.intent.all if payment.intent else ()
+    is_pending = any(each.status is IntentStatus.PENDING for each in intents)
+    if not is_pending or payment.link.status is LinkStatus.COMPLETED:
+        raise NotFound("No announced transaction is pending for this link")
+    ended = (
+        replace(each, status=IntentStatus.LAPSED) if each.status is IntentStatus.PENDING else each for each in intents
+    )
+    return together(payment.intent, ended)
+
+
+def postpone(intent: Intent, now: datetime) -> Intent:
+    """The intent with its next check: the older the intent, the longer the delay, but soon after its end."""
+    age = now - intent.created_at
+    most = SENT_CHECK_DELAY if intent.safe_tx_hash is None and age < SOON else MAX_CHECK_DELAY
+    wait = min(max(age / _CHECKS_PER_AGE, MIN_CHECK_DELAY), most)
+    return replace(intent, check_at=min(now + wait, max(intent.ends_at, now) + MIN_CHECK_DELAY))
+
+
+def span_of(intent: Intent, max_span: int) -> int:
+    """How many blocks of the Safe's events are requested at once: `max_span`, or less after refusals for this Safe."""
+    return max_span if intent.span is None else min(intent.span, max_span)
+
+
+def narrowed(intent: Intent, refused: int) -> Intent:
+    """The intent with half of the span that the node refused."""
+    return replace(intent, span=max(refused // 2, 1))
+
+
+def widened(intent: Intent, max_span: int) -> Intent:
+    """The intent after a successful read: its span grows slowly back to `max_span`."""
+    if intent.span is None:
+        return intent
+    wider = intent.span + intent.span // 16 + 1
+    return replace(intent, span=wider if wider < max_span else None)
+
+
+_PROOFS = (None, Proof.COMPUTED, Proof.PROPOSED, Proof.SENT)
+"""In the order of their strength."""

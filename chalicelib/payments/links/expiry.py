@@ -1,0 +1,66 @@
+"""Marks links as expired once their network was read past the expiry, and removes abandoned multicalls."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import cache
+
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.payments.links import store
+from chalicelib.payments.links.records import Link, LinkStatus
+from chalicelib.payments.links.rules import is_abandoned, is_read_past, status_at, with_next_check
+from chalicelib.payments.scanning import store as scan_store
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage import sweeping
+from chalicelib.platform.storage.store import Delete, WriteConflict
+
+_DUE_PER_SHARD = 500
+_TIME_PER_RUN = timedelta(seconds=40)
+"""A run checks no more links after this time; the Lambda may take 60 seconds."""
+
+
+def expire_due(services: Services) -> int:
+    """Marks pending links as expired, and deletes abandoned multicalls, which frees their children. Returns how many.
+
+    A link expires when its network was read past its expiry and everything that was read for it is recorded: so a
+    payment sent in time is recorded first, however long the network was not read. Until then the link is checked again
+    with growing delays. A network without a node is never read, so its links do not expire.
+
+    The cursors are read once, before any link: the transfers up to them are the recorder's work already, or recorded.
+    Reads of links compare the time themselves (`status_at`) and do not depend on this sweep.
+    """
+    now, shard = services.clock(), services.entropy(1)[0]
+
+    @cache
+    def read_until() -> dict[str, datetime | None]:
+        cursors = scan_store.cursors(services.store, [network.name for network in ALL_NETWORKS])
+        return {name: cursor.read_until for name, cursor in cursors.items()}
+
+    due = store.due_tokens(services.store, now, _DUE_PER_SHARD, shard)
+    in_time = sweeping.in_time(services.log, services.clock, now + _TIME_PER_RUN, due)
+    return sweeping.each(services.log, in_time, lambda token: _check(services, token, read_until(), now))
+
+
+def _check(services: Services, token: str, read_until: Mapping[str, datetime | None], now: datetime) -> bool:
+    """Expires or deletes a due link, or postpones its check; returns whether it is over. Up to two reads, one write."""
+    link, networks = store.link_with_networks(services.store, token)
+    if link is None:
+        return False
+    if is_abandoned(link, now):
+        return _write(services, Delete(link))
+    if status_at(link, now) is not LinkStatus.AWAITING_CHAIN:
+        return False
+    is_read = bool(networks) and all(is_read_past(link.expires_at, read_until.get(name)) for name in networks)
+    if not is_read or scan_store.has_work(services.store, (token, *link.merged_tokens)):
+        _write(services, with_next_check(link, now))
+        return False
+    return _write(services, replace(link, status=LinkStatus.EXPIRED))
+
+
+def _write(services: Services, change: Link | Delete) -> bool:
+    """Whether it was written. If a payment was written first, the next sweep checks again."""
+    try:
+        services.store.write(change)
+    except WriteConflict:
+        return False
+    return True

@@ -1,0 +1,134 @@
+"""Creates multicalls of payouts, and reads them with their children."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+
+from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import store as link_store
+from chalicelib.payments.links.flows import check_limits
+from chalicelib.payments.links.multicalls.children import (
+    Child,
+    Reason,
+    SetRefused,
+    check_count,
+    check_none_blocked,
+    evaluate_children,
+    is_live,
+)
+from chalicelib.payments.links.multicalls.rules import (
+    ExecutionKind,
+    MulticallDetails,
+    check_combination,
+    holds_children,
+    is_cross_chain,
+    multicall_details,
+    new_parent,
+)
+from chalicelib.payments.links.records import Link, LinkStatus, SecurePayment
+from chalicelib.payments.links.rules import is_abandoned
+from chalicelib.payments.requests.permissions import check_platform
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Delete, WriteConflict
+
+_ATTEMPTS = 3
+_MAX_EVALUATED_PARENTS = 10
+
+
+def create(
+    services: Services, owner: Owner, child_tokens: Sequence[str], kind: ExecutionKind | None
+) -> MulticallDetails:
+    """Creates a multicall and claims its children.
+
+    Raises MulticallRefused with every child that cannot be in it, SetRefused if the children cannot be paid together,
+    Forbidden if an orchestrator has to create for the client id or its owner limits what it combines, WriteConflict
+    after three conflicts with other writes.
+
+    Reads three keys per child in batches of 100 (150 children: 5 calls, 1,000: 30), and the multicalls that claimed
+    them before. Writes one transaction for up to 98 children, else 99 records per transaction (150: 2, 1,000: 11).
+    """
+    check_platform(owner)
+    check_count(len(child_tokens), services.settings.multicall_max_children)
+    unique = tuple(dict.fromkeys(child_tokens))
+    for _ in range(_ATTEMPTS):
+        now = services.clock()
+        found = links.load_many(services, unique)
+        parent = new_parent(owner, child_tokens, kind, found, now, services.entropy)
+        with suppress(WriteConflict):  # a child was paid or claimed meanwhile: read again
+            held = held_tokens(services, found, now, parent.token)
+            children = evaluate_children(parent, found, held, now)
+            check_none_blocked(children, now)
+            check_combination(kind, children)
+            _check_routes(services, kind, children)
+            check_limits(services, owner, [found[token] for token in child_tokens])
+            link = _claim(services, parent, [found[token] for token in child_tokens])
+            return multicall_details(SecurePayment(link, ()), children, now)
+    raise WriteConflict
+
+
+def _check_routes(services: Services, kind: ExecutionKind | None, children: Sequence[Child]) -> None:
+    """Raises SetRefused if the children can only be paid by routes, and there are more than are paid so, or none."""
+    if not is_cross_chain(kind, [child.request for child in children if child.request is not None]):
+        return
+    check_count(len(children), services.settings.multicall_max_crosschain_children, Reason.CAP_EXCEEDED)
+    if not services.router.is_configured:
+        raise SetRefused(
+            Reason.UNSUPPORTED_ROUTE,
+            "Children of several networks or currencies are paid by routes from one source, and this deployment has no "
+            "router: make a multicall of each currency",
+        )
+
+
+def held_tokens(
+    services: Services, found: Mapping[str, SecurePayment], now: datetime, own: str | None = None
+) -> set[str]:
+    """The tokens that another multicall holds, that is one that can still be paid; reads all its children to decide.
+
+    `own` is the multicall that is being created: it has claimed children before if its request is resumed.
+
+    Deletes abandoned multicalls, so that their assembly fails if it continues. Evaluates at most _MAX_EVALUATED_PARENTS
+    multicalls; the others count as holding what they claimed.
+    """
+    claimed = {token: child.link.parent_token for token, child in found.items() if child.link.parent_token}
+    claims = {token: parent_token for token, parent_token in claimed.items() if parent_token != own}
+    parents = link_store.links(services.store, dict.fromkeys(claims.values()))
+    for parent in parents.values():
+        if is_abandoned(parent, now):
+            with suppress(WriteConflict):  # another process deleted it
+                services.store.write(Delete(parent))
+    live = {token: parent for token, parent in parents.items() if is_live(parent, now)}
+    evaluated = dict(list(live.items())[:_MAX_EVALUATED_PARENTS])
+    siblings = dict.fromkeys(token for parent in evaluated.values() for token in parent.child_tokens)
+    loaded = links.load_many(services, list(siblings))
+    holders = live.keys() - evaluated.keys()
+    for parent in evaluated.values():
+        children = {token: loaded[token] for token in parent.child_tokens if token in loaded}
+        if holds_children(parent, children, now):
+            holders.add(parent.token)
+    return {token for token, parent_token in claims.items() if parent_token in holders}
+
+
+def _claim(services: Services, parent: Link, children: Sequence[SecurePayment]) -> Link:
+    """Writes the parent and the claims on its children; returns the stored parent. Raises WriteConflict.
+
+    If they do not fit into one transaction, the parent has the status `assembling` from the first transaction to the
+    last, and reads do not return it. If the process dies in between, the sweep deletes the parent, which ends its
+    claims.
+    """
+    claims = [replace(child.link, parent_token=parent.token) for child in children]
+    if len(claims) < LARGEST_TRANSACTION:
+        services.store.write(parent, *claims)
+        return replace(parent, version=1)
+    assembling, complete = replace(parent, status=LinkStatus.ASSEMBLING), replace(parent, version=1)
+    records = [assembling, *claims, complete]
+    services.store.write(*records[:LARGEST_TRANSACTION])
+    try:
+        for start in range(LARGEST_TRANSACTION, len(records), LARGEST_TRANSACTION):
+            services.store.write(*records[start : start + LARGEST_TRANSACTION])
+    except WriteConflict:
+        with suppress(WriteConflict):  # the sweep deleted it as abandoned
+            services.store.write(Delete(complete))
+        raise
+    return replace(complete, version=2)

@@ -1,0 +1,72 @@
+"""Creates payouts, and merges several into a batch that one transaction pays."""
+
+from contextlib import suppress
+from dataclasses import replace
+
+from chalicelib.base.errors import Conflict, NotFound
+from chalicelib.payments.links import flows as links
+from chalicelib.payments.links import reading
+from chalicelib.payments.links.multicalls import flows as multicalls
+from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft, create_payout, merge
+from chalicelib.payments.links.records import Flow, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.requests.permissions import check_platform
+from chalicelib.platform.access.audit import rules as audit
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.sessions.records import Session, SessionKind, Wallet
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import WriteConflict
+
+_ATTEMPTS = 3
+
+
+def create(services: Services, owner: Owner, session: Session | None, draft: PayoutDraft) -> SecurePayment:
+    """Creates a payout. `session` is the caller's, if any. Raises BadRequest, Forbidden.
+
+    No read, but one of the payee destination for a client id that its owner limits; one transaction.
+    """
+    check_platform(owner)
+    wallet = Wallet(session.subject, session.chain_id) if session and session.kind is SessionKind.WALLET else None
+    payment = create_payout(draft, owner, links.terms_of(services), services.clock(), services.entropy, wallet)
+    links.check_limits(services, owner, (payment,))
+    links.save(services, payment)
+    return payment
+
+
+def combine(services: Services, owner: Owner, draft: MergeDraft) -> SecurePayment:
+    """Creates a batch of the owner's payouts, which are invalidated in the same transaction.
+
+    The index entries of a request (by reference, by id, from an unfinalized transfer) are not changed: they lead to the
+    payout, and its `successor_token` leads to the batch. Reads three keys per payout in one call, and the multicalls
+    that claimed them. Raises MulticallRefused, BadRequest, Forbidden, and WriteConflict after three conflicts.
+    """
+    check_platform(owner)
+    for _ in range(_ATTEMPTS):
+        now = services.clock()
+        found = reading.load_many(services, list(dict.fromkeys(draft.tokens)))
+        held = multicalls.held_tokens(services, found, now)
+        merged = merge(draft, owner, found, held, links.terms_of(services), now, services.entropy)
+        links.check_limits(services, owner, (merged.batch,))
+        children = [record for child in merged.children for record in (child.link, *child.requests)]
+        with suppress(WriteConflict):  # one was paid, claimed or merged meanwhile: read again
+            services.store.write(merged.batch.link, *merged.batch.requests, *children)
+            return replace(merged.batch, link=replace(merged.batch.link, version=1))
+    raise WriteConflict
+
+
+def refuse(services: Services, token: str, actor: Actor) -> None:
+    """Marks an unpaid payout as refused by compliance, which ends it: the operator's decision, in the audit log.
+
+    Raises NotFound, Conflict for what is no payout, or none that is pending; and for a multicall, whose payouts would
+    be free to be paid otherwise.
+    """
+    payment = reading.load(services, token)
+    if payment is None:
+        raise NotFound("Secure payment not found")
+    link = payment.link
+    if link.flow is not Flow.PAY or payment.is_paid or link.status is not LinkStatus.PENDING:
+        raise Conflict(f"Only a pending payout can be refused: this is {link.flow.value}, {link.status.value}")
+    if link.payment_type is PaymentType.MULTICALL:
+        raise Conflict(f"A multicall pays payouts of their own: refuse its payouts, {', '.join(link.child_tokens)}")
+    entry = audit.entry(actor, "payout.refused", token, services.clock(), services.entropy)
+    services.store.write(replace(link, status=LinkStatus.COMPLIANCE_FAILED), entry)

@@ -1,0 +1,196 @@
+"""Payouts: links that their creator pays to one recipient, and the merge of several into a batch."""
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from chalicelib.base import money
+from chalicelib.base.addresses import address_bytes, address_of_family, same_address
+from chalicelib.base.errors import BadRequest, Forbidden
+from chalicelib.base.frozen import frozen
+from chalicelib.base.ids import Entropy
+from chalicelib.base.money import Fee
+from chalicelib.chains.catalogue.networks import Network, network
+from chalicelib.chains.catalogue.tokens import Token, token_with_id
+from chalicelib.payments.links.creation import Draft, Terms, build_link, check_totals, redirect_label_of
+from chalicelib.payments.links.errors import TronBatchRefused
+from chalicelib.payments.links.multicalls import rules as multicall
+from chalicelib.payments.links.multicalls.children import check_none_blocked, evaluate_children
+from chalicelib.payments.links.records import Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.requests.fields import parse_field, refused
+from chalicelib.payments.requests.targets import Target
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.sessions.records import Wallet
+
+LARGEST_MERGE = 30
+"""The most payouts in a batch: they are merged in one transaction, with three records each."""
+_MAX_QUOTED = 80  # characters of a sent text that an error message repeats
+
+
+@frozen
+class PayoutDraft:
+    """The payout that a creator wants, as sent; `link` has the fields that payouts share with other links."""
+
+    recipient: str
+    creator_wallet: str
+    network: str
+    currency: str
+    amount: str
+    link: Draft
+
+
+@frozen
+class MergeDraft:
+    """The payouts to merge into a batch, and the redirect of the batch's page."""
+
+    tokens: tuple[str, ...]
+    redirect_url: str | None
+    redirect_label: str | None
+
+
+@frozen
+class Merge:
+    """What is written in one transaction: the batch, and the invalidated payouts with their requests."""
+
+    batch: SecurePayment
+    children: tuple[SecurePayment, ...]
+
+
+def create_payout(
+    draft: PayoutDraft, owner: Owner, terms: Terms, now: datetime, entropy: Entropy, wallet: Wallet | None
+) -> SecurePayment:
+    """The new payout. `wallet` is the wallet that signed in, if any; it has to be the creator's.
+
+    The payee destination of a client id does not apply, as it is for payments to the client. Raises BadRequest with
+    what to change, Forbidden for another wallet (interface.md, payouts).
+    """
+    chain, token = _network_and_token(draft)
+    recipient = _address("recipient", draft.recipient, chain)
+    creator = _address("creatorWalletAddress", draft.creator_wallet, chain)
+    if same_address(creator, recipient):
+        raise refused(("creatorWalletAddress",), "is the recipient: give the wallet that pays")
+    if wallet is not None:
+        _check_signed_in(creator, wallet, chain)
+    amount = parse_field(("amount",), lambda text: money.parse_amount(text, token.decimals), draft.amount)
+    payout = build_link(draft.link, [Target(recipient, token, amount)], owner, terms, now, entropy, creator)
+    return replace(payout, requests=tuple(replace(each, payer=creator) for each in payout.requests))
+
+
+def merge(
+    draft: MergeDraft,
+    owner: Owner,
+    found: Mapping[str, SecurePayment],
+    held: Container[str],
+    terms: Terms,
+    now: datetime,
+    entropy: Entropy,
+) -> Merge:
+    """The batch of the payouts in `found`; `held` are the tokens that a live multicall holds.
+
+    The batch takes over their requests with ids, references and paid amounts, so that calldata built before still pays
+    its request, and the daily counts have them as before. The payouts are invalidated and name their successor. Their
+    own requests are written again as moved, so that a payment recorded concurrently conflicts and is recorded for the
+    batch. Raises MulticallRefused with every payout that cannot be merged, BadRequest if they do not fit together.
+    """
+    parent = multicall.new_parent(owner, draft.tokens, None, found, now, entropy)
+    check_none_blocked(evaluate_children(parent, found, held, now), now)
+    payments = [found[token] for token in draft.tokens]
+    _check_mergeable(payments)
+    link = _batch_link(draft, parent, payments, now + terms.lifetime)
+    requests = tuple(
+        replace(
+            payment.requests[0],
+            payable_id=link.token,
+            position=position,
+            reference=payment.link.reference,
+            version=0,
+        )
+        for position, payment in enumerate(payments)
+    )
+    check_totals(link, requests)
+    return Merge(SecurePayment(link, requests), tuple(_invalidated(payment, link.token) for payment in payments))
+
+
+def _batch_link(draft: MergeDraft, parent: Link, payments: Sequence[SecurePayment], expires_at: datetime) -> Link:
+    first = payments[0].link
+    origins = {payment.link.origin for payment in payments}
+    return replace(
+        parent,
+        payment_type=PaymentType.BATCH,
+        child_tokens=(),
+        merged_tokens=draft.tokens,
+        client_id=first.client_id,
+        origin=origins.pop() if len(origins) == 1 else None,
+        expires_at=expires_at,
+        fee_percentage=first.fee_percentage,
+        fee_address=first.fee_address,
+        redirect_url=draft.redirect_url,
+        redirect_label=redirect_label_of(draft.redirect_url, draft.redirect_label),
+        creator_wallet=first.creator_wallet,
+    )
+
+
+def _network_and_token(draft: PayoutDraft) -> tuple[Network, Token]:
+    chain, token = network(draft.network), token_with_id(draft.currency)
+    if chain is None:
+        name = draft.network[:_MAX_QUOTED]
+        raise BadRequest(f"Network {name} is not supported; GET /v2/currencies lists the networks")
+    if token is None:
+        raise BadRequest(f"Currency {draft.currency[:_MAX_QUOTED]} is not supported; GET /v2/currencies lists the ids")
+    if token.network != chain.name:
+        raise BadRequest(f"Currency {token.id} is not on {chain.name}: network and currency have to agree")
+    return chain, token
+
+
+def _address(name: str, text: str, chain: Network) -> str:
+    address = parse_field((name,), lambda text: address_of_family(text, chain.family), text)
+    if not any(address_bytes(address)):
+        raise BadRequest(f"{name} is the zero address, which nobody holds")
+    return address
+
+
+def _check_signed_in(creator: str, wallet: Wallet, chain: Network) -> None:
+    """Raises Forbidden unless the creator signed in. A contract wallet's session is valid on one chain only: the same
+    address can belong to somebody else on another chain."""
+    if not same_address(creator, wallet.address) or wallet.chain_id not in (None, chain.chain_id):
+        raise Forbidden("creatorWalletAddress is not the wallet that signed in")
+
+
+def _check_mergeable(payments: Sequence[SecurePayment]) -> None:
+    """Raises BadRequest unless one wallet can pay the payouts in one transaction, with one fee to one address."""
+    first = payments[0]
+    if any(_network_of(payment) == "tron" for payment in payments):
+        raise TronBatchRefused("Combine them by POST /v2/secure-payments/multicall-payouts")
+    for name, value_of in (
+        ("network", _network_of),
+        ("creatorWalletAddress", _creator_of),
+        ("fee percentage and feeAddress", _fee_of),
+        ("client ID", _client_of),
+    ):
+        others = [payment.link.token for payment in payments if value_of(payment) != value_of(first)]
+        if others:
+            raise BadRequest(f"A batch has one {name}, and {', '.join(others)} have another than {first.link.token}")
+
+
+def _network_of(payment: SecurePayment) -> object:
+    return payment.requests[0].network
+
+
+def _client_of(payment: SecurePayment) -> object:
+    return payment.link.client_id
+
+
+def _creator_of(payment: SecurePayment) -> object:
+    return payment.link.creator_wallet
+
+
+def _fee_of(payment: SecurePayment) -> object:
+    """The percentage as a number, so that 1 and 1.0 are equal, and the address; None if no fee is charged."""
+    fee = Fee(payment.link.fee_percentage, payment.link.fee_address)
+    return (money.parse_percentage(fee.percentage or "0"), fee.address) if fee.is_charged else None
+
+
+def _invalidated(payment: SecurePayment, successor: str) -> SecurePayment:
+    link = replace(payment.link, status=LinkStatus.INVALIDATED, successor_token=successor)
+    moved = tuple(replace(each, is_moved=True, counted_as=None) for each in payment.requests)
+    return replace(payment, link=link, requests=moved)

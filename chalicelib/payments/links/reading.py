@@ -1,0 +1,194 @@
+"""Reads links and requests: one link by its token or by a request, several for a multicall; decides who sees them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Self
+
+from chalicelib.base.errors import NotFound
+from chalicelib.base.frozen import frozen
+from chalicelib.payments.links import store
+from chalicelib.payments.links.records import LINKS, Flow, Link, LinkStatus, SecurePayment
+from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.permissions import sees
+from chalicelib.payments.requests.records import Request
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.pages import Listing
+
+if TYPE_CHECKING:
+    from chalicelib.platform.access.callers import Caller
+
+
+@frozen
+class Viewer:
+    """Who reads a link, which decides what is visible. The payment page can read any link whose token it has.
+
+    `is_public`: the credential is a client id alone, which is no secret. `announcer` is the SHA-256 hash of the secret
+    with which the reader announces transactions: those do not lock the link for them.
+    """
+
+    account_id: str
+    client_id: str | None
+    reads_any_link: bool = False
+    is_public: bool = False
+    announcer: str | None = None
+
+    @classmethod
+    def of(cls, caller: "Caller") -> Self:
+        return cls(caller.account_id, caller.client_id, caller.reads_any_link, caller.mode is Mode.CLIENT_ID)
+
+    def sees(self, owned: Link | Request) -> bool:
+        """Whether it is the viewer's own, whatever the payment page may read."""
+        return sees(self.account_id, self.client_id, owned)
+
+
+def load_visible(services: Services, token: str, viewer: Viewer) -> SecurePayment:
+    """The link with its requests. One read, two if a multicall has claimed the link, up to three more for payouts with
+    a `recipientIdentifier`.
+
+    Raises NotFound if the link does not exist or is not visible to the viewer: it belongs to another account, or was
+    created with another client id than the viewer's.
+    """
+    return screened(services, load_stored(services, token, viewer))
+
+
+def load_stored(services: Services, token: str, viewer: Viewer) -> SecurePayment:
+    """As `load_visible`, with the link as it is stored, so that it can be written again."""
+    payment = load(services, token)
+    if payment is None or not _is_visible(viewer, payment.link):
+        raise NotFound("Secure payment not found")
+    payment = payment.seen_by(viewer.announcer)
+    return _with_parents_intents(services, [payment])[0].seen_by(viewer.announcer)
+
+
+def screened(services: Services, payment: SecurePayment) -> SecurePayment:
+    """The link as it can be paid: `compliance_failed` if the compliance provider has refused whom it pays."""
+    return _screened(services, [payment])[0]
+
+
+def load(services: Services, token: str) -> SecurePayment | None:
+    """A link with its requests, without an access check; None while it is not complete. One read."""
+    return store.link_with_requests(services.store, token)
+
+
+def _is_visible(viewer: Viewer, link: Link) -> bool:
+    return viewer.reads_any_link or viewer.sees(link)
+
+
+def listing(
+    account_id: str,
+    reference: str | None,
+    status: str | None,
+    client_id: str | None,
+    first: datetime | None,
+    last: datetime | None,
+) -> Listing:
+    """The list of an account's links with these values, for `storage.pages`."""
+    values = {"by_reference": reference, "by_client": client_id, "by_status": status}
+    return Listing(account_id, LINKS, values, first, last)
+
+
+def load_by_request(
+    services: Services, request_id: str, account_id: str, client_id: str | None = None
+) -> SecurePayment:
+    """The link that a request belongs to, if it is visible with the client id. Two reads, three if it was merged, and
+    up to two more for a payout with a `recipientIdentifier`. Raises NotFound."""
+    payable_id = request_store.payable_id(services.store, request_id)
+    payment = store.current_link(services.store, payable_id) if payable_id else None
+    viewer = Viewer(account_id, client_id)
+    if payment is None or not viewer.sees(payment.link):
+        raise NotFound("No secure payment found for this request ID")
+    return _screened(services, [payment])[0]
+
+
+def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request, SecurePayment | None]:
+    """The request with this id or payment reference, and its link if it has one; of a merged link the batch.
+
+    Two reads, up to two more if it has a link that was merged, or that a multicall has claimed, and up to three for a
+    payout with a `recipientIdentifier`. Raises NotFound if it does not exist or is not visible to the viewer, as
+    `load_visible`; here the payment page sees nothing, either.
+    """
+    payable_id = request_store.payable_id(services.store, name)
+    payment = store.current_link(services.store, payable_id) if payable_id else None
+    if payment is not None:
+        payment = _screened(services, _with_parents_intents(services, [payment]))[0]
+    payable = store.payable(services.store, payable_id) if payable_id and payment is None else None
+    requests = payment.requests if payment else payable.requests if payable else ()
+    wanted = name.lower()
+    found = next((each for each in requests if wanted in (each.request_id, each.payment_reference)), None)
+    if found is None or not viewer.sees(found):
+        raise NotFound("Request not found")
+    return found, payment
+
+
+def load_many(
+    services: Services, tokens: Sequence[str], parent: SecurePayment | None = None
+) -> dict[str, SecurePayment]:
+    """The links that exist, by token, each with its first request and its intent; other requests are not read.
+
+    Reads three keys per link, one per multicall that claimed some of them, except `parent`, and two per payout with a
+    `recipientIdentifier`; in batches of 100.
+    """
+    found = store.links_with_first_request(services.store, tokens)
+    payments = _with_parents_intents(services, list(found.values()), parent)
+    return dict(zip(found, _screened(services, payments), strict=True))
+
+
+def _screened(services: Services, payments: list[SecurePayment]) -> list[SecurePayment]:
+    """The links; a payout to a person whom the compliance provider has refused is `compliance_failed`, and so is a
+    batch of such payouts. That is not stored: the provider may take its refusal back. A person is known by the
+    `recipientIdentifier` of the payout.
+
+    Not so a payout that a client id alone has created: with it, anybody could ask about any person by making payouts.
+    """
+    payouts = [each for each in payments if each.link.flow is Flow.PAY and each.link.status is LinkStatus.PENDING]
+    tokens = [token for each in payouts for token in each.link.merged_tokens]
+    merged = store.links(services.store, tokens) if tokens else {}
+    named = {each.link.token: _recipients(each, merged) for each in payouts}
+    if not any(named.values()):
+        return payments
+    from chalicelib.offramp.payers import (
+        store as payer_store,  # what workers read names nobody, and they load none of it
+    )
+    from chalicelib.offramp.payers.rules import name_hash
+
+    hashes = {
+        each.link.token: {name_hash(each.link.account_id, name) for name in named[each.link.token]} for each in payouts
+    }
+    payers = payer_store.with_names(services.store, dict.fromkeys(one for found in hashes.values() for one in found))
+    refused = {name for name, payer in payers.items() if payer.is_refused}
+    return [_refused(each) if refused & hashes.get(each.link.token, set()) else each for each in payments]
+
+
+def _recipients(payment: SecurePayment, merged: Mapping[str, Link]) -> set[str]:
+    """Whom the payouts of a link name, of those that a secret credential has created."""
+    link = payment.link
+    payouts = [merged.get(token) for token in link.merged_tokens] or [link]
+    created_with = {request.position: request.created_with for request in payment.requests}
+    return {
+        payout.recipient_identifier
+        for position, payout in enumerate(payouts)
+        if payout is not None and payout.recipient_identifier is not None
+        and created_with.get(position) not in (None, Mode.CLIENT_ID)
+    }  # fmt: skip
+
+
+def _refused(payment: SecurePayment) -> SecurePayment:
+    return replace(payment, link=replace(payment.link, status=LinkStatus.COMPLIANCE_FAILED))
+
+
+def _with_parents_intents(
+    services: Services, payments: Sequence[SecurePayment], known: SecurePayment | None = None
+) -> list[SecurePayment]:
+    """The links, each with the pending intent of its multicall, if any: that transaction pays the children, too.
+
+    Reads the intents, except the intent of the `known` parent.
+    """
+    parents = {payment.link.parent_token for payment in payments if not payment.is_locked}
+    parents -= {None, known.link.token if known else None}
+    intents = store.intents(services.store, [parent for parent in parents if parent])
+    if known is not None and known.intent is not None:
+        intents.append(known.intent)
+    pending = {intent.link_token: intent for intent in intents if intent.is_locking}
+    return [replace(each, intent=pending.get(each.link.parent_token or "", each.intent)) for each in payments]

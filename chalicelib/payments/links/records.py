@@ -1,0 +1,279 @@
+"""Stored records: links, and the transactions that are announced for them."""
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from hmac import compare_digest
+
+from chalicelib.base.frozen import frozen
+from chalicelib.base.lists import lists, place
+from chalicelib.base.money import Fee
+from chalicelib.base.records import PAYMENTS, KeyPattern, Record
+from chalicelib.commerce.core.records import CommercePayment
+from chalicelib.crosschain.core.records import Crossing
+from chalicelib.offramp.core.records import Order
+from chalicelib.payments.requests.records import Request, RequestStatus
+
+LINKS = "LINK"
+"""The kind of the lists of links."""
+ASSEMBLY_TIME = timedelta(minutes=5)
+"""How long a multicall may take to claim its children; after that it counts as abandoned by a crash."""
+
+
+class PaymentType(StrEnum):
+    SINGLE = "single"
+    BATCH = "batch"
+    MULTICALL = "multicall"
+    """A parent of payout links that are paid together; it has no requests, its children keep theirs."""
+
+
+class Flow(StrEnum):
+    GET_PAID = "get_paid"
+    PAY = "pay"
+    """A payout: created by its payer."""
+
+
+class LinkStatus(StrEnum):
+    PENDING = "pending"
+    COMPLETED = "completed"
+    EXPIRED = "expired"
+    INVALIDATED = "invalidated"
+    """Merged into a batch link, which has its requests now."""
+    COMPLIANCE_FAILED = "compliance_failed"
+    PARTIALLY_SETTLED = "partially_settled"
+    """A multicall of which some children are paid; computed from the children, never stored."""
+    AWAITING_CHAIN = "awaiting_chain"
+    """Past its expiry, while payments sent before it may still be unseen; computed from the time, never stored."""
+    ASSEMBLING = "assembling"
+    """A multicall whose children are being claimed; reads do not return it yet."""
+
+
+@frozen
+class Link(Record):
+    """A secure payment link; `token` is a ULID, and anybody who has it can open the link.
+
+    `creator_wallet` is the payer of a payout. `parent_token` is the last multicall that claimed the link,
+    `child_tokens` are a multicall's children in order. `successor_token` is the batch link that an invalidated link was
+    merged into, `merged_tokens` are the links that were merged into a batch link.
+    """
+
+    KEY = KeyPattern(PAYMENTS, "LINK#{token}", "LINK")
+
+    token: str
+    account_id: str
+    client_id: str | None
+    origin: str | None
+    payment_type: PaymentType
+    status: LinkStatus
+    created_at: datetime
+    expires_at: datetime
+    fee_percentage: str | None
+    fee_address: str | None
+    reference: str | None
+    payer_identifier: str | None
+    redirect_url: str | None
+    redirect_label: str | None
+    flow: Flow = Flow.GET_PAID
+    creator_wallet: str | None = None
+    recipient_identifier: str | None = None
+    parent_token: str | None = None
+    child_tokens: tuple[str, ...] = ()
+    execution_kind: str | None = None
+    successor_token: str | None = None
+    merged_tokens: tuple[str, ...] = ()
+    completed_at: datetime | None = None
+    expiry_check_at: datetime | None = None
+    """When it is checked again whether the chain was read past `expires_at`; None before the first check."""
+    version: int = 0
+
+    @property
+    def listed(self) -> Mapping[str, str]:
+        if self.status is LinkStatus.ASSEMBLING:
+            return {}
+        values = {"by_client": self.client_id, "by_status": self.status, "by_reference": self.reference}
+        return lists(self.account_id, LINKS, values)
+
+    @property
+    def listed_at(self) -> str:
+        return place(self.created_at, self.token)
+
+    @property
+    def fee(self) -> Fee:
+        """The platform fee on each of its amounts."""
+        return Fee(self.fee_percentage, self.fee_address)
+
+    @property
+    def next_due(self) -> datetime | None:
+        """While pending, its expiry or the next check of it (None for a multicall); while assembling, when it counts as
+        abandoned."""
+        if self.status is LinkStatus.ASSEMBLING:
+            return self.created_at + ASSEMBLY_TIME
+        if self.status is LinkStatus.PENDING and self.payment_type is not PaymentType.MULTICALL:
+            return self.expiry_check_at or self.expires_at
+        return None
+
+
+class IntentStatus(StrEnum):
+    PENDING = "pending"
+    SETTLED = "settled"
+    """Executed, and its payment completed the link; from another chain: it reached the payee."""
+    FAILED = "failed"
+    """Executed without completing the link: its call failed, or it did not pay all of this link."""
+    REPLACED = "replaced"
+    """Its wallet executed another transaction with the same nonce."""
+    LAPSED = "lapsed"
+    """Its deadline passed, nobody who has to know it did so in time, or the link's owner withdrew it."""
+    PARTIAL = "partial"
+    """From another chain: the payment failed on the link's chain, and the payer has the tokens there."""
+    REFUNDED = "refunded"
+    """From another chain: nobody brought it to the link's chain in time, and the payer has it back."""
+
+
+class Proof(StrEnum):
+    """Why an announced transaction is known to be one of its wallet that pays its link. Without, it is a mere claim."""
+
+    COMPUTED = "computed"
+    """A Safe's: the hash was computed from the link's own transactions. Anybody can do so, for any Safe."""
+    PROPOSED = "proposed"
+    """A Safe's: the Safe Transaction Service has it, to which only owners of the Safe propose."""
+    SENT = "sent"
+    """The network's node has it, with the signature of its sender."""
+
+
+@frozen
+class Intent(Record):
+    """An announced transaction that is to pay a link; while it is pending, the link cannot be paid otherwise.
+
+    It is a multisig transaction with a `safe_tx_hash`, or else one that was sent, whose hash is `transaction_hash`. A
+    link may have several: the stored record is the first of them (`rules.together` in checkout/intents) and has the
+    `others`. An intent is identified by network, wallet and hash: what another wallet does never ends it.
+
+    `wallet` is the Safe or the sender, `nonce` that of its transaction; both are None until they are known. `deadline`
+    is the payer's; after `ends_at` the intent lapses. `scanned_to` is the last block that was searched for a Safe's
+    execution, `executed_block` the block of the execution, and `transaction_hash` then its transaction;
+    `unseen_since` is since when the node does not have a transaction that was sent, None while it has it. `check_at` is
+    when the intent is checked next. `span` is the
+    most blocks per request to the node after a refusal, None for the usual number. `is_public` means that it was
+    announced with a public client id, such as the payment page's, which anybody who has the link can do. An intent
+    that does not lock (`locks`) was announced after too many public claims; it does so once it has a proof.
+    A payment from another chain has a `crossing`; its `network` is then the one that is paid from, and it ends by what
+    both chains say (checkout/intents/crossings). `announcers` are the SHA-256 hashes of the secrets of those who have
+    announced it, for whom it does not lock the link: they follow it themselves.
+    """
+
+    KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "INTENT")
+    DUE_GROUP = "INTENT"
+
+    link_token: str
+    intent_id: str
+    network: str
+    safe_tx_hash: str | None
+    wallet: str | None = field(metadata={"attribute": "safe"})
+    nonce: int | None
+    deadline: datetime | None
+    payer_address: str | None
+    status: IntentStatus
+    created_at: datetime
+    ends_at: datetime
+    check_at: datetime
+    scanned_to: int
+    executed_block: int | None = None
+    transaction_hash: str | None = None
+    span: int | None = None
+    is_public: bool = field(default=False, metadata={"attribute": "by_page"})
+    account_id: str | None = None
+    """The link's account; None in items that were written before this field existed."""
+    public_claims: int = field(default=0, metadata={"attribute": "in_vain"})
+    """In the stored record: how many public announcements without the proof PROPOSED or SENT the link has had."""
+    proof: Proof | None = None
+    unseen_since: datetime | None = None
+    locks: bool = True
+    crossing: Crossing | None = None
+    failures_told: int = 0
+    """In the stored record: how many of the link's crossings were announced as failed."""
+    announcers: tuple[str, ...] = ()
+    sent_claims: int = 0
+    """In the stored record: how many publicly announced transactions the node has had, which may lock the link."""
+    others: "tuple[Intent, ...]" = ()
+    version: int = 0
+
+    @property
+    def all(self) -> "tuple[Intent, ...]":
+        """The intents of the link, first those that lock it."""
+        return (replace(self, others=()), *self.others)
+
+    @property
+    def is_locking(self) -> bool:
+        return self.status is IntentStatus.PENDING and self.locks
+
+    @property
+    def is_open_warning(self) -> bool:
+        """Whether it is a transaction that was sent and can still pay the link, but does not lock it any more."""
+        is_sent = self.safe_tx_hash is None and self.crossing is None and self.proof is Proof.SENT
+        return is_sent and self.status is IntentStatus.PENDING and not self.locks
+
+    def is_by(self, announcer: str) -> bool:
+        """Whether somebody with this hash of a secret has announced it; compared in constant time."""
+        return any(compare_digest(each, announcer) for each in self.announcers)
+
+    @property
+    def next_due(self) -> datetime | None:
+        """When the first of the pending intents is checked next."""
+        return min((each.check_at for each in self.all if each.status is IntentStatus.PENDING), default=None)
+
+
+@frozen
+class Payable:
+    """The requests that are recorded together: all those of a link, or one request without a link (`link` is None).
+
+    `order` is the off-ramp order of such a request, if it is paid out in fiat. `commerce` is set if the one request of
+    a link is paid through the commerce escrow.
+    """
+
+    requests: tuple[Request, ...]
+    link: Link | None = None
+    order: Order | None = None
+    commerce: CommercePayment | None = None
+
+    def reference_of(self, request: Request) -> str | None:
+        """The merchant's reference of a request: its own, else that of the link."""
+        return request.reference or (self.link.reference if self.link else None)
+
+    def fee_address_of(self, request: Request) -> str | None:
+        """Who receives the platform fee of a request."""
+        return self.link.fee_address if self.link else request.fee_address
+
+
+@frozen
+class SecurePayment:
+    """A link with its requests in order, and its intents: the one that is shown, with the others.
+
+    `commerce` is set if its request is paid through the commerce escrow.
+    """
+
+    link: Link
+    requests: tuple[Request, ...]
+    intent: Intent | None = None
+    commerce: CommercePayment | None = None
+
+    def seen_by(self, announcer: str | None) -> "SecurePayment":
+        """The link as somebody with this hash of a secret sees it: without the transactions that they announced.
+
+        Only for reading: the record of its intents is not complete.
+        """
+        if self.intent is None or announcer is None:
+            return self
+        seen = [each for each in self.intent.all if not each.is_by(announcer)]
+        return replace(self, intent=replace(seen[0], others=tuple(seen[1:])) if seen else None)
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether all requests are paid. A multicall has to be given the requests of its children."""
+        all_paid = bool(self.requests) and all(request.status is RequestStatus.PAID for request in self.requests)
+        return all_paid or self.link.status is LinkStatus.COMPLETED
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether the link is unpaid and waits for an announced transaction."""
+        return self.intent is not None and self.intent.is_locking and not self.is_paid

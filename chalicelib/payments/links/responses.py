@@ -1,0 +1,90 @@
+"""The bodies of the errors about links."""
+
+from dataclasses import replace
+from typing import Any
+
+from chalicelib.accounts.branding.records import PageBranding
+from chalicelib.accounts.branding.rules import link_branding
+from chalicelib.chains.catalogue.networks import network
+from chalicelib.payments.links.errors import (
+    LinkAwaitingChain,
+    LinkClosed,
+    LinkCompleted,
+    LinkLocked,
+    TronBatchRefused,
+    WrongWallet,
+)
+from chalicelib.payments.links.progress import crosschain_intents
+from chalicelib.payments.links.records import Intent, LinkStatus, SecurePayment
+from chalicelib.payments.links.sent import sent_facts, shown_hash
+from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.platform.http.errors import details_of
+
+
+@details_of.register
+def _(error: LinkCompleted) -> dict[str, Any]:
+    paid = [
+        {"requestId": each.request_id, "hasBeenPaid": True, "txHash": each.tx_hash} for each in error.payment.requests
+    ]
+    facts = {**_page_facts(error.payment, error.branding), "requestStatuses": paid, **_crossings(error.payment)}
+    sent = {"sentTransactions": [sent_facts(each) for each in error.sent]} if error.sent else {}
+    return {"status": LinkStatus.COMPLETED.value, **facts, **sent}
+
+
+@details_of.register
+def _(error: LinkLocked) -> dict[str, Any]:
+    statuses = [_locked_status(request, error.intent) for request in error.payment.requests]
+    facts = _page_facts(error.payment, error.branding)
+    crossings = _crossings(replace(error.payment, intent=error.intent))
+    return {"status": LinkStatus.PENDING.value, **facts, "requestStatuses": statuses, **crossings}
+
+
+@details_of.register
+def _(error: LinkAwaitingChain) -> dict[str, Any]:
+    facts = _page_facts(error.payment, error.branding)
+    return {"code": LinkStatus.AWAITING_CHAIN.value, "status": LinkStatus.PENDING.value, **facts}
+
+
+@details_of.register
+def _(error: LinkClosed) -> dict[str, Any]:
+    facts = _page_facts(error.payment, error.branding) if error.payment is not None else {}
+    return {"status": error.link_status.value, **facts}
+
+
+@details_of.register
+def _(error: WrongWallet) -> dict[str, Any]:
+    return {"creatorWalletAddress": error.creator_wallet}
+
+
+@details_of.register
+def _(error: TronBatchRefused) -> dict[str, Any]:
+    return {"advice": error.advice}
+
+
+def _crossings(payment: SecurePayment) -> dict[str, Any]:
+    """The payments from other chains of a link that has any."""
+    found = crosschain_intents(payment.intent)
+    return {"crosschainIntents": found} if found else {}
+
+
+def _page_facts(payment: SecurePayment, branding: PageBranding | None) -> dict[str, Any]:
+    """What the payment page shows of a link that cannot be paid: its branding and its redirect."""
+    link = payment.link
+    return {"branding": link_branding(branding), "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
+
+
+def _locked_status(request: Request, intent: Intent) -> dict[str, Any]:
+    chain = network(intent.network)
+    assert chain is not None, "an intent is recorded on a catalogued network"
+    facts = {
+        "requestId": request.request_id,
+        "hasBeenPaid": request.status is RequestStatus.PAID,
+        **(
+            {"safeTxHash": intent.safe_tx_hash}
+            if intent.safe_tx_hash
+            else {"txHash": shown_hash(intent.network, intent.transaction_hash)}
+        ),
+        "chainId": chain.chain_id,
+    }
+    deadline = {"safePaymentDeadline": int(intent.deadline.timestamp())} if intent.deadline else {}
+    return {**facts, **deadline}

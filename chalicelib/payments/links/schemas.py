@@ -1,0 +1,326 @@
+"""Models of secure payment links."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
+
+from chalicelib.base.urls import WEB_URL, is_url
+from chalicelib.chains.catalogue.interop import Destination, destination_id, interop_address
+from chalicelib.chains.catalogue.networks import network
+from chalicelib.payments.links.creation import Draft
+from chalicelib.payments.links.fees.rules import plan_of
+from chalicelib.payments.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
+from chalicelib.payments.links.progress import crosschain_intents
+from chalicelib.payments.links.records import Link, LinkStatus, SecurePayment
+from chalicelib.payments.links.sent import SentOutcome, sent_facts
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import currency_of
+from chalicelib.payments.requests.targets import Item
+from chalicelib.platform.http.fields import (
+    Amount,
+    CurrencyId,
+    DestinationId,
+    Percentage,
+    Recipient,
+    ShortText,
+    form,
+    together,
+)
+from chalicelib.platform.http.schemas import Input, Output, rule
+
+
+class DestinationAnswer(Output):
+    destinationId: str
+    payeeAddress: str
+    tokenAddress: str
+    walletAddress: str
+    network: str
+
+
+class CoinAnswer(Output):
+    name: str
+    symbol: str
+    decimals: int
+
+
+class ChainAnswer(Output):
+    """The network as wallets need it; append a transaction hash to `explorerUrl` for the transaction's page."""
+
+    chainId: int
+    name: str
+    label: str
+    confirmations: int
+    explorerUrl: str
+    publicRpcUrls: list[str]
+    nativeCurrency: CoinAnswer
+
+
+_SAFE_LABEL = r"^[^<>&\x22\x27`]*$"
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+
+
+class RequestItem(Input):
+    """Either `destinationId`, or `payee` with `invoiceCurrency` and `paymentCurrency`."""
+
+    model_config = ConfigDict(
+        json_schema_extra=together(
+            {
+                "payee": ["invoiceCurrency", "paymentCurrency"],
+                "invoiceCurrency": ["payee", "paymentCurrency"],
+                "paymentCurrency": ["payee", "invoiceCurrency"],
+            },
+            excludes={"destinationId": ["payee", "invoiceCurrency", "paymentCurrency"]},
+        )
+    )
+
+    amount: Amount = Field(description="Human-readable decimal amount, greater than 0")
+    destinationId: DestinationId | None = Field(None, description="ERC-7828 id: {interopAddress}:{tokenAddress}")
+    payee: Recipient | None = Field(None, description="Who is paid, on the currency's network")
+    invoiceCurrency: CurrencyId | None = Field(
+        None, description="The currency of the amount: a token, or a fiat code such as USD"
+    )
+    paymentCurrency: CurrencyId | None = Field(None, description="Which token is paid")
+
+
+_REDIRECT = {"redirectLabel": ["redirectUrl"]}
+
+
+class Redirect(Input):
+    """Where the hosted page's button leads after success."""
+
+    model_config = ConfigDict(json_schema_extra=together(_REDIRECT))
+
+    redirectUrl: Annotated[str, form(WEB_URL, "web-url")] | None = Field(
+        None, description="An http(s) URL without a user name; what is not ASCII is encoded"
+    )
+    redirectLabel: Annotated[ShortText, form(_SAFE_LABEL)] | None = Field(None, description="The text on the button")
+
+    @field_validator("redirectUrl")
+    @classmethod
+    def _safe_url(cls, value: str | None) -> str | None:
+        if value is not None and not _SCHEME.match(value):
+            raise rule("must be a complete address that begins with https://, such as https://shop.example/thanks")
+        if value is not None and not is_url(value, WEB_URL):
+            raise rule("must be a safe http(s) URL with no script/HTML payload")
+        return value
+
+    @field_validator("redirectLabel")
+    @classmethod
+    def _safe_label(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(_SAFE_LABEL, value):
+            raise rule("must not contain <, >, &, \", ' or a backtick")
+        return value
+
+    @model_validator(mode="after")
+    def _label_needs_url(self) -> Self:
+        if self.redirectLabel is not None and self.redirectUrl is None:
+            raise rule("cannot be provided without redirectUrl", "redirectLabel")
+        return self
+
+
+class AccessPolicy(Input):
+    """Not supported: refused if it would restrict who can pay or what is visible."""
+
+    mode: Annotated[str, form(enum=["inherit", "off"])] | None = Field(None, description="inherit or off")
+    hideUntilApproved: Annotated[StrictBool, form(const=False)] | None = Field(None, description="Only false")
+    hidePayeeAddress: Annotated[StrictBool, form(const=False)] | None = Field(None, description="Only false")
+    allowedPayerAddresses: Annotated[list[str], form(maxItems=0)] | None = Field(None, description="Only empty")
+
+    @model_validator(mode="after")
+    def _restricts_nobody(self) -> Self:
+        hides = self.hideUntilApproved or self.hidePayeeAddress
+        if self.mode not in (None, "inherit", "off") or hides or self.allowedPayerAddresses:
+            raise rule("is not offered: every wallet may pay. Leave it out, or send the mode off")
+        return self
+
+
+class NewLink(Redirect):
+    """The optional fields that all kinds of links share."""
+
+    model_config = ConfigDict(json_schema_extra=together({**_REDIRECT, "feePercentage": ["feeAddress"]}))
+
+    @property
+    def items_written(self) -> int:
+        return 1
+
+    feePercentage: Percentage | None = Field(None, description="Decimal from 0 to 100; the fee is paid on top")
+    feeAddress: Recipient | None = Field(None, description="Required when feePercentage is set")
+    reference: ShortText | None = Field(None, description="Your own name for it, such as an invoice number")
+    accessPolicy: AccessPolicy | None = None
+
+
+class CreateSecurePayment(NewLink):
+    """A link that pays the merchant: single with one entry in `requests`, else a batch on one EVM network."""
+
+    requests: Annotated[list[RequestItem], Field(min_length=1, max_length=200)] = Field(
+        description="What is paid to whom; several entries make a batch"
+    )
+    payerIdentifier: ShortText | None = Field(None, description="Your own name for the payer")
+
+    @property
+    def items_written(self) -> int:
+        return len(self.requests)
+
+    def draft(self) -> Draft:
+        """The body as plain values."""
+        return Draft(
+            items=tuple(
+                Item(i.amount, i.destinationId, i.payee, i.invoiceCurrency, i.paymentCurrency)
+                for i in self.requests
+            ),
+            fee_percentage=self.feePercentage,
+            fee_address=self.feeAddress,
+            reference=self.reference,
+            payer_identifier=self.payerIdentifier,
+            redirect_url=self.redirectUrl,
+            redirect_label=self.redirectLabel,
+        )
+
+
+class Branding(Output):
+    whitelabelEnabled: bool
+    source: Literal["client_id", "service"]
+
+
+class HeldAnswer(Output):
+    """Tokens that the payer got back."""
+
+    amount: str = Field(description="In units of the token")
+    currency: str = Field(description="The symbol of the token")
+    network: str = Field(description="Where they are")
+    walletAddress: str = Field(description="Who has them")
+
+
+class CrosschainIntentAnswer(Output):
+    """A payment from another chain that was announced for the link: where its money is, by what both chains prove."""
+
+    intentId: str = Field(description="As it was announced")
+    status: Literal[
+        "pending", "unknown", "refunding", "settled", "partial", "refunded", "failed", "replaced", "lapsed"
+    ] = Field(
+        description="The first three are open, and lock the link. unknown: nobody has the transaction, or its time has "
+        "passed; refunding: the bridge has to return it; partial: the payer has the tokens on the link's network; "
+        "refunded: on the source's; lapsed: withdrawn, or the source chain would refuse it now"
+    )
+    stage: Literal["source", "bridge", "refunding", "destination", "returned"] = Field(description="Where the money is")
+    since: str = Field(description="Since when, ISO 8601 in UTC")
+    sourceNetwork: str = Field(description="The network that is paid from")
+    sourceTxHash: str | None = Field(description="The transaction of the payer")
+    safeTxHash: str | None = Field(description="The Safe transaction, if it was announced by its hash")
+    destinationNetwork: str = Field(description="The network of the payment")
+    destinationTxHash: str | None = Field(description="The transaction of the bridge that paid or failed to")
+    refundTxHash: str | None = Field(description="On the source network")
+    bridgeTool: str | None = Field(description="As it was announced")
+    payerAddress: str | None = Field(description="Who deposited it; before that is known, as it was announced")
+    executionDeadline: str | None = Field(description="Until when the source chain accepts it")
+    fillDeadline: str | None = Field(description="Until when it can arrive")
+    failureReason: str | None = Field(description="Why it did not pay")
+    held: HeldAnswer | None
+    isSurplus: bool = Field(description="Whether it arrived after the request was paid: the payee is to return it")
+
+
+class SentTransactionAnswer(Output):
+    """A transaction that was sent to pay the link, with what became of it."""
+
+    txHash: str = Field(description="As its network writes it: without 0x on Tron")
+    network: str = Field(description="The network of the transaction, which is that of the link")
+    status: Literal["counted", "surplus", "waiting", "unknown"] = Field(
+        description="waiting: it can still pay the link, which is then paid twice if it is paid otherwise; surplus: it "
+        "paid more than was due, and the payee is to return that; unknown: no payment by it is recorded"
+    )
+    excessAmount: str | None = Field(None, description="Of a surplus, in `currency`")
+    currency: str | None = Field(None, description="The invoice currency")
+
+
+def sent_answers(sent: Iterable[SentOutcome]) -> list[SentTransactionAnswer]:
+    return [SentTransactionAnswer(**sent_facts(each)) for each in sent]
+
+
+def crosschain_answers(payment: SecurePayment | None, request: Request | None = None) -> list[CrosschainIntentAnswer]:
+    """The payments from other chains that were announced for a link, or for one request of it."""
+    if payment is None:
+        return []
+    is_one_of_several = request is not None and len(payment.requests) > 1
+    references = [request.payment_reference] if request is not None and is_one_of_several else None
+    return [CrosschainIntentAnswer(**each) for each in crosschain_intents(payment.intent, references)]
+
+
+class SecurePaymentFound(Output):
+    """The link of a request, as its owner sees it; fields that this service does not support are empty."""
+
+    token: str
+    securePaymentUrl: str
+    status: LinkStatus
+    paymentType: Literal["single", "batch"]
+    createdAt: str
+    expiresAt: str
+    redirectUrl: str | None
+    redirectLabel: str | None
+    completedAt: str | None
+    payerAddress: str | None
+    payerKytResults: list[dict[str, Any]]
+    payeeKytResults: list[dict[str, Any]]
+    destination: DestinationAnswer | None = Field(description="null for payouts, and where the payees are several")
+    claimedDestination: DestinationAnswer | None
+    orchestratorId: str | None
+    feePlan: FeePlanAnswer | None
+    network: str
+    currency: str | None = Field(description="null where a batch has several")
+    executionKind: str | None
+    identityMode: Literal["manual_dashboard", "client_id"]
+    clientId: str | None
+    branding: Branding
+    childExecutable: bool = Field(description="Whether a multicall could take it now")
+    blockReason: str | None
+
+
+class SecurePaymentCreated(Output):
+    requestIds: list[str]
+    securePaymentUrl: str
+    token: str
+    feePlan: FeePlanAnswer | None = Field(
+        description="null unless all amounts are in US dollars, or in one dollar token"
+    )
+
+    @classmethod
+    def of(cls, payment: SecurePayment, pay_url: str) -> Self:
+        return cls(
+            requestIds=[request.request_id for request in payment.requests],
+            securePaymentUrl=page_url(payment.link, pay_url),
+            token=payment.link.token,
+            feePlan=fee_plan_or_null(plan_of(payment)),
+        )
+
+
+def chain_answer(name: str, confirmations: Mapping[str, int]) -> ChainAnswer:
+    """The network of that name; `confirmations` are the deployment's own, by network."""
+    chain = network(name)
+    assert chain is not None, "a stored request always has a catalogued network"
+    return ChainAnswer(
+        chainId=chain.chain_id,
+        name=chain.title,
+        label=chain.label,
+        confirmations=confirmations.get(chain.name, chain.confirmations),
+        explorerUrl=chain.explorer_url,
+        publicRpcUrls=list(chain.public_rpc_urls),
+        nativeCurrency=CoinAnswer(name=chain.coin.name, symbol=chain.coin.symbol, decimals=chain.coin.decimals),
+    )
+
+
+def destination_answer(request: Request) -> DestinationAnswer:
+    """The payee destination of a request."""
+    token = currency_of(request)
+    return DestinationAnswer(
+        destinationId=destination_id(Destination(request.payee, token.chain_id, token.address)),
+        payeeAddress=interop_address(request.payee, token.chain_id),
+        tokenAddress=token.address,
+        walletAddress=request.payee,
+        network=request.network,
+    )
+
+
+def page_url(link: Link, pay_url: str) -> str:
+    """The address of a link's payment page."""
+    return f"{pay_url}/?token={link.token}"

@@ -1,0 +1,176 @@
+"""Reads of links, with their requests and intents, and of payables."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from chalicelib.base.records import Key, Record
+from chalicelib.commerce.core.records import CommercePayment
+from chalicelib.offramp.core.records import Order
+from chalicelib.payments.links.records import Intent, Link, LinkStatus, Payable, SecurePayment
+from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.records import Request, RequestPointer
+from chalicelib.platform.storage.store import Store
+
+_LONGEST_TOKEN = 64
+
+
+def link(store: Store, token: str) -> Link | None:
+    """A link without its requests, in any status. One read."""
+    return store.get(Link, Link.KEY.of(token=token))
+
+
+def links(store: Store, tokens: Iterable[str]) -> dict[str, Link]:
+    """The links that exist, by token, without their requests, in any status; in batches of 100."""
+    found = store.get_many({Link.KEY.of(token=token): Link for token in tokens})
+    return {each.token: each for each in found.values()}
+
+
+def link_with_requests(store: Store, token: str) -> SecurePayment | None:
+    """A link with its requests and its intents. One query.
+
+    None while the link is not complete: its Link record is written last, or has the status `assembling`.
+    """
+    if len(token) > _LONGEST_TOKEN:
+        return None
+    records = store.query_mixed((Link, Request, Intent, CommercePayment), Link.KEY.partition(token=token))
+    found = next((record for record in records if isinstance(record, Link)), None)
+    if found is None or found.status is LinkStatus.ASSEMBLING:
+        return None
+    intent = next((record for record in records if isinstance(record, Intent)), None)
+    return SecurePayment(found, _requests_of(found, records), intent, _commerce(records))
+
+
+def current_link(store: Store, token: str) -> SecurePayment | None:
+    """As `link_with_requests`; for a link that was merged into a batch, the batch. One or two queries."""
+    payment = link_with_requests(store, token)
+    if payment is not None and payment.link.successor_token is not None:
+        return successor(store, payment)
+    return payment
+
+
+def payable(store: Store, payable_id: str) -> Payable | None:
+    """The requests of a payable with their link, off-ramp order or commerce payment; of a merged link, the batch's.
+
+    None while the link is not complete. One query, two for a merged link.
+    """
+    records = store.query_mixed((Link, Request, Intent, Order, CommercePayment), Link.KEY.partition(token=payable_id))
+    link = next((record for record in records if isinstance(record, Link)), None)
+    if link is None:
+        alone = tuple(each for each in records if isinstance(each, Request) and each.link_token is None)
+        order = next((each for each in records if isinstance(each, Order)), None)
+        return Payable(alone, order=order) if alone else None
+    if link.successor_token is not None:
+        return payable(store, link.successor_token)
+    if link.status is LinkStatus.ASSEMBLING:
+        return None
+    return Payable(_requests_of(link, records), link, commerce=_commerce(records))
+
+
+def requests(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
+    """The requests that exist, by id, as they are in their payables of now.
+
+    One batch read; a second one if some are part of links, and two more if such links were merged into batches.
+    """
+    found = request_store.pointers(store, request_ids)
+    pointers = [each for each in found.values() if isinstance(each, RequestPointer)]
+    places = {each.request_id: (each.payable_id, each.position) for each in pointers}
+    wanted: dict[Key, type[Record]] = {_request_key(*place): Request for place in places.values()}
+    wanted |= {Link.KEY.of(token=token): Link for token, _ in places.values()}
+    records = store.get_many(wanted) if wanted else {}
+    merged = {each.token: each for each in records.values() if isinstance(each, Link) and each.successor_token}
+    batches = links(store, {each.successor_token or "" for each in merged.values()}) if merged else {}
+    for request_id, (token, _) in places.items():
+        if token in merged and (batch := batches.get(merged[token].successor_token or "")) is not None:
+            places[request_id] = (batch.token, batch.merged_tokens.index(token))
+    moved = {_request_key(*place): Request for place in places.values() if place[0] in batches}
+    records |= store.get_many(moved) if moved else {}
+    of_links = {request_id: records.get(_request_key(*place)) for request_id, place in places.items()}
+    alone = {each.request_id: each for each in found.values() if isinstance(each, Request)}
+    return alone | {request_id: each for request_id, each in of_links.items() if isinstance(each, Request)}
+
+
+def successor(store: Store, payment: SecurePayment) -> SecurePayment | None:
+    """The batch that a link was merged into; None if it was not merged. One query, none if it was not merged."""
+    token = payment.link.successor_token
+    return link_with_requests(store, token) if token is not None else None
+
+
+def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, SecurePayment]:
+    """The complete links, by token, each with its first request and its intent; other requests are not read.
+
+    Three keys per link, in batches of 100.
+    """
+    keys = {token: _keys_of(token) for token in tokens if len(token) <= _LONGEST_TOKEN}
+    records = store.get_many({key: kind for of_link in keys.values() for key, kind in of_link})
+    found = {}
+    for token, of_link in keys.items():
+        found_link, request, intent = (records.get(key) for key, _ in of_link)
+        if found_link is not None and found_link.status is not LinkStatus.ASSEMBLING:
+            requests = _requests_of(found_link, (request,) if request else ())
+            found[token] = SecurePayment(found_link, requests, intent)
+    return found
+
+
+def intents(store: Store, tokens: Iterable[str]) -> list[Intent]:
+    """The intents of the links that have any, in one record each; in batches of 100."""
+    return list(store.get_many({Intent.KEY.of(link_token=token): Intent for token in tokens}).values())
+
+
+def link_with_networks(store: Store, token: str) -> tuple[Link | None, frozenset[str]]:
+    """A link in any status, and the networks of its requests. One query."""
+    records = store.query_mixed((Link, Request, Intent), Link.KEY.partition(token=token))
+    found = next((record for record in records if isinstance(record, Link)), None)
+    return found, frozenset(record.network for record in records if isinstance(record, Request))
+
+
+def due_tokens(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
+    """Tokens of links that are due (`Link.next_due`), at most `limit` per shard. One query per shard."""
+    return (_token_of(key) for key in store.due(Link, now, limit, first_shard))
+
+
+def intent(store: Store, token: str) -> Intent | None:
+    """The record of a link's intents. One read."""
+    return store.get(Intent, Intent.KEY.of(link_token=token))
+
+
+def tokens_of_due_intents(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
+    """Tokens of links of which an intent is due for a check, at most `limit` per shard. One query per shard."""
+    return (_token_of(key) for key in store.due(Intent, now, limit, first_shard))
+
+
+def _commerce(records: Iterable[Record]) -> CommercePayment | None:
+    return next((each for each in records if isinstance(each, CommercePayment)), None)
+
+
+def _requests_of(link: Link, records: Iterable[Record]) -> tuple[Request, ...]:
+    """The requests among the records of a link. Those from before requests kept their owner get the link's."""
+    requests = (record for record in records if isinstance(record, Request))
+    return tuple(each if each.account_id else owned(each, link) for each in requests)
+
+
+def owned(request: Request, link: Link) -> Request:
+    """A request with the owner of its link."""
+    return replace(
+        request,
+        account_id=link.account_id,
+        client_id=link.client_id,
+        origin=link.origin,
+        created_at=link.created_at,
+    )
+
+
+def _request_key(payable_id: str, position: int) -> Key:
+    return Request.KEY.of(payable_id=payable_id, position=position)
+
+
+def _keys_of(token: str) -> tuple[tuple[Key, type[Record]], ...]:
+    return (
+        (Link.KEY.of(token=token), Link),
+        (Request.KEY.of(payable_id=token, position=0), Request),
+        (Intent.KEY.of(link_token=token), Intent),
+    )
+
+
+def _token_of(key: Key) -> str:
+    return key.pk.partition("#")[2]

@@ -1,0 +1,299 @@
+"""Recording: decides for one payable at a time which logged transfers pay it, commits each decision with its events.
+
+    work of a payable ── payable ── its log entries, and what became of them ── decision ── one transaction ── hints
+
+It reads only the transfers in question, never the history of a request. The work is deleted in the transaction that
+records it, so a crash or a race repeats nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar
+
+from chalicelib.chains.catalogue.tokens import dollar
+from chalicelib.commerce.core.records import CommercePayment
+from chalicelib.offramp.core.records import Order
+from chalicelib.payments.links import store as link_store
+from chalicelib.payments.links.records import Link, Payable
+from chalicelib.payments.recording import counting, payments, rules, store
+from chalicelib.payments.recording.deciding import Changes, decide
+from chalicelib.payments.recording.rules import Stored
+from chalicelib.payments.recording.valuation_rates import Bases
+from chalicelib.payments.recording.valuing import Accepted
+from chalicelib.payments.requests import counts
+from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.payments import store as payment_store
+from chalicelib.payments.requests.payments.records import Payment, SentRefund
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import invoice_of
+from chalicelib.payments.scanning import store as scan_store
+from chalicelib.payments.scanning.hints import hint
+from chalicelib.payments.scanning.records import LoggedTransfer, UnrecordedTransfers
+from chalicelib.platform.metrics import PAYMENTS
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Add, Delete, WriteConflict
+from chalicelib.platform.storage.sweeping import Sweep
+from chalicelib.webhooks import flows as webhooks
+
+_ATTEMPTS = 10
+"""How often a part is tried again after another write for the same payable came first."""
+_PARTS_PER_READ = 20
+_TIME_PER_RUN = timedelta(seconds=20)
+"""A run, which is of one message, starts no new part after this time, and queues another run."""
+_GRACE = timedelta(seconds=30)
+"""Younger work may still be in progress, or its message on the way."""
+_SWEPT_PER_SHARD = 100_000
+"""Only keys are read. So many that a payable with a flood of old work hides no other payable of its shard."""
+
+T = TypeVar("T", Link, Request, Order, CommercePayment)
+
+
+class _RecordedByOther(Exception):
+    """Another run has recorded the part."""
+
+
+def record_each(services: Services, account_id: str, payable_ids: Sequence[str]) -> int:
+    """Records the work of some payables of an account, one after the other; returns how much as `record`.
+
+    Each has an equal part of the time that is left, so that a flood of transfers to one of them delays the others by
+    seconds; what is not begun in time is queued again. A payable that fails does not stop the others. Raises
+    SweepIncomplete after the last one.
+    """
+    end, recorded = services.clock() + _TIME_PER_RUN, 0
+    with Sweep(services.log) as sweep:
+        for index, payable_id in enumerate(payable_ids):
+            now = services.clock()
+            if now >= end:
+                hint(services, dict.fromkeys(payable_ids[index:], account_id))
+                break
+            share = now + (end - now) / (len(payable_ids) - index)
+            recorded += sweep.run(partial(record, services, deadline=share), payable_id)
+    return recorded
+
+
+def record(services: Services, payable_id: str, deadline: datetime | None = None) -> int:
+    """Records the work of a payable, oldest first; returns how many transfers were recorded as payments or removed.
+
+    Begins no part after the deadline, by default that of a run, and queues another run.
+
+    Safe to repeat and to run concurrently: a run that finds that another one has recorded its part leaves the rest to
+    it, so that a payable with much work occupies one worker. The other run reads once more after its last part, because
+    the first one may have been told of newer work. Raises WriteConflict after ten conflicts.
+
+    Transfers that need an exchange rate while there is none become work of their own, which holds up nothing else of
+    the payable, on whichever network. It is tried last, from another part on in each run; the sweep queues it again.
+    """
+    deadline, bases = deadline or services.clock() + _TIME_PER_RUN, Bases(services)
+    payable, recorded = None, 0
+    while parts := scan_store.unrecorded(services.store, payable_id, _PARTS_PER_READ):
+        if parts[0].waits_for_rate:
+            return recorded + _record_waiting(services, bases, payable_id, deadline)
+        for part in parts:
+            if part.waits_for_rate:
+                break
+            try:
+                payable, count = _record_part(services, bases, part, payable)
+            except _RecordedByOther:
+                return recorded
+            recorded += count
+            if services.clock() >= deadline:
+                hint(services, {payable_id: part.account_id})
+                return recorded
+    return recorded
+
+
+def sweep(services: Services) -> int:
+    """Queues a run for every payable whose work was not recorded in time; returns how many. Safe to repeat."""
+    first_shard = services.entropy(1)[0]
+    before = services.clock() - _GRACE
+    payables = scan_store.payables_with_work(services.store, before, _SWEPT_PER_SHARD, first_shard)
+    hint(services, payables)
+    return len(payables)
+
+
+def _record_waiting(services: Services, bases: Bases, payable_id: str, deadline: datetime) -> int:
+    """Records what has a rate now of a payable's work that waits for rates; returns as `record`."""
+    payable, recorded = None, 0
+    start = services.entropy(2).hex()
+    for part in scan_store.waiting_for_rates(services.store, payable_id, _PARTS_PER_READ, start):
+        try:
+            payable, count = _record_part(services, bases, part, payable)
+        except _RecordedByOther:
+            break
+        recorded += count
+        if services.clock() >= deadline:
+            if recorded:
+                hint(services, {payable_id: part.account_id})
+            break
+    return recorded
+
+
+def _record_part(
+    services: Services, bases: Bases, part: UnrecordedTransfers, payable: Payable | None
+) -> tuple[Payable | None, int]:
+    """Records one part; returns the payable as it is stored now, and how many transfers were recorded.
+
+    `payable` is given if it is known from the part before. For a link that was merged into a batch, it is the batch's.
+    Raises _RecordedByOther if another run has recorded the part meanwhile.
+    """
+    for _ in range(_ATTEMPTS):
+        payable = payable or link_store.payable(services.store, part.payable_id)
+        try:
+            if payable is None:
+                facts = {"network": part.network, "payable": part.payable_id}
+                services.log.error("transfers without a payable", extra=facts)
+                services.store.write(Delete(part))
+                return None, 0
+            return _commit(services, bases, part, payable)
+        except WriteConflict:
+            payable = None
+            if not scan_store.is_unrecorded(services.store, part):
+                raise _RecordedByOther from None
+    raise WriteConflict
+
+
+def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before: Payable) -> tuple[Payable, int]:
+    """Writes what a part changes. What has no rate stays in a part that waits for rates."""
+    payable, stored = _read(services, part, before)
+    accepted = Accepted(services.settings.payment_tolerance_bps, services.settings.feed_max_age_seconds)
+    returns = rules.refunding(payable, stored.entries.values(), stored.refunds)
+    stored = replace(stored, returned=store.returned(services.store, returns))
+    stored = _with_rates(bases, rules.new_payments(payable, part, stored), returns, stored, accepted)
+    changes = decide(payable, part, stored, accepted, webhooks.event_context(services))
+    work: list[UnrecordedTransfers | Delete] = [Delete(part)]
+    if changes.unvalued:
+        facts = {"payable": part.payable_id, "network": part.network, "transfers": len(changes.unvalued)}
+        if bases.awaiting.issuperset(changes.unvalued):
+            services.log.info("payment waits for its deposit", extra=facts)
+        else:
+            services.log.error("payment waits for an exchange rate", extra=facts)
+        if part.waits_for_rate and not changes.records:
+            return before, 0
+        waiting = rules.waiting(part, changes.unvalued)
+        work = [waiting] if part.waits_for_rate else [*work, waiting]
+    written = _link_to_write(payable, changes)
+    added = _count(payable, stored, changes)
+    services.store.write(*work, *changes.records.values(), *changes.events, *written, *added)
+    for each in changes.records.values():
+        if isinstance(each, Payment) and not isinstance(each, SentRefund) and not each.version:  # a new one
+            services.metrics.add(PAYMENTS, each.network)
+    for transfer, reason in changes.skipped:
+        facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
+        services.log.warning("transfer does not count", extra={**facts, "payable": part.payable_id})
+    for event, reason in changes.differing:
+        facts = {"reason": reason, "network": event.network, "tx_hash": event.tx_hash}
+        services.log.error("escrow differs", extra={**facts, "payable": part.payable_id})
+    webhooks.queue_announcements(services, changes.events)
+    return _after(changes, bool(written)), changes.recorded
+
+
+def _with_rates(
+    bases: Bases,
+    new: Sequence[tuple[LoggedTransfer, Request]],
+    returns: Sequence[tuple[LoggedTransfer, Request]],
+    stored: Stored,
+    accepted: Accepted,
+) -> Stored:
+    """What is stored for a part, with what its new payments are valued by, and what a dollar was in the tokens of them
+    and of its refunds."""
+    known = bases.of(rules.without_basis(new, accepted))
+    wanted = rules.without_dollars(new, known, accepted)
+    wanted += [(entry, request) for entry, request in returns if invoice_of(request) != dollar()]
+    return replace(stored, bases=known, dollar_rates=bases.dollars(wanted))
+
+
+def _count(before: Payable, stored: Stored, changes: Changes) -> list[Add]:
+    """Marks the payments and requests that are written; returns what that adds to the daily counts.
+
+    Nothing of payments, or of requests, if the transaction has no room for it: work that an earlier version made has up
+    to 24 transfers, and the requests of a batch may be of many days. What is not marked is counted when it is written
+    again, or by `python -m infra.admin reindex`.
+    """
+    payments = {key: counting.marked(each) for key, each in changes.records.items() if isinstance(each, Payment)}
+    listed = (each for of_request in stored.listed.values() for each in of_request)
+    known = [*stored.payments.values(), *stored.returned.values(), *listed]
+    requests = {key: counts.marked(each) for key, each in changes.records.items() if isinstance(each, Request)}
+    added = list[Add]()
+    others = len(changes.records) + len(changes.events) + 3  # the work itself, what of it waits, and the link
+    for marked, amounts in (
+        (payments, counting.amounts(known, payments.values())),
+        (requests, counts.amounts(before.requests, requests.values())),
+    ):
+        if len(added) + len(amounts) + others <= LARGEST_TRANSACTION:
+            added += (Add(*each) for each in amounts)
+            changes.records |= marked
+    of_payable = (changes.records.get(each.key, each) for each in changes.payable.requests)
+    changes.payable = replace(changes.payable, requests=tuple(each for each in of_payable if isinstance(each, Request)))
+    return added
+
+
+def _read(services: Services, part: UnrecordedTransfers, payable: Payable) -> tuple[Payable, Stored]:
+    """The payable, and what is stored for the transfers of a part. Two reads, one more if there are transfers without
+    the reference of a request, which may send refunds, and one query per request with removals.
+
+    Requests that were written before their totals were kept get them here, by two queries each.
+    """
+    entries = scan_store.logged(services.store, part.network, [*part.added, *part.removed])
+    ids = rules.ids(payable, entries.values())
+    paid, unmatched = store.recorded(services.store, part.network, ids.values())
+    removed = {ids[each].request_id for each in part.removed if each in ids}
+    listed = {request_id: payment_store.payments(services.store, request_id) for request_id in removed}
+    touched = {each.request_id for each in ids.values()}
+    for request in payable.requests:
+        if request.payment_count is None and request.request_id in touched:
+            earlier = payment_store.payments(services.store, request.request_id)
+            strays = payment_store.unmatched_transfers(services.store, request.request_id)
+            payable = _with_request(payable, rules.with_totals(request, earlier, strays))
+            of_request = [entries[each] for each, known in ids.items() if known.request_id == request.request_id]
+            paid |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, earlier)}
+            unmatched |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, strays)}
+    refunds = payment_store.refunds(services.store, rules.refund_keys(payable, entries.values()))
+    stored = Stored(entries, paid, unmatched, listed, refunds)
+    return payable, stored if payable.commerce is None else _with_ledger(services, stored, payable.commerce)
+
+
+def _with_ledger(services: Services, stored: Stored, payment: CommercePayment) -> Stored:
+    """What is stored for a part, with the entries of its events of the escrow, and what found those whose hash is not
+    the payment's. One read of each, if there are any."""
+    events = [each for each in stored.entries.values() if each.escrow is not None]
+    topics = {each.reference_topic for each in events if each.reference_topic != payment.payment_hash}
+    ledger = store.ledger(services.store, payment.request_id, events) if events else {}
+    found = request_store.references(services.store, topics) if topics else []
+    return replace(stored, ledger=ledger, references={each.topic: each for each in found})
+
+
+def _with_request(payable: Payable, request: Request) -> Payable:
+    requests = (request if each.request_id == request.request_id else each for each in payable.requests)
+    return replace(payable, requests=tuple(requests))
+
+
+def _link_to_write(before: Payable, changes: Changes) -> list[Link]:
+    """The link, if any, if it changed, and with every change of a request if it has several."""
+    after = changes.payable
+    if after.link is None:
+        return []
+    changes_request = any(isinstance(record, Request) for record in changes.records.values())
+    is_needed = after.link != before.link or (changes_request and payments.must_write_link(after))
+    return [after.link] if is_needed else []
+
+
+def _after(changes: Changes, link_is_written: bool) -> Payable:
+    """The payable as it is stored after the changes were written."""
+    payable = changes.payable
+    return replace(
+        payable,
+        link=_written(payable.link) if payable.link is not None and link_is_written else payable.link,
+        requests=tuple(_written(each) if each.key in changes.records else each for each in payable.requests),
+        order=_if_written(payable.order, changes),
+        commerce=_if_written(payable.commerce, changes),
+    )
+
+
+def _if_written(record: T | None, changes: Changes) -> T | None:
+    return _written(record) if record is not None and record.key in changes.records else record
+
+
+def _written(record: T) -> T:
+    return replace(record, version=record.version + 1)

@@ -1,0 +1,324 @@
+"""Payments: which transfers count for a request, and what a new or a removed one changes.
+
+The totals of a request are changed by each payment, in the transaction that marks the transfer as recorded. So no
+decision needs the earlier payments, of which anybody can make any number.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+
+from chalicelib.base.addresses import hex_address
+from chalicelib.base.frozen import frozen
+from chalicelib.base.money import BaseUnits
+from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.nodes.escrow.logs import ENDS
+from chalicelib.payments.links.records import Link, LinkStatus, Payable
+from chalicelib.payments.recording import unexpected
+from chalicelib.payments.recording.events import failed_event, payment_event
+from chalicelib.payments.recording.valuing import Worth
+from chalicelib.payments.requests.payments.records import (
+    NOTICED,
+    Origin,
+    Payment,
+    PaymentKind,
+    PaymentStatus,
+    SentRefund,
+    UnmatchedTransfer,
+)
+from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.payments.scanning.records import LoggedTransfer
+from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.rules import EventContext
+
+SMALL_PART = 1000
+"""A payment below this part of the request's amount is small."""
+MAX_SMALL_PAYMENTS = 100
+"""After this number of payments of a request, small ones are only summed up: anybody can send any number of them."""
+MAX_PAYMENTS = 2000
+"""The number of listed payments of a request after which only the payment that completes it is listed. To reach it
+takes almost twice the amount of the request."""
+
+R = TypeVar("R", Payment, SentRefund, UnmatchedTransfer)
+
+
+@frozen
+class Decision:
+    """What one transfer changes: its payment (None if it is only summed up), request, link (if changed), and events."""
+
+    payment: Payment | None
+    request: Request
+    link: Link | None = None
+    events: tuple[Event, ...] = ()
+    announced: Payment | None = None
+    """Another payment, that is announced now."""
+
+
+def mismatch(request: Request, transfer: LoggedTransfer) -> str | None:
+    """Why a transfer with the request's reference does not count for it; None if it counts.
+
+    The decoder has checked the proxy, the scanner the reference. Anybody can reuse a public reference, so network,
+    token and payee must be the request's, too.
+    """
+    token = token_with_id(request.currency)
+    if token is None or transfer.network != request.network:
+        return "wrong_network"
+    if transfer.token_address != (None if token.is_native else hex_address(token.address)):
+        return "wrong_token"
+    return None if transfer.payee == request.payee_in_logs else "wrong_payee"
+
+
+def expecting(request: Request, amount: BaseUnits) -> Request:
+    """The request with another amount that is owed, in the units of its amount, and its status by that."""
+    return request if amount == request.amount else _with_amount(replace(request, amount=amount), request.paid)
+
+
+def reassess(payable: Payable, request: Request, transfer: LoggedTransfer, context: EventContext) -> Decision:
+    """What changes when another amount is owed of a request than before, as `expecting` has it.
+
+    If the request is paid by that, payment.confirmed tells it. If it is not paid any more because a fork removed a void
+    or reclaim, payment.failed does. Both have the amount of 0.
+    """
+    (before,) = (each for each in payable.requests if each.request_id == request.request_id)
+    nothing = replace(transfer, amount=BaseUnits(0), fee_amount=BaseUnits(0))
+    payment = _payment_of(payable, request, nothing, Worth(BaseUnits(0)), context.now)
+    if request.status is RequestStatus.PAID:
+        events = () if before.status is RequestStatus.PAID else (payment_event(payable, request, payment, context),)
+        return Decision(None, request, _complete(payable, request, context.now), events)
+    is_taken_back = before.status is RequestStatus.PAID and transfer.escrow is not None and transfer.escrow.kind in ENDS
+    events = (failed_event(request, payment, context),) if is_taken_back else ()
+    return Decision(None, request, _reopened(payable, request), events)
+
+
+def must_write_link(payable: Payable) -> bool:
+    """Whether every payment also writes the link, so that its transaction conflicts with the link's others.
+
+    The payment that completes the last of several requests completes the link. Without the conflict, two payments
+    recorded concurrently could each see the other's request as unpaid.
+    """
+    return len(payable.requests) > 1
+
+
+def apply(payable: Payable, decision: Decision) -> Payable:
+    """The payable with a decision applied, as the input for the next transfer of the same transaction."""
+    requests = tuple(
+        decision.request if each.request_id == decision.request.request_id else each
+        for each in payable.requests
+    )
+    return replace(payable, link=decision.link or payable.link, requests=requests)
+
+
+def moved_to(transfer: LoggedTransfer, recorded: R) -> R:
+    """A payment or an unmatched transfer in the block of `transfer`."""
+    return replace(
+        recorded,
+        block_hash=transfer.block_hash,
+        block_number=transfer.block_number,
+        log_index=transfer.log_index,
+        paid_at=transfer.paid_at,
+    )
+
+
+def record(
+    payable: Payable,
+    request: Request,
+    known: Payment | None,
+    transfer: LoggedTransfer,
+    worth: Worth,
+    context: EventContext,
+) -> Decision | None:
+    """What a matching transfer changes; None if it is recorded already. `known` is the stored payment of the transfer.
+
+    A late payment completes an expired link, with events, because the payee has the money. A payment of a paid request
+    is told by `payment.unexpected` alone: a second `payment.confirmed` could make the merchant ship twice, and anybody
+    could cause it with dust. A payment that a fork removed is confirmed again when its transaction is back in a block;
+    if it is confirmed and now in another block, only its block changes.
+    """
+    new = _payment_of(payable, request, transfer, worth, context.now)
+    if known is not None and known.status is PaymentStatus.CONFIRMED:
+        moved = moved_to(transfer, known)
+        return None if moved == known else Decision(moved, request)
+    was_paid = request.status is RequestStatus.PAID
+    settled = _moved(_with_amount(request, request.paid + new.counted), new.amount)
+    if known is None and not _is_listed(request, settled, new):
+        return Decision(
+            None,
+            replace(
+                settled,
+                unlisted_count=request.unlisted_count + 1,
+                unlisted_amount=BaseUnits(request.unlisted_amount + new.counted),
+            ),
+            _complete(payable, settled, context.now),
+        )
+    settled = _with_confirmed(settled, 1)
+    if known is None:
+        settled = replace(settled, payment_count=(request.payment_count or 0) + 1)
+    excess = BaseUnits(max(settled.paid - request.amount, 0) - max(request.paid - request.amount, 0))
+    payment = replace(new, version=known.version if known else 0, is_announced=not was_paid, excess=excess)
+    if excess and excess * NOTICED >= request.amount:
+        settled = replace(settled, surplus_hash=payment.tx_hash)
+    if was_paid:
+        settled, payment, events = unexpected.told(payable, settled, payment, context)
+        return Decision(payment, settled, events=events)
+    settled = replace(settled, tx_hash=payment.tx_hash)
+    link = _complete(payable, settled, context.now)
+    return Decision(payment, settled, link, _told(payable, settled, payment, context))
+
+
+def reverse(
+    payable: Payable,
+    request: Request,
+    known: Payment,
+    others: Iterable[Payment],
+    context: EventContext,
+) -> Decision | None:
+    """What changes when a payment is no longer on the chain; None if it was reversed already.
+
+    `others` are the listed payments of the request. With `payment.failed` if the payment was announced, or if the
+    request was paid and is not any more. If the request is paid all the same, by payments that were not announced, the
+    newest of them is announced now.
+    """
+    if known.status is PaymentStatus.REVERSED:
+        return None
+    reversed_payment = replace(known, status=PaymentStatus.REVERSED)
+    rest = [each for each in others if each.status is PaymentStatus.CONFIRMED and each.key != known.key]
+    newest = max(rest, key=lambda each: (each.block_number, each.log_index), default=None)
+    settled = _with_confirmed(_with_amount(request, request.paid - known.counted), -1)
+    settled = _moved(settled, -known.amount)
+    settled = _unpaid(request, replace(settled, tx_hash=newest.tx_hash if newest else None), context.now)
+    link = _reopened(payable, settled)
+    corrected = unexpected.taken_back(payable, settled, reversed_payment, context)
+    reversed_payment = replace(reversed_payment, is_unexpected=False)
+    if not known.is_announced and not _is_unpaid_by(request, settled):
+        return Decision(reversed_payment, settled, link, corrected)
+    events = [failed_event(settled, reversed_payment, context), *corrected]
+    announced = None
+    if settled.status is RequestStatus.PAID and newest is not None and not newest.is_announced:
+        announced = replace(newest, is_announced=True)
+        events += _told(payable, settled, announced, context)
+    return Decision(reversed_payment, settled, link, tuple(events), announced)
+
+
+def subtract(
+    payable: Payable, request: Request, removed: LoggedTransfer, context: EventContext
+) -> Decision:
+    """What changes when a payment that was only summed up is no longer on the chain.
+
+    With `payment.failed` if the request was paid and is not any more, because the merchant was told that it is paid.
+    """
+    payment = _payment_of(payable, request, removed, Worth.summed(removed), context.now)
+    settled = replace(
+        _moved(_with_amount(request, request.paid - payment.counted), -removed.amount),
+        unlisted_count=request.unlisted_count - 1,
+        unlisted_amount=BaseUnits(request.unlisted_amount - payment.counted),
+    )
+    settled = _unpaid(request, settled, context.now)
+    link = _reopened(payable, settled)
+    if not _is_unpaid_by(request, settled):
+        return Decision(None, settled, link)
+    return Decision(None, settled, link, (failed_event(settled, payment, context),))
+
+
+def _told(payable: Payable, settled: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:
+    """The event of a payment; none if an off-ramp order follows it, which tells of a request that is paid."""
+    if payable.order is not None and settled.status is RequestStatus.PAID:
+        return ()
+    return (payment_event(payable, settled, payment, context),)
+
+
+def _is_unpaid_by(before: Request, after: Request) -> bool:
+    """Whether a removal makes a paid request unpaid."""
+    return before.status is RequestStatus.PAID and after.status is not RequestStatus.PAID
+
+
+def _unpaid(before: Request, after: Request, now: datetime) -> Request:
+    """The request after a removal. If it was the paid period of a recurring payout, that has to follow."""
+    if after.recurring_payment_id is None or not _is_unpaid_by(before, after):
+        return after
+    return replace(after, unpaid_at=now)
+
+
+def _payment_of(payable: Payable, request: Request, transfer: LoggedTransfer, worth: Worth, now: datetime) -> Payment:
+    return Payment(
+        request_id=request.request_id,
+        network=transfer.network,
+        block_hash=transfer.block_hash,
+        log_index=transfer.log_index,
+        block_number=transfer.block_number,
+        tx_hash=transfer.tx_hash,
+        event_key=transfer.event_key,
+        amount=transfer.amount,
+        fee_amount=transfer.fee_amount,
+        fee_address=transfer.fee_address,
+        status=PaymentStatus.CONFIRMED,
+        detected_at=now,
+        paid_at=transfer.paid_at,
+        payer=transfer.payer,
+        type=_kind_of(request, transfer, worth),
+        origin=Origin(transfer.bridged_from) if transfer.bridged_from is not None else None,
+        rate=worth.rate,
+        value=worth.value,
+        dollar_rate=worth.dollar_rate,
+        account_id=request.account_id,
+        client_id=request.client_id,
+        payee=request.payee,
+        currency=request.currency,
+        invoice_currency=request.invoice_currency or request.currency,
+        payment_reference=request.payment_reference,
+        reference=payable.reference_of(request),
+        recurring_payment_id=request.recurring_payment_id,
+    )
+
+
+def _kind_of(request: Request, transfer: LoggedTransfer, worth: Worth) -> PaymentKind:
+    if request.recurring_payment_id:
+        return PaymentKind.RECURRING
+    return PaymentKind.CROSSCHAIN if transfer.bridged_from is not None else worth.type
+
+
+def _is_listed(before: Request, after: Request, payment: Payment) -> bool:
+    """Whether a new payment is listed and announced, and not only summed up. What is worth nothing never is."""
+    count = before.payment_count or 0
+    if before.status is not RequestStatus.PAID and after.status is RequestStatus.PAID:
+        return True
+    if not payment.counted:
+        return False
+    is_small = payment.counted * SMALL_PART < before.amount
+    return count < (MAX_SMALL_PAYMENTS if is_small else MAX_PAYMENTS)
+
+
+def _with_confirmed(request: Request, change: int) -> Request:
+    """The request with more or fewer confirmed payments; unchanged if their number is not known."""
+    known = 0 if request.payment_count == 0 else request.confirmed_count
+    return request if known is None else replace(request, confirmed_count=known + change)
+
+
+def _moved(request: Request, amount: int) -> Request:
+    """The request after its payments moved so many base units more, or less."""
+    return replace(request, received=BaseUnits(request.received + amount))
+
+
+def _with_amount(request: Request, paid: int) -> Request:
+    if paid >= request.amount:
+        status = RequestStatus.PAID
+    else:
+        status = RequestStatus.PARTIALLY_PAID if paid else RequestStatus.CREATED
+    return replace(request, paid=BaseUnits(paid), status=status)
+
+
+def _complete(payable: Payable, settled: Request, now: datetime) -> Link | None:
+    """The link as completed if this was its last unpaid request; None if no link's status changes."""
+    if payable.link is None or payable.link.status is LinkStatus.COMPLETED:
+        return None
+    others = (r for r in payable.requests if r.request_id != settled.request_id)
+    if any(r.status is not RequestStatus.PAID for r in (*others, settled)):
+        return None
+    return replace(payable.link, status=LinkStatus.COMPLETED, completed_at=now)
+
+
+def _reopened(payable: Payable, settled: Request) -> Link | None:
+    """The link as pending again if the request of a completed link is no longer paid; None if nothing changes."""
+    if payable.link is None or payable.link.status is not LinkStatus.COMPLETED or settled.status is RequestStatus.PAID:
+        return None
+    return replace(payable.link, status=LinkStatus.PENDING, completed_at=None)

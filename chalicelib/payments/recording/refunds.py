@@ -1,0 +1,64 @@
+"""Refunds: which transfers send an offered refund, and what they change.
+
+A refund has a reference of its own, so its transfers never count as payments. The reference is public once it was used:
+anybody can send more to the payer with it, which is then part of the sum, as the payer has the money.
+"""
+
+from dataclasses import replace
+
+from chalicelib.base.addresses import hex_address
+from chalicelib.base.money import BaseUnits
+from chalicelib.chains.catalogue.tokens import token_of_log
+from chalicelib.payments.recording.events import refunded_event
+from chalicelib.payments.requests.payments.records import Refund
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.scanning.records import LoggedTransfer
+from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.rules import EventContext
+
+MAX_ANNOUNCED = 20
+"""The transfers of a refund after which only those that `is_noticed` cause events; anybody can send small ones."""
+
+
+def refund_key(transfer: LoggedTransfer) -> tuple[str, str] | None:
+    """Topic and currency of the refund that a transfer may send; None if its token is not in the catalogue."""
+    token = token_of_log(transfer.network, transfer.token_address)
+    return None if token is None else (transfer.reference_topic, token.id)
+
+
+def is_sent_by(refund: Refund, transfer: LoggedTransfer) -> bool:
+    """Whether a transfer with the refund's reference and token reaches the payer, on the refund's network."""
+    return transfer.network == refund.network and transfer.payee == hex_address(refund.payer)
+
+
+def send(
+    refund: Refund, transfer: LoggedTransfer, request: Request, is_noticed: bool, context: EventContext
+) -> tuple[Refund, Event | None]:
+    """The refund after a transfer, and `payment.refunded` unless MAX_ANNOUNCED transfers were announced.
+
+    A transfer that `is_noticed` is told all the same: it returns a part of the request that is not small, of which
+    there is a limited number.
+    """
+    sent = replace(
+        refund,
+        sent=BaseUnits(refund.sent + transfer.amount),
+        sent_count=refund.sent_count + 1,
+        tx_hash=transfer.tx_hash,
+        block_number=transfer.block_number,
+    )
+    if refund.announced_count >= MAX_ANNOUNCED and not is_noticed:
+        return sent, None
+    sent = replace(sent, announced_count=refund.announced_count + 1)
+    return sent, refunded_event(request, sent, transfer.amount, context)
+
+
+def undo(refund: Refund, transfer: LoggedTransfer) -> Refund:
+    """The refund without a transfer that a fork removed."""
+    is_newest = refund.tx_hash == transfer.tx_hash
+    return replace(
+        refund,
+        sent=BaseUnits(refund.sent - transfer.amount),
+        sent_count=refund.sent_count - 1,
+        tx_hash=None if is_newest else refund.tx_hash,
+        block_number=None if is_newest else refund.block_number,
+    )

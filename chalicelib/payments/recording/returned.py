@@ -1,0 +1,120 @@
+"""What a refund of a request's own token changes: its totals, and a line among the payments of its account.
+
+    received    what the payments of the request moved, in base units of its token
+    refunded    what of that was returned, never more: anybody can send more with the reference of a refund
+
+A refund in another token returns what never counted, and changes neither. Nor do small refunds after many: anybody can
+send dust, and each line is stored. What the escrow returns of a commerce payment counts as its event says, fees too.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from chalicelib.base.money import BaseUnits
+from chalicelib.payments.links.records import Payable
+from chalicelib.payments.rates.records import Rate
+from chalicelib.payments.recording.payments import MAX_SMALL_PAYMENTS, SMALL_PART
+from chalicelib.payments.requests.payments.records import Direction, PaymentStatus, Refund, SentRefund
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.scanning.records import LoggedTransfer
+
+
+def returned(
+    payable: Payable,
+    request: Request,
+    refund: Refund,
+    transfer: LoggedTransfer,
+    known: SentRefund | None,
+    dollar_rate: Rate | None,
+    now: datetime,
+) -> tuple[Request, SentRefund | None]:
+    """The request after a transfer sent a refund of it, and its line; None if nothing of it counts."""
+    if known is not None and known.status is PaymentStatus.CONFIRMED:
+        return request, known
+    amount = BaseUnits(min(transfer.amount, max(request.received - request.refunded, 0)))
+    is_dust = _is_small(transfer.amount, request) and request.refund_count >= MAX_SMALL_PAYMENTS
+    if refund.currency != request.currency or not amount or is_dust:
+        return request, None
+    value = BaseUnits(request.paid * amount // request.received)
+    line = _line(payable, request, transfer, refund.payer, amount, value, dollar_rate, now)
+    return _with(request, amount), replace(line, version=known.version if known is not None else 0)
+
+
+def returned_by_escrow(
+    payable: Payable,
+    request: Request,
+    transfer: LoggedTransfer,
+    known: SentRefund | None,
+    dollar_rate: Rate | None,
+    now: datetime,
+) -> tuple[Request, SentRefund]:
+    """As `returned`, for a refund of a commerce payment, as the transfer to the payer that it is."""
+    if known is not None and known.status is PaymentStatus.CONFIRMED:
+        return request, known
+    line = _line(payable, request, transfer, transfer.payee, transfer.amount, transfer.amount, dollar_rate, now)
+    return _with(request, transfer.amount), replace(line, version=known.version if known is not None else 0)
+
+
+def is_noticed(request: Request, sent: SentRefund | None) -> bool:
+    """Whether a refund returns a part of a request that is not small."""
+    return sent is not None and not _is_small(sent.amount, request)
+
+
+def taken_back(request: Request, sent: SentRefund) -> tuple[Request, SentRefund]:
+    """The request and the line without a refund that a fork has removed."""
+    if sent.status is PaymentStatus.REVERSED:
+        return request, sent
+    after = replace(
+        request,
+        refunded=BaseUnits(request.refunded - sent.amount),
+        refund_count=request.refund_count - 1,
+    )
+    return after, replace(sent, status=PaymentStatus.REVERSED)
+
+
+def _is_small(amount: BaseUnits, request: Request) -> bool:
+    return amount * SMALL_PART < request.received
+
+
+def _with(request: Request, amount: BaseUnits) -> Request:
+    refunded = BaseUnits(request.refunded + amount)
+    return replace(request, refunded=refunded, refund_count=request.refund_count + 1)
+
+
+def _line(
+    payable: Payable,
+    request: Request,
+    transfer: LoggedTransfer,
+    payee: str,
+    amount: BaseUnits,
+    value: BaseUnits,
+    dollar_rate: Rate | None,
+    now: datetime,
+) -> SentRefund:
+    return SentRefund(
+        request_id=request.request_id,
+        network=transfer.network,
+        block_hash=transfer.block_hash,
+        log_index=transfer.log_index,
+        block_number=transfer.block_number,
+        tx_hash=transfer.tx_hash,
+        event_key=transfer.event_key,
+        amount=amount,
+        fee_amount=BaseUnits(0),
+        fee_address="",
+        status=PaymentStatus.CONFIRMED,
+        detected_at=now,
+        paid_at=transfer.paid_at,
+        payer=transfer.payer or request.payee,
+        payee=payee,
+        value=value,
+        dollar_rate=dollar_rate,
+        account_id=request.account_id,
+        client_id=request.client_id,
+        currency=request.currency,
+        invoice_currency=request.invoice_currency or request.currency,
+        payment_reference=request.payment_reference,
+        reference=payable.reference_of(request),
+        recurring_payment_id=request.recurring_payment_id,
+        direction=Direction.OUT,
+    )

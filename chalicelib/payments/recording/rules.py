@@ -1,0 +1,212 @@
+"""Rules of recording: what is stored for a part of a payable's transfers, which it records, and their totals."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, replace
+from typing import Self, TypeVar
+
+from chalicelib.base.frozen import frozen
+from chalicelib.chains.catalogue.tokens import dollar
+from chalicelib.commerce.core.records import EscrowEntry
+from chalicelib.payments.links.records import Payable
+from chalicelib.payments.rates.records import Rate
+from chalicelib.payments.recording import commerce as escrows
+from chalicelib.payments.recording import payments, refunds, unmatched, valuing
+from chalicelib.payments.recording.valuing import Accepted, Basis
+from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, SentRefund, UnmatchedTransfer
+from chalicelib.payments.requests.records import Reference, Request
+from chalicelib.payments.requests.references import reference_topic
+from chalicelib.payments.requests.rules import invoice_of
+from chalicelib.payments.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
+
+R = TypeVar("R", Payment, UnmatchedTransfer)
+OPEN = (TransferState.UNRECORDED, TransferState.REVERSED)
+UNDECIDED = (*OPEN, TransferState.UNVALUED)
+
+
+@frozen
+class RecordedId:
+    """Identifies the payment or unmatched transfer of a request that a transfer became."""
+
+    request_id: str
+    tx_hash: str
+    event_key: str
+
+    @classmethod
+    def of(cls, recorded: Payment | UnmatchedTransfer) -> Self:
+        return cls(recorded.request_id, recorded.tx_hash, recorded.event_key)
+
+
+@frozen
+class Stored:
+    """What is stored for the transfers of a part.
+
+    `listed` are all listed payments of the requests from which the part removes transfers; they are needed for what
+    follows from a removal, and are not read otherwise. `refunds` are by topic and currency. `bases` are what transfers
+    are valued by (`without_basis`), `dollar_rates` what one US dollar was in their token (`without_dollars`). `ledger`
+    are the entries of the escrow's events, `references` by topic what found those of wallets that are not the payer.
+    `returned` are the lines of refunds that were recorded before.
+    """
+
+    entries: Mapping[TransferId, LoggedTransfer]
+    payments: Mapping[RecordedId, Payment]
+    unmatched: Mapping[RecordedId, UnmatchedTransfer]
+    listed: Mapping[str, tuple[Payment, ...]]
+    refunds: Mapping[tuple[str, str], Refund] = field(default_factory=dict)
+    bases: Mapping[TransferId, Basis] = field(default_factory=dict)
+    dollar_rates: Mapping[TransferId, Rate] = field(default_factory=dict)
+    ledger: Mapping[TransferId, EscrowEntry] = field(default_factory=dict)
+    references: Mapping[str, Reference] = field(default_factory=dict)
+    returned: Mapping[TransferId, SentRefund] = field(default_factory=dict)
+
+
+def requests_by_topic(requests: Iterable[Request]) -> dict[str, Request]:
+    """The requests by the topics of their references."""
+    return {reference_topic(bytes.fromhex(each.payment_reference[2:])): each for each in requests}
+
+
+def ids(payable: Payable, entries: Iterable[LoggedTransfer]) -> dict[TransferId, RecordedId]:
+    """The id of what each transfer became, or will become; without those whose request is not of the payable."""
+    requests = {topic: each.request_id for topic, each in requests_by_topic(payable.requests).items()}
+    found = dict[TransferId, RecordedId]()
+    for entry in entries:
+        of_escrow = payable.commerce.request_id if payable.commerce is not None and entry.escrow is not None else None
+        request_id = of_escrow or requests.get(entry.reference_topic)
+        if request_id is not None:
+            found[entry.transfer_id] = RecordedId(request_id, entry.tx_hash, entry.event_key)
+    return found
+
+
+def mismatch(payable: Payable, request: Request, transfer: LoggedTransfer) -> str | None:
+    """Why a transfer with the reference of a request of the payable does not count for it; None if it counts.
+
+    What the escrow is to hold is not paid to the payee directly, whatever the merchant does with it.
+    """
+    return "wrong_payee" if payable.commerce is not None else payments.mismatch(request, transfer)
+
+
+def refund_keys(payable: Payable, entries: Iterable[LoggedTransfer]) -> set[tuple[str, str]]:
+    """Topic and currency of the refunds that transfers may send: those without the reference of a request."""
+    requests = requests_by_topic(payable.requests)
+    transfers = (each for each in entries if each.escrow is None)
+    keys = {refunds.refund_key(entry) for entry in transfers if entry.reference_topic not in requests}
+    return {key for key in keys if key is not None}
+
+
+def refunding(
+    payable: Payable, entries: Iterable[LoggedTransfer], known: Mapping[tuple[str, str], Refund]
+) -> list[tuple[LoggedTransfer, Request]]:
+    """The transfers that send a refund in the token of its request, with the request; so do refunds by the escrow."""
+    requests, found = {each.request_id: each for each in payable.requests}, []
+    for entry in entries:
+        if entry.escrow is not None:
+            payment = payable.commerce
+            sent = escrows.returned(payment, entry) if payment is not None else None
+            found += [(sent, requests[payment.request_id])] if payment is not None and sent is not None else []
+            continue
+        key = refunds.refund_key(entry)
+        refund = known.get(key) if key is not None else None
+        request = requests.get(refund.request_id) if refund is not None else None
+        if refund is None or request is None or refund.currency != request.currency:
+            continue
+        if refunds.is_sent_by(refund, entry):
+            found.append((entry, request))
+    return found
+
+
+def with_totals(
+    request: Request, listed: Iterable[Payment], unmatched_transfers: Iterable[UnmatchedTransfer]
+) -> Request:
+    """A request that was written before its totals were kept, with the totals of everything that is stored for it."""
+    stored = tuple(listed)
+    counted = replace(request, payment_count=len(stored), confirmed_count=len(confirmed(stored)))
+    for each in unmatched_transfers:
+        kind = unmatched.kind_of(request, each.token_address, each.payee, each.network)
+        counted = unmatched.with_one_more(counted, kind)
+    return counted
+
+
+def differing_totals(request: Request, listed: Sequence[Payment]) -> bool:
+    """Whether the totals of a request are not those of its listed payments and of what was only summed up."""
+    counting = confirmed(listed)
+    paid = sum(each.counted for each in counting) + request.unlisted_amount
+    numbers = (request.payment_count, len(counting) if request.confirmed_count is None else request.confirmed_count)
+    return request.paid != paid or numbers != (len(listed), len(counting))
+
+
+def confirmed(payments: Iterable[Payment]) -> list[Payment]:
+    """The payments that are on the chain."""
+    return [each for each in payments if each.status is PaymentStatus.CONFIRMED]
+
+
+def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[tuple[LoggedTransfer, R]]:
+    """The entries with their payments or unmatched transfers, found by block and log index.
+
+    Records from before transfers had event keys are found by nothing else. Their keys were others, so that they are new
+    records if they are written again.
+    """
+    by_log = {(each.network, each.block_hash, each.log_index): each for each in recorded}
+    found = ((entry, by_log.get((entry.network, entry.block_hash, entry.log_index))) for entry in entries)
+    return [(entry, replace(each, event_key=entry.event_key, version=0)) for entry, each in found if each is not None]
+
+
+def new_payments(
+    payable: Payable, part: UnrecordedTransfers, stored: Stored
+) -> list[tuple[LoggedTransfer, Request]]:
+    """The transfers that a part adds and that count for a request, with their requests.
+
+    Without those that only moved to another block, or come back after a fork: they keep their value.
+    """
+    requests, by_request = ids(payable, stored.entries.values()), {each.request_id: each for each in payable.requests}
+    removed = (stored.entries[each] for each in part.removed if each in stored.entries)
+    moved = {(each.tx_hash, each.event_key) for each in removed if each.state not in UNDECIDED}
+    found = []
+    for each in part.added:
+        entry, recorded = stored.entries.get(each), requests.get(each)
+        if entry is None or recorded is None or not is_due(part, entry):
+            continue
+        if has_value(stored.payments.get(recorded), entry):
+            continue
+        request = by_request[recorded.request_id]
+        if (entry.tx_hash, entry.event_key) in moved:
+            continue
+        if entry.escrow is not None:
+            paid = escrows.paid(payable.commerce, entry) if payable.commerce is not None else None
+            found += [(paid, request)] if paid is not None else []
+        elif mismatch(payable, request, entry) is None:
+            found.append((entry, request))
+    return found
+
+
+def without_basis(
+    new: Iterable[tuple[LoggedTransfer, Request]], accepted: Accepted
+) -> list[tuple[LoggedTransfer, Request]]:
+    """Those of new payments that have to be valued by a quote or a rate."""
+    return [(entry, request) for entry, request in new if valuing.needs_basis(request, entry, accepted)]
+
+
+def without_dollars(
+    new: Iterable[tuple[LoggedTransfer, Request]], bases: Mapping[TransferId, Basis], accepted: Accepted
+) -> list[tuple[LoggedTransfer, Request]]:
+    """Those of new payments that are recorded now, and whose value in dollars nothing else says."""
+    return [
+        (entry, request)
+        for entry, request in new
+        if invoice_of(request) != dollar()
+        and (entry.transfer_id in bases or not valuing.needs_basis(request, entry, accepted))
+    ]
+
+
+def waiting(part: UnrecordedTransfers, unvalued: Sequence[TransferId]) -> UnrecordedTransfers:
+    """The work that waits for the rates of those transfers of a part that are UNVALUED."""
+    version = part.version if part.waits_for_rate else 0
+    return replace(part, added=tuple(unvalued), removed=(), waits_for_rate=True, version=version)
+
+
+def is_due(part: UnrecordedTransfers, entry: LoggedTransfer) -> bool:
+    """Whether a part records an added transfer, and has not done so before."""
+    return entry.state is TransferState.UNVALUED if part.waits_for_rate else entry.state in OPEN
+
+
+def has_value(known: Payment | None, entry: LoggedTransfer) -> bool:
+    """Whether a transfer was valued before, as the payment that is stored for it."""
+    return known is not None and known.amount == entry.amount

@@ -1,0 +1,69 @@
+"""Unexpected transfers: those with a request's reference that no other event tells of, and how many are told.
+
+    the request was paid before        a payment that counts and is not owed
+    another token, network or payee    an unmatched transfer that is stored
+
+Anybody can make them with a public reference. So none is told of a token that is not in the catalogue, which costs
+nothing to create, nor of what is not stored; and of a request at most MAX_A_DAY a day (UTC). The others are counted,
+and the next event has their number. A payment that the payee has received a noticeable part of the amount by (NOTICED)
+is told whatever came before it on that day: a stranger's dust hides no payment of a customer.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from chalicelib.payments.links.records import Payable
+from chalicelib.payments.recording.events import unexpected_event
+from chalicelib.payments.recording.unmatched import token_of
+from chalicelib.payments.requests.payments.records import NOTICED, Payment, UnmatchedTransfer
+from chalicelib.payments.requests.records import Request
+from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.rules import EventContext
+
+MAX_A_DAY = 10
+
+
+def told(
+    payable: Payable, request: Request, payment: Payment, context: EventContext
+) -> tuple[Request, Payment, tuple[Event, ...]]:
+    """The request and its payment that was not owed after the merchant is told of it, with the event, if there is one.
+
+    `request` is the state after the payment."""
+    is_noticed = payment.excess and payment.excess * NOTICED >= request.amount
+    after, has_room = (replace(request, unexpected_untold=0), True) if is_noticed else _counted(request, context.now)
+    if not has_room:
+        return after, payment, ()
+    return after, replace(payment, is_unexpected=True), (unexpected_event(payable, request, payment, context),)
+
+
+def told_unmatched(
+    payable: Payable, request: Request, transfer: UnmatchedTransfer, payer: str | None, context: EventContext
+) -> tuple[Request, UnmatchedTransfer, tuple[Event, ...]]:
+    """As `told`, for an unmatched transfer; `payer` is who sent it, if that is known."""
+    if token_of(transfer) is None:
+        return request, transfer, ()
+    after, has_room = _counted(request, context.now)
+    if not has_room:
+        return after, transfer, ()
+    event = unexpected_event(payable, request, transfer, context, payer)
+    return after, replace(transfer, is_unexpected=True), (event,)
+
+
+def taken_back(
+    payable: Payable,
+    request: Request,
+    transfer: Payment | UnmatchedTransfer,
+    context: EventContext,
+    payer: str | None = None,
+) -> tuple[Event, ...]:
+    """The event that corrects what was told of a transfer that a fork has removed: it is REVERSED here."""
+    return (unexpected_event(payable, request, transfer, context, payer),) if transfer.is_unexpected else ()
+
+
+def _counted(request: Request, now: datetime) -> tuple[Request, bool]:
+    """The request after one more, and whether that is told."""
+    today = now.date().isoformat()
+    number = request.unexpected_count if request.unexpected_on == today else 0
+    if number >= MAX_A_DAY:
+        return replace(request, unexpected_untold=request.unexpected_untold + 1), False
+    return replace(request, unexpected_on=today, unexpected_count=number + 1, unexpected_untold=0), True

@@ -1,0 +1,107 @@
+"""Bases: by which quotes and rates the transfers of a run of the recorder are valued."""
+
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from chalicelib.payments.rates.records import Rate
+from chalicelib.payments.recording.valuing import Basis, is_held_for
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import currency_of, invoice_of
+from chalicelib.payments.scanning.records import LoggedTransfer, TransferId
+from chalicelib.platform.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.payments.requests.quotes.flows import Given
+    from chalicelib.payments.requests.quotes.records import HeldRate
+
+AGREE_WITHIN = timedelta(hours=24)
+"""How long after it was read a transfer waits for sources of rates that agree. They may never agree on a past time. So
+it is then valued by the lowest that any of them says."""
+
+
+class Bases:
+    """What one run has found, rates that cannot be had among it: nothing is asked for twice, but rates that are held.
+
+    One query per request and block, and one per payment that a bridge brought; sources of rates are asked once per pair
+    of currencies and minute.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._given: dict[tuple[str, datetime], Given] = {}
+        self._rates = dict[tuple[str, str, datetime, bool], Rate | None]()
+        self.awaiting = set[TransferId]()
+        """What waits for a deposit to be read, and not for a rate."""
+
+    def of(self, transfers: Iterable[tuple[LoggedTransfer, Request]]) -> dict[TransferId, Basis]:
+        """What these transfers are valued by: a rate that is held for one of them alone, else the quote that was valid
+        in the block, else the rate of its time.
+
+        Those are left out for which no rate can be had now, and those of which it is not known yet whether a rate is
+        held for them: `awaiting` has these.
+        """
+        found, spent = dict[TransferId, Basis](), set[str]()
+        for entry, request in transfers:
+            basis = self._basis(entry, request, spent)
+            if basis is not None:
+                found[entry.transfer_id] = basis
+                spent |= {basis.held.intent_id} if basis.held is not None else set()
+        return found
+
+    def dollars(self, transfers: Iterable[tuple[LoggedTransfer, Request]]) -> dict[TransferId, Rate]:
+        """What one US dollar was in the tokens of these transfers; without those of which that cannot be had."""
+        from chalicelib.payments.rates.dollars import dollar_rate
+
+        found = (
+            (entry.transfer_id, dollar_rate(self._services, currency_of(request), entry.paid_at))
+            for entry, request in transfers
+        )
+        return {transfer_id: rate for transfer_id, rate in found if rate is not None}
+
+    def _basis(self, entry: LoggedTransfer, request: Request, spent: Collection[str]) -> Basis | None:
+        """`spent` are the payment intents whose rates other transfers of the same transaction have."""
+        self.awaiting.discard(entry.transfer_id)
+        for held in self._held(entry, request):
+            if held.fill_key is None:
+                if self._services.clock() - entry.detected_at < AGREE_WITHIN:
+                    self.awaiting.add(entry.transfer_id)
+                    return None
+            elif held.intent_id not in spent:
+                return Basis(held.rate, is_quoted=True, held=held)
+        given = self._quotes(request.request_id, entry.paid_at)
+        if given.valid is not None:
+            return Basis(given.valid.rate, is_quoted=True)
+        rate = self._rate(entry, request)
+        return None if rate is None else Basis(rate, is_quoted=False, asked=given.last.rate if given.last else None)
+
+    def _held(self, entry: LoggedTransfer, request: Request) -> "list[HeldRate]":
+        """The rates that are, or may be, held for a payment that a bridge brought."""
+        if entry.fill_key is None:
+            return []
+        from chalicelib.payments.requests.quotes import store as quotes
+
+        return [each for each in quotes.all_held(self._services.store, request.request_id) if is_held_for(each, entry)]
+
+    def _quotes(self, request_id: str, instant: datetime) -> "Given":
+        from chalicelib.payments.requests.quotes import flows as quotes
+
+        asked = request_id, instant
+        if asked not in self._given:
+            self._given[asked] = quotes.given_at(self._services.store, request_id, instant)
+        return self._given[asked]
+
+    def _rate(self, entry: LoggedTransfer, request: Request) -> Rate | None:
+        from chalicelib.payments.rates import flows as rates
+        from chalicelib.payments.rates.rules import RateUnavailable
+
+        invoice, payment = invoice_of(request), currency_of(request)
+        has_waited = self._services.clock() - entry.detected_at >= AGREE_WITHIN
+        asked = invoice.id, payment.id, entry.paid_at.replace(second=0, microsecond=0), has_waited
+        if asked not in self._rates:
+            self._rates[asked] = None
+            read = rates.at_or_lowest if has_waited else rates.at
+            with suppress(RateUnavailable):  # which has been logged
+                self._rates[asked] = read(self._services, invoice, payment, entry.paid_at)
+        return self._rates[asked]

@@ -1,0 +1,188 @@
+"""Creates requests that stand by themselves; stops and resumes their recurrence."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from chalicelib.accounts.payees import flows as destinations
+from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.base.money import Fee
+from chalicelib.base.records import Record
+from chalicelib.chains.catalogue.interop import Destination
+from chalicelib.payments.currencies.flows import conversion_facts
+from chalicelib.payments.requests import counts, permissions, store
+from chalicelib.payments.requests.creation import Draft, create_request
+from chalicelib.payments.requests.fields import for_each
+from chalicelib.payments.requests.quotes.records import Quote
+from chalicelib.payments.requests.records import FirstRequest, Reference, Request
+from chalicelib.payments.requests.recurring import with_recurrence
+from chalicelib.payments.requests.references import reference_topic
+from chalicelib.payments.requests.rules import currency_of
+from chalicelib.payments.requests.targets import Terms
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Add, Write, WriteConflict
+
+_ATTEMPTS = 3
+
+
+def create(services: Services, owner: Owner, draft: Draft) -> Request:
+    """Creates a request. One transaction; one read if the owner's client id is bound to a payee destination.
+
+    Raises BadRequest with what to change, Forbidden if the client id may not create it.
+    """
+    bound = bound_destination(services, owner)
+    permissions.check_creator(owner, bound)
+    if draft.is_crypto_to_fiat:
+        from chalicelib.offramp.payers.reading import check_offered
+
+        check_offered(services)
+    request = create_request(draft, (), owner, terms_of(services), services.clock(), services.entropy, bound)
+    check_served(services, (request,))
+    permissions.check_limits(owner, (request,), None, bound)
+    save_many(services, (request,))
+    return request
+
+
+def payout(services: Services, owner: Owner, draft: Draft) -> Request:
+    """As `payouts`, for one draft that is the whole body."""
+    permissions.check_platform(owner)
+    request = create_request(draft, (), owner, terms_of(services), services.clock(), services.entropy, None)
+    check_served(services, (request,))
+    return request
+
+
+def payouts(services: Services, owner: Owner, drafts: Sequence[Draft]) -> tuple[Request, ...]:
+    """The new requests of payouts, which are not written: `save_many` does that.
+
+    The payee destination of a client id does not apply, as it is for payments to the client. Raises ValidationFailed
+    with the problems of all drafts, BadRequest, or Forbidden. Whether a limited client id may create them is to be
+    checked with their fee (`check_limits`).
+    """
+    permissions.check_platform(owner)
+    terms, now = terms_of(services), services.clock()
+    requests = for_each(
+        drafts, lambda draft, path: create_request(draft, path, owner, terms, now, services.entropy, None)
+    )
+    check_served(services, requests)
+    return tuple(requests)
+
+
+def save_many(services: Services, requests: Sequence[Request], quotes: Sequence[Quote] = ()) -> None:
+    """Writes new requests that stand by themselves, each with the entry that finds it by its reference, and any quotes.
+
+    One transaction for up to 48 requests. For more there are several, and no request is written in part: if the process
+    dies between two, those that are written are complete and counted, and nobody was told of them. With an idempotency
+    key, the repeated call writes the others (platform/access/idempotency/flows.py). One quote for each pair of currencies is
+    written first, by which `first` of quotes/flows.py finds the rates again; the others are written at the end.
+    """
+    of_pairs = {(quote.rate.base, quote.rate.quote): quote for quote in reversed(quotes)}
+    first = list(of_pairs.values())[:LARGEST_TRANSACTION]
+    together: list[Record] = [*first]
+    for request in requests:
+        if len(together) + 2 > LARGEST_TRANSACTION - counts.LARGEST:
+            services.store.write(*created(services, together))
+            together = []
+        together += (request, reference_of(request))
+    services.store.write(*created(services, together))
+    services.store.put_many(quote for quote in quotes if quote not in first)
+
+
+def created(services: Services, new: Sequence[Record]) -> list[Write]:
+    """As `counted`, of a creation: from before it on, the blocks of the requests' networks are read."""
+    start_reading(services, {each.network for each in new if isinstance(each, Request)})
+    return counted(new)
+
+
+def start_reading(services: Services, networks: Iterable[str]) -> None:
+    """Notes when the first request of a network is created: blocks are read from then on. Every kind of creation calls
+    it before it writes what can be paid.
+
+    One read for a network on which this process has created nothing before, and one write if nobody has.
+    """
+    for name in networks:
+        if name not in services.read_networks:
+            if store.first_request(services.store, name) is None:
+                with suppress(WriteConflict):  # another process was faster
+                    services.store.write_apart(FirstRequest(name, services.clock()))
+            services.read_networks.add(name)
+
+
+def counted(new: Sequence[Record]) -> list[Write]:
+    """New records as they are written in one transaction: requests with what they add to the daily counts."""
+    marked = [counts.marked(each) if isinstance(each, Request) else each for each in new]
+    amounts = counts.amounts((), (each for each in marked if isinstance(each, Request)))
+    return [*marked, *(Add(*each) for each in amounts)]
+
+
+def stop_recurrence(services: Services, name: str, owner: Owner, is_stopped: bool) -> Request:
+    """Stops or resumes the recurrence of a request; `name` is its id or its payment reference. One or two reads and one
+    write, none if nothing changes.
+
+    Raises NotFound unless the owner sees the request and may change it, BadRequest if it has no recurrence,
+    WriteConflict after three conflicts.
+    """
+    for _ in range(_ATTEMPTS):
+        request = store.request(services.store, name)
+        if request is None or not permissions.sees(owner.account_id, owner.client_id, request):
+            raise NotFound("Request not found")
+        if not permissions.may_change(owner, request):
+            raise NotFound("Request not found; the API key that has created it can change it")
+        changed = with_recurrence(request, is_stopped, services.clock())
+        if changed == request:
+            return request
+        with suppress(WriteConflict):  # paid or changed meanwhile: read again
+            services.store.write(changed)
+            return changed
+    raise WriteConflict
+
+
+def reference_of(request: Request) -> Reference:
+    """The index entry that finds a request by the topic of its payments' logs."""
+    topic = reference_topic(bytes.fromhex(request.payment_reference[2:]))
+    return Reference(topic, request.payable_id, request.position, account_id=request.account_id)
+
+
+def check_limits(services: Services, owner: Owner, requests: Iterable[Request], fee_address: str | None) -> None:
+    """Raises Forbidden if the owner's client id may not create or combine these; see permissions.check_limits.
+
+    One read if the client id is limited and bound to a payee destination.
+    """
+    if permissions.is_limited(owner):
+        permissions.check_limits(owner, requests, fee_address, bound_destination(services, owner))
+
+
+def check_served(services: Services, requests: Iterable[Request]) -> None:
+    """Raises BadRequest if this deployment does not read the network of one of the requests."""
+    for request in requests:
+        if request.network not in services.chains.networks:
+            raise BadRequest(f"This deployment does not serve {request.network}: payments there would not be seen")
+
+
+def check_fee_addresses(services: Services, charged: Iterable[tuple[Request, Fee]]) -> None:
+    """Raises BadRequest if a fee in a native coin goes to a contract, ChainUnavailable if the node does not answer.
+
+    The native proxies send the fee with 2,300 gas, so with a contract as fee address every payment would revert. One
+    call to the node per network and fee address.
+    """
+    receivers = {
+        (request.network, fee.address): request.currency
+        for request, fee in charged
+        if currency_of(request).is_native and fee.on(request.amount) > 0
+    }
+    for (name, fee_address), currency in receivers.items():
+        if fee_address is not None and services.chains.of(name).has_code(fee_address):
+            raise BadRequest(
+                f"feeAddress is a contract, which cannot receive a fee in {currency}: give a wallet address"
+            )
+
+
+def terms_of(services: Services) -> Terms:
+    """The deployment's settings for new requests."""
+    return Terms(services.settings.interop_checksum == "strict", conversion_facts(services))
+
+
+def bound_destination(services: Services, owner: Owner) -> Destination | None:
+    """The active payee destination that the owner's client id is bound to. One read if there may be one."""
+    record_id = owner.settings.payee_destination_id
+    record = destinations.bound_to(services, owner.account_id, record_id) if record_id else None
+    return record.route if record else None

@@ -1,0 +1,289 @@
+"""Stored records: requests, what finds them by reference and id, and the daily counts."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from datetime import datetime
+from enum import StrEnum
+
+from chalicelib.base.addresses import hex_address
+from chalicelib.base.frozen import frozen
+from chalicelib.base.lists import lists, place
+from chalicelib.base.money import BaseUnits
+from chalicelib.base.records import OPS, PAYMENTS, Counts, KeyPattern, Record
+from chalicelib.payments.requests import listing
+from chalicelib.payments.requests.executions import Execution, ExecutionStatus
+from chalicelib.platform.access.modes import Mode
+
+RECURRING = "RECURRING"
+"""The group of what recurs in the index `by_due`: these requests, and recurring payouts (recurring/records.py)."""
+SHARDS = 4
+"""The number of records that share the counts of a day, so that links that are recorded at once do not wait."""
+
+
+@frozen
+class Reference(Record):
+    """Index entry from a log's topic, keccak256 of a payment reference, to the request of that reference.
+
+    `is_refund` means that the reference is that of a refund of the request, and the topic that of Refunds.
+
+    `payer` is set if the topic is the escrow's hash of the request's commerce payment with that wallet as payer. If any
+    wallet may pay, each one that asks has such an entry, which vanishes after `expires_at` unless it has paid by then.
+    """
+
+    KEY = KeyPattern(PAYMENTS, "REFERENCE#{topic}", "REFERENCE")
+
+    topic: str
+    payable_id: str = field(metadata={"attribute": "link_token"})
+    position: int
+    is_refund: bool = False
+    payer: str | None = None
+    expires_at: datetime | None = None
+    account_id: str = ""
+    """Of the request."""
+    version: int = 0
+
+    @property
+    def vanishes_at(self) -> datetime | None:
+        """When it expires; None while it is needed."""
+        return self.expires_at
+
+
+@frozen
+class FirstRequest(Record):
+    """When the first request of a network was created, a moment before that. Blocks are read from then on, however late
+    the network is read for the first time."""
+
+    KEY = KeyPattern(OPS, "CHAIN#{network}", "FIRST")
+
+    network: str
+    created_at: datetime
+    version: int = 0
+
+
+@frozen
+class RequestPointer(Record):
+    """Index entry from a request id to the payable that the request is part of."""
+
+    KEY = KeyPattern(PAYMENTS, "REQUEST#{request_id}", "REQUEST")
+
+    request_id: str
+    payable_id: str = field(metadata={"attribute": "link_token"})
+    position: int
+    version: int = 0
+
+
+class RequestStatus(StrEnum):
+    CREATED = "created"
+    PARTIALLY_PAID = "partially_paid"
+    PAID = "paid"
+    PROCESSING, FAILED = "processing", "failed"
+    """Only as `Request.fiat`: it is paid and the fiat is not sent yet; the fiat was not sent, or came back."""
+
+
+@frozen
+class CustomerAddress:
+    """As the merchant sent it."""
+
+    street: str | None = None
+    city: str | None = None
+    state: str | None = None
+    postal_code: str | None = None
+    country: str | None = None
+
+
+@frozen
+class CustomerInfo:
+    """Who the invoice is for, as the merchant sent it."""
+
+    first_name: str | None = None
+    last_name: str | None = None
+    email: str | None = None
+    address: CustomerAddress | None = None
+
+
+class Frequency(StrEnum):
+    DAILY = "DAILY"
+    WEEKLY = "WEEKLY"
+    MONTHLY = "MONTHLY"
+    YEARLY = "YEARLY"
+
+
+@frozen
+class Recurrence:
+    """How often an invoice recurs: on each date after the first there is a new request (payments/requests/recurring.py)."""
+
+    start_date: str
+    """As it was sent: a date or an instant, in ISO 8601."""
+    frequency: Frequency
+    is_stopped: bool = False
+    period: int = 1
+    """The number of the last date that has its request or was passed over."""
+    next_at: datetime | None = None
+    """The date after that. None while it is stopped, and in items from before new requests were created."""
+
+
+@frozen
+class Request(Record):
+    """One amount owed to one payee, alone or as part of a link.
+
+    Requests that are paid and recorded together are one payable: all those of a link, whose token is their
+    `payable_id`, or a request without a link, whose `payable_id` is its own id.
+
+    `amount` and `paid` are in the invoice currency, in the units that the conversion contracts count in: those of the
+    token, or 8 decimals for fiat. `currency` is the token that is paid; `invoice_currency` is None if it is the same.
+    `paid` is the value of all confirmed payments.
+
+    The totals change in the transaction that records a transfer, so that recording reads no earlier payments.
+    `payment_count` is the number of its Payments, confirmed or reversed; None in items that were written before it
+    existed, and they have no other totals either. `confirmed_count` is the number of those that are confirmed, as lists
+    have them; None in items from before it was kept that have payments. `unlisted_count` and `unlisted_amount` (a
+    value, as `paid`) are the payments that are too small to have a Payment; the next three fields are the numbers of
+    its UnmatchedTransfers by kind.
+    """
+
+    KEY = KeyPattern(PAYMENTS, "LINK#{payable_id}", "REQUEST#{position:04}")
+    DUE_GROUP = RECURRING
+
+    payable_id: str = field(metadata={"attribute": "link_token"})
+    position: int
+    request_id: str
+    salt: str
+    payment_reference: str
+    payee: str
+    network: str
+    currency: str
+    amount: BaseUnits
+    status: RequestStatus
+    paid: BaseUnits
+    tx_hash: str | None
+    reference: str | None = None
+    """The merchant's reference of the request, or of the original link if that link was merged into a batch."""
+    created_with: Mode | None = None
+    """The credential that the request was created with, also after a merge; None in items from before it was kept."""
+    payment_count: int | None = None
+    unlisted_count: int = 0
+    unlisted_amount: BaseUnits = BaseUnits(0)
+    unknown_token_count: int = 0
+    other_payee_count: int = 0
+    right_payee_count: int = 0
+    surplus_hash: str | None = None
+    """The newest transaction that paid more than was due, by enough to be told (payments/links/sent.py)."""
+    account_id: str = ""
+    """Its owner; in items from before it was kept, payments/links/store.py fills in the owner of the link."""
+    client_id: str | None = None
+    origin: str | None = None
+    created_at: datetime | None = None
+    """None in items from before it was kept, in which payments/links/store.py fills in that of the link."""
+    invoice_currency: str | None = None
+    payer: str | None = None
+    """Who is expected to pay; anybody can."""
+    fee_percentage: str | None = None
+    fee_address: str | None = None
+    """The platform fee that its calldata asked for last; of a link's request the link has it."""
+    customer_info: CustomerInfo | None = None
+    recurrence: Recurrence | None = None
+    original_request_id: str | None = None
+    original_payment_reference: str | None = None
+    listening_since: datetime | None = None
+    """When calldata for it was first asked for; None before, and for the requests of links."""
+    is_moved: bool = False
+    """Whether its link was merged into a batch, which has the request now: then this one is in no list."""
+    is_crypto_to_fiat: bool = False
+    """Whether what is paid may be sent to a bank account as fiat; then `payee` may be empty until the first /pay."""
+    fiat: RequestStatus | None = None
+    """How far its off-ramp order is: processing, paid or failed; None without one, and before it is paid."""
+    recurring_payment_id: str | None = None
+    """The recurring payout of which this is one period."""
+    unpaid_at: datetime | None = None
+    """When a fork took the payment of this period away, until its recurring payout has followed."""
+    confirmed_count: int | None = None
+    execution: Execution | None = None
+    """The last payment of it that a payer has signed and the service makes; None if there was none."""
+    received: BaseUnits = BaseUnits(0)
+    """What its confirmed payments moved, in base units of `currency`."""
+    refunded: BaseUnits = BaseUnits(0)
+    """What of that was returned, by as many transfers as `refund_count` says (payments/recording/returned.py)."""
+    refund_count: int = 0
+    unexpected_on: str | None = None
+    """The day (UTC) of the last `payment.unexpected` of it; `unexpected_count` is their number of that day, and
+    `unexpected_untold` that of the transfers since the last one that were too many to be told."""
+    unexpected_count: int = 0
+    unexpected_untold: int = 0
+    counted_as: RequestStatus | None = None
+    """The status under which the daily counts of its account have it (counts.py); None if they do not have it."""
+    version: int = 0
+
+    @property
+    def origin_facts(self) -> dict[str, str]:
+        """What events tell of the credential that it was created with; nothing if that is not known."""
+        return {"createdWith": self.created_with.value} if self.created_with is not None else {}
+
+    @property
+    def next_due(self) -> datetime | None:
+        """When it recurs, or when its recurring payout has to follow a fork."""
+        return self.recurrence.next_at if self.recurrence is not None else self.unpaid_at
+
+    @property
+    def link_token(self) -> str | None:
+        """The link that it is part of; None if it stands by itself."""
+        return None if self.payable_id == self.request_id else self.payable_id
+
+    @property
+    def shown_status(self) -> RequestStatus:
+        """Its status as callers see it: with an off-ramp order it is paid when the fiat was sent."""
+        return self.fiat or self.status
+
+    @property
+    def is_executed(self) -> bool:
+        """Whether the service is making a payment of it, so that it is not offered to be paid again."""
+        return self.execution is not None and self.execution.status is ExecutionStatus.PENDING
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to be done: it is paid and, with an off-ramp order, the fiat was sent."""
+        return self.shown_status is RequestStatus.PAID
+
+    @property
+    def payee_in_logs(self) -> str | None:
+        """The payee as logs write addresses; None if it is not known yet."""
+        return hex_address(self.payee) if self.payee else None
+
+    @property
+    def listed(self) -> Mapping[str, str]:
+        if self.created_at is None or self.is_moved:
+            return {}
+        found_by = {
+            "by_client": self.client_id,
+            "by_status": self.shown_status,
+            "by_payer": listing.wallet(self.payer) if self.payer else None,
+            "by_payee": listing.wallet(self.payee) if self.payee else None,
+            "by_reference": self.reference,
+        }
+        return lists(self.account_id, listing.REQUEST, found_by)
+
+    @property
+    def listed_at(self) -> str:
+        assert self.created_at is not None, "a request without it is in no list"
+        return place(self.created_at, self.request_id)
+
+
+@frozen
+class DailyCount(Record):
+    """How many records of a series an account has of a day (UTC), by what they have in common.
+
+    A series is all confirmed payments of an account (`ACCOUNT`), of a client id (`CLIENT#...`), of a wallet
+    (`WALLET#...`), or those with a reference (`REFERENCE#...`); all requests of an account (`REQUESTS`), or of a client
+    id (`REQUESTS#...`), by their status. Series of wallets and references have records of their own for each
+    `client_id`. The transaction that writes a payment or a request adds to the counts; nothing reads them before. The
+    number of a day is the sum of all shards, in some of which a count may be negative.
+    """
+
+    KEY = KeyPattern(PAYMENTS, "COUNTS#{account_id}#{series}", "{day}#{client_id}#{shard}")
+
+    account_id: str
+    series: str
+    day: str
+    client_id: str
+    shard: int
+    counts: Counts = field(default_factory=lambda: Counts({}))
+    version: int = 0

@@ -1,0 +1,130 @@
+"""Models of requests, as merchants create and change them."""
+
+import re
+from typing import Annotated, Self
+
+from pydantic import ConfigDict, Field, StrictBool, StringConstraints, field_validator
+
+from chalicelib.accounts.sign_in.rules import EMAIL_PATTERN
+from chalicelib.payments.requests.creation import Draft
+from chalicelib.payments.requests.records import CustomerAddress, CustomerInfo, Frequency, Recurrence, Request
+from chalicelib.payments.requests.targets import Item
+from chalicelib.platform.http.fields import Address, Amount, CurrencyId, Recipient, ShortText, form
+from chalicelib.platform.http.schemas import Input, Output, rule
+
+_Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+_Currency = Annotated[CurrencyId, StringConstraints(min_length=1)]
+_Email = Annotated[str, StringConstraints(max_length=255), form(EMAIL_PATTERN, "email-address")]
+
+
+class CustomerAddressBody(Input):
+    street: Annotated[str, StringConstraints(max_length=255)] | None = Field(None, description="Street and number")
+    city: Annotated[str, StringConstraints(max_length=100)] | None = Field(None, description="The city")
+    state: Annotated[str, StringConstraints(max_length=100)] | None = Field(None, description="State or province")
+    postalCode: Annotated[str, StringConstraints(max_length=20)] | None = Field(None, description="Postal code")
+    country: Annotated[str, StringConstraints(min_length=2, max_length=2)] | None = Field(
+        None, description="Two letters, such as US"
+    )
+
+    def record(self) -> CustomerAddress:
+        """The body as plain values."""
+        return CustomerAddress(self.street, self.city, self.state, self.postalCode, self.country)
+
+
+class CustomerInfoBody(Input):
+    """Who the invoice is for. It is kept for the merchant, and shown to nobody without a secret credential."""
+
+    firstName: _Name | None = Field(None, description="Given name")
+    lastName: _Name | None = Field(None, description="Family name")
+    email: _Email | None = Field(None, description="E-mail address")
+    address: CustomerAddressBody | None = Field(None, description="Postal address")
+
+    @field_validator("email")
+    @classmethod
+    def _looks_like_one(cls, value: str | None) -> str | None:
+        if value is not None and not (re.fullmatch(EMAIL_PATTERN, value) and value.isprintable()):
+            raise rule("must be an e-mail address")
+        return value
+
+    def record(self) -> CustomerInfo:
+        """The body as plain values."""
+        address = self.address.record() if self.address else None
+        return CustomerInfo(self.firstName, self.lastName, self.email, address)
+
+
+class RecurrenceBody(Input):
+    """How often an invoice recurs: on each date after the first there is a new request, and an event."""
+
+    startDate: Annotated[str, form(format="start-date")] = Field(
+        description="A date or an instant in ISO 8601, not before today by UTC"
+    )
+    frequency: Frequency = Field(description="How often it recurs")
+
+
+class CreateRequest(Input):
+    """An amount in one currency that is owed to one payee, and paid in a token."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "not": {
+                "required": ["isCryptoToFiatAvailable", "recurrence"],
+                "properties": {"isCryptoToFiatAvailable": {"const": True}, "recurrence": {"type": "object"}},
+            }
+        }
+    )
+
+    amount: Amount = Field(description="In the invoice currency: a human-readable decimal amount, greater than 0")
+    invoiceCurrency: _Currency = Field(description="The currency of the amount: a token, or a fiat code such as USD")
+    paymentCurrency: _Currency = Field(description="Which token is paid")
+    payee: Annotated[Recipient, StringConstraints(min_length=1)] | None = Field(
+        None,
+        description="Who is paid; not needed with a client id that is bound to a payee destination, nor with "
+        "`isCryptoToFiatAvailable`",
+    )
+    payer: Address | None = Field(None, description="Who is expected to pay; anybody can")
+    reference: ShortText | None = Field(None, description="Your own name for it, such as an invoice number")
+    customerInfo: CustomerInfoBody | None = Field(None, description="Who the invoice is for")
+    recurrence: RecurrenceBody | None = Field(None, description="Creates a new request on each later date")
+    isCryptoToFiatAvailable: StrictBool | None = Field(
+        None,
+        description="Whether it may be paid out to a bank account (docs/off-ramp.md); then no payee is needed, and no "
+        "recurrence possible",
+    )
+    originalRequestId: ShortText | None = Field(None, description="Of the first request of a recurrence")
+    originalRequestPaymentReference: ShortText | None = Field(None, description="Its payment reference")
+
+    @property
+    def items_written(self) -> int:
+        return 1
+
+    def draft(self) -> Draft:
+        """The body as plain values."""
+        recurrence = self.recurrence
+        return Draft(
+            Item(self.amount, None, self.payee, self.invoiceCurrency, self.paymentCurrency),
+            payer=self.payer,
+            reference=self.reference,
+            customer_info=self.customerInfo.record() if self.customerInfo else None,
+            recurrence=Recurrence(recurrence.startDate, recurrence.frequency) if recurrence else None,
+            original_request_id=self.originalRequestId,
+            original_payment_reference=self.originalRequestPaymentReference,
+            is_crypto_to_fiat=bool(self.isCryptoToFiatAvailable),
+        )
+
+
+class UpdateRequest(Input):
+    isRecurrenceStopped: StrictBool = Field(description="Whether its recurrence has ended; false resumes it")
+
+
+class RequestCreated(Output):
+    paymentReference: str = Field(description="Stands in the calldata and logs of its payments")
+    requestId: str
+
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        return cls(paymentReference=request.payment_reference, requestId=request.request_id)
+
+
+class RequestUpdated(Output):
+    requestId: str
+    isRecurrenceStopped: bool

@@ -1,0 +1,217 @@
+"""Scanning: reads the next confirmed blocks of a network into the transfer log, and follows its forks.
+
+    blocks ── logs ── transfers ── known references ── details ── log ── work for the recorder ── cursor ── hints
+
+The log and the work are written before the cursor moves, and writing them again changes nothing. So a range is read
+again after a crash or a race, never skipped. No request, payment or webhook is read here: the cost of a tick depends on
+blocks and events only.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, network
+from chalicelib.chains.nodes.nodes import one_node, read_by_another
+from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
+from chalicelib.payments.scanning import disproof, nodes, ranges, rules, store
+from chalicelib.payments.scanning.details import Details
+from chalicelib.payments.scanning.hints import hint
+from chalicelib.payments.scanning.records import Cursor, ScanLease
+from chalicelib.payments.scanning.rules import NetworkStatus
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import Throttled, WriteConflict
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.logs import BlockRange
+    from chalicelib.chains.nodes.protocol import Chain
+    from chalicelib.chains.nodes.ranges import RangeReading
+
+_RANGES_PER_TICK = 20
+"""The most ranges that one tick reads; the next tick continues from there. Full blocks, which are read one by one,
+are limited by time alone."""
+_TIME_PER_TICK = timedelta(seconds=20)
+"""A tick starts no new range after this time. The process timeout is much longer, because a node's response may take
+seconds."""
+_REFUSALS_PER_TICK = 16
+"""A tick ends after this many ranges that the node refused or timed out on; the next ticks halve the range further. So
+many that the longest range is halved down to one block, and what is left of it read, in two ticks."""
+
+
+def scan(services: Services, name: str, compares_nodes: bool = False) -> int:
+    """Runs one tick of a network: reads it up to its newest confirmed block. Returns how many new transfers were found.
+
+    Everything is read from one node. If there are several, `compares_nodes` has the tick look whether they agree; while
+    they do not, nothing is read. Does nothing while another tick of the network is running. Raises ChainUnavailable,
+    NodesDisagree if another node has other blocks, and WriteConflict if another tick was faster all the same.
+    """
+    lease = rules.take_lease(store.lease(services.store, name), name, services.clock())
+    if lease is None:
+        return 0
+    try:
+        services.store.write(lease)
+    except WriteConflict:
+        return 0
+    try:
+        return _scan(services, name, compares_nodes)
+    finally:
+        _release(services, replace(lease, version=lease.version + 1))
+
+
+def _scan(services: Services, name: str, compares_nodes: bool) -> int:
+    deadline = services.clock() + _TIME_PER_TICK
+    every_node, facts = services.chains.of(name), _network(name)
+    confirmations = services.settings.confirmations.get(name, facts.confirmations)
+    known = store.cursor(services.store, name)
+    is_late = rules.is_late(known, confirmations, nodes.block_time(facts), services.clock())
+    chain, head = one_node(every_node, is_late)
+    confirmed = rules.confirmed_height(head, confirmations)
+    cursor = known or _first_cursor(services, chain, facts, head, confirmations)
+    if compares_nodes:
+        cursor = nodes.compare(services, every_node, facts, confirmations, cursor)
+    if cursor.is_held:
+        return 0
+    details = Details(services, facts, deadline)
+    if cursor.unfinished is not None:
+        if confirmed < rules.last_logged(cursor):
+            return 0
+        cursor = _follow_fork(services, chain, details, cursor, confirmed)
+    count = reads = refusals = 0
+    while reads < _RANGES_PER_TICK:
+        blocks = rules.next_range(cursor, head, confirmations)
+        if blocks is None:
+            return count + _verify(services, chain, details, cursor)
+        if services.clock() >= deadline:
+            break
+        try:
+            reading = chain.read_range(blocks, cursor.newest)
+            matched = ranges.matched(services, chain, reading)
+            disproof.check_number(matched, blocks, details.family)
+        except Disconnected:
+            place = {"network": name, "read_to": cursor.scanned_to}
+            services.log.error("fork deeper than the confirmations", extra=place)
+            cursor, reads = _follow_fork(services, chain, details, cursor, confirmed), reads + 1
+            continue
+        except RangeTooLarge as error:
+            ranges.log_refusal(services, name, blocks, error)
+            cursor, refusals = ranges.store_cursor(services, rules.narrow(cursor, blocks)), refusals + 1
+            if refusals == _REFUSALS_PER_TICK or isinstance(error, BlockRefused):
+                break
+            continue
+        found = ranges.not_recorded(services, chain, details, cursor, matched)
+        if found.new:
+            cursor = ranges.unfinished(services, cursor, blocks)
+        try:
+            ranges.write(services, found)
+        except Throttled:
+            services.log.warning("transfer log throttled", extra={"network": name})
+            ranges.store_cursor(services, rules.narrow(cursor, blocks))
+            break
+        count, reads = count + len(found.new), reads + (not reading.is_full)
+        cursor = ranges.advanced(services, cursor, blocks, reading, facts.log_range)
+        cursor = ranges.store_cursor(services, rules.with_verifications(cursor, services.clock()))
+        hint(services, found.payables)
+    return count
+
+
+def _verify(services: Services, chain: "Chain", details: Details, cursor: Cursor) -> int:
+    """Reads old blocks again, at most one range of each verification; returns how many transfers were missing. If the
+    network has several nodes, another one is asked.
+
+    After the last verification the recorder compares the totals of the payables that were paid in these blocks. The
+    blocks are not marked as unfinished: the cursor has checkpoints after them, so a fork that removes them is noticed,
+    and if the tick dies, they are read again.
+    """
+    missing = 0
+    for index in range(len(cursor.verifications)):
+        verified = _read_to_verify(services, chain, cursor, index, details.deadline)
+        if verified is None:
+            continue
+        blocks, reading = verified
+        matched = ranges.matched(services, chain, reading)
+        gone = ranges.not_found_again(services, chain, details, cursor, blocks, matched)
+        found = ranges.not_recorded(services, chain, details, cursor, matched)
+        ranges.write(services, found)
+        services.store.put_many(gone.work)
+        if found.new:
+            services.log.error("transfers were missing", extra={"network": cursor.network, "count": len(found.new)})
+        missing += len(found.new)
+        cursor = ranges.store_cursor(services, rules.verified(cursor, index, blocks.last))
+        hint(services, {**found.payables, **gone.payables})
+        if index == len(cursor.verifications) - 1:
+            hint(services, {entry.payable_id: entry.account_id for entry in matched}, reconcile=True)
+    return missing
+
+
+def _read_to_verify(
+    services: Services, chain: "Chain", cursor: Cursor, index: int, deadline: datetime
+) -> "tuple[BlockRange, RangeReading] | None":
+    """The next range of a verification as it is read now; None if there is none, or it cannot be read now.
+
+    A range that is refused is halved for this reading only, until `deadline`: it must not hold up new blocks.
+    """
+    blocks = rules.blocks_to_verify(cursor, index, services.clock())
+    for refusals in range(_REFUSALS_PER_TICK):
+        if blocks is None or (refusals and services.clock() >= deadline):
+            return None
+        try:
+            return blocks, read_by_another(chain, blocks, cursor.newest)
+        except Disconnected:
+            return None  # a fork, which is followed when the next block is read
+        except BlockRefused as error:
+            ranges.log_refusal(services, cursor.network, blocks, error)
+            return None
+        except RangeTooLarge:
+            blocks = blocks.first_half
+    return None
+
+
+def status(services: Services) -> tuple[NetworkStatus, ...]:
+    """How far each network of this deployment is read. One read; no call to a node.
+
+    If the list of nodes cannot be read, the networks are those that were ever scanned.
+    """
+    try:
+        served = [name for name in services.chains.networks if network(name) is not None]
+    except Exception:  # whatever Secrets Manager raises: an outage is when the status is needed
+        services.log.exception("list of nodes not read")
+        served = []
+    names = served or [each.name for each in ALL_NETWORKS]
+    cursors = store.cursors(services.store, names)
+    settings, now = services.settings, services.clock()
+    return tuple(
+        rules.network_status(
+            name,
+            cursors.get(name),
+            settings.confirmations.get(name, _network(name).confirmations),
+            timedelta(seconds=settings.scan_interval(name)),
+            now,
+        )
+        for name in (served or cursors)
+    )
+
+
+def _first_cursor(services: Services, chain: "Chain", facts: Network, head: int, confirmations: int) -> Cursor:
+    from chalicelib.payments.scanning.beginning import first_cursor  # most processes see no new network
+
+    return first_cursor(services, chain, facts, head, confirmations)
+
+
+def _follow_fork(services: Services, chain: "Chain", details: Details, cursor: Cursor, newest: int) -> Cursor:
+    from chalicelib.payments.scanning.forks import follow  # most processes see no fork
+
+    return follow(services, chain, details, cursor, newest)
+
+
+def _release(services: Services, lease: ScanLease) -> None:
+    """Ends the lease, so that the next tick can start. It ends by itself if another tick has taken it over."""
+    try:
+        services.store.write(replace(lease, ends_at=services.clock()))
+    except WriteConflict:
+        return
+
+
+def _network(name: str) -> Network:
+    found = network(name)
+    assert found is not None, "only catalogued networks are scanned"
+    return found

@@ -1,0 +1,43 @@
+"""Whether the nodes of a network agree; while they do not, nothing is read."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from chalicelib.chains.nodes.nodes import Nodes
+from chalicelib.payments.scanning import ranges, rules, store
+from chalicelib.payments.scanning.records import Cursor, NodeCheck
+from chalicelib.platform.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.chains.catalogue.networks import Network
+    from chalicelib.chains.nodes.protocol import Chain
+
+
+def compare(services: Services, chain: "Chain", facts: "Network", confirmations: int, cursor: Cursor) -> Cursor:
+    """The cursor with how the network's nodes compare now, stored if that has changed. Without several nodes no call.
+
+    What is wrong is in the log each time.
+    """
+    check: NodeCheck | None = None
+    if isinstance(chain, Nodes):
+        check, wrong = rules.compare_nodes(chain.views(confirmations), block_time(facts))
+        if wrong:
+            log = services.log.warning if check.agree else services.log.error
+            message = "nodes are not usable" if check.agree else "nodes disagree"
+            log(message, extra={"network": facts.name, "reason": wrong})
+    return cursor if check == cursor.nodes else ranges.store_cursor(services, replace(cursor, nodes=check))
+
+
+def hold(services: Services, name: str, reason: str) -> None:
+    """Keeps a network from being read, because a tick found that its nodes disagree, until a comparison finds that they
+    agree again."""
+    services.log.error("nodes disagree", extra={"network": name, "reason": reason})
+    cursor = store.cursor(services.store, name)
+    if cursor is not None:
+        known = cursor.nodes or NodeCheck(2, 2, agree=True)
+        ranges.store_cursor(services, replace(cursor, nodes=replace(known, agree=False)))
+
+
+def block_time(facts: "Network") -> timedelta:
+    return timedelta(milliseconds=facts.block_milliseconds)

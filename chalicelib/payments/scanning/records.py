@@ -1,0 +1,256 @@
+"""Stored records: how far a network is read, the log of its transfers to requests, and what is not recorded yet."""
+
+from dataclasses import field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from chalicelib.base.frozen import frozen
+from chalicelib.base.money import BaseUnits
+from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
+from chalicelib.chains.nodes.escrow.logs import LoggedEscrow
+from chalicelib.chains.nodes.logs import BlockRange, Checkpoint, LoggedConversion
+
+WAITING = "~"
+"""The first character of the sort keys of work that waits for a rate. It is behind the names of all networks."""
+OWNED_BY = "@"
+"""Stands before the account in the sort keys of work, and nowhere else in them."""
+LOG_RETENTION = timedelta(days=7)
+"""How long a recorded transfer stays in the log. No supported network forks deeper than this."""
+BLOCKS_PER_PARTITION = 2
+"""How many blocks share a partition of the log. DynamoDB writes 1,000 items a second to a partition. The deeper a
+fork, the more partitions are read."""
+
+
+@frozen
+class Verification:
+    """How far a network was read a second time, later: every block up to `verified_to`.
+
+    The blocks up to `target`, the last one that had been read at `target_at`, are read again when they are old enough.
+    """
+
+    verified_to: int
+    target: int
+    target_at: datetime
+
+
+@frozen
+class NodeCheck:
+    """How the nodes of a network compared last, if it has several: how many there are, how many of them answer and have
+    new blocks, and whether their blocks agree. While these do not, the network is not read."""
+
+    total: int
+    usable: int
+    agree: bool
+
+
+@frozen
+class Cursor(Record):
+    """How far a network has been read: every block up to `scanned_to` is confirmed, and its transfers are in the log.
+
+    `range_limit` is the most blocks per request to the node; it is halved when the node refuses, and grows again.
+    `read_until` is the timestamp of the block `scanned_to`, and `read_at` when it was read by our clock; both are None
+    in items that were written before these fields existed. `verifications` are in the order of rules.VERIFIED_AFTER.
+    `unfinished` are blocks whose transfers are being written to the log: if it is stored when a tick starts, an earlier
+    tick ended in between, and the log may have transfers of a branch that this cursor has never been on.
+    """
+
+    KEY = KeyPattern(OPS, "CHAIN#{network}", "CURSOR")
+
+    network: str
+    scanned_to: int
+    checkpoints: tuple[Checkpoint, ...]
+    range_limit: int
+    read_until: datetime | None = None
+    read_at: datetime | None = None
+    verifications: tuple[Verification, ...] = ()
+    unfinished: BlockRange | None = None
+    nodes: NodeCheck | None = None
+    version: int = 0
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the network is not read, because its nodes disagree."""
+        return self.nodes is not None and not self.nodes.agree
+
+    @property
+    def newest(self) -> Checkpoint | None:
+        return self.checkpoints[-1] if self.checkpoints else None
+
+
+@frozen
+class ScanLease(Record):
+    """Keeps a second tick of a network from starting before `ends_at`, unless the first one has ended."""
+
+    KEY = KeyPattern(OPS, "CHAIN#{network}", "LEASE")
+
+    network: str
+    ends_at: datetime
+    version: int = 0
+
+
+class TransferState(StrEnum):
+    """What the recorder has done with a logged transfer."""
+
+    UNRECORDED = "unrecorded"
+    PAYMENT = "payment"
+    """It counts, and has a Payment."""
+    SUMMED = "summed"
+    """It counts, but is too small to be listed: it is only part of the request's totals."""
+    UNMATCHED = "unmatched"
+    """It does not count, and has an UnmatchedTransfer."""
+    IGNORED = "ignored"
+    """It does not count, and the request has enough unmatched transfers of its kind."""
+    UNVALUED = "unvalued"
+    """It counts, but there is no rate to value it by yet: work of its own waits for that."""
+    REFUND = "refund"
+    """It has the reference of a refund and reached the payer: it is part of the Refund's sum."""
+    ESCROW = "escrow"
+    """It is an event of the commerce escrow, and is in the ledger of its payment."""
+    REVERSED = "reversed"
+    """A fork removed it, and everything that followed from it was undone."""
+
+
+@frozen
+class TransferId:
+    """Identifies a transfer in a block. `event_key` is its own in its transaction (chains/nodes/logs.py)."""
+
+    block_number: int
+    block_hash: str
+    tx_hash: str
+    event_key: str
+
+
+@frozen
+class LoggedTransfer(Record):
+    """A transfer that has the reference of a request, in a block that was confirmed when it was read.
+
+    Its fields are those of the event (chains/nodes/logs.py). `payable_id` is that of the reference's request when it was read.
+    `payer` is who paid, as its network writes addresses; None if the receipt does not show it. `conversion` is set if a
+    conversion proxy paid it, and `path_amount` is then what it would have moved by the path of the catalogue, None if
+    that is not known (payments/scanning/details.py). `value` is what it counts for once it is SUMMED, in the units of the
+    request's amount; None in items from before it was kept, where it is `amount`.
+    """
+
+    KEY = KeyPattern(
+        PAYMENTS, "TRANSFERS#{network}#{partition}", "{block_number:012}#{block_hash}#{tx_hash}#{event_key}"
+    )
+
+    network: str
+    block_number: int
+    block_hash: str
+    tx_hash: str
+    event_key: str
+    log_index: int
+    reference_topic: str
+    payable_id: str = field(metadata={"attribute": "link_token"})
+    token_address: str | None
+    payee: str
+    amount: BaseUnits
+    fee_amount: BaseUnits
+    fee_address: str
+    paid_at: datetime
+    detected_at: datetime
+    state: TransferState = TransferState.UNRECORDED
+    payer: str | None = None
+    conversion: LoggedConversion | None = None
+    path_amount: BaseUnits | None = None
+    value: BaseUnits | None = None
+    bridged_from: str | None = None
+    """The network from which a bridge brought it; `payer` is then a wallet there."""
+    fill_key: str | None = None
+    """Of the deposit that brought it (chains/nodes/bridges/deposits.py)."""
+    escrow: LoggedEscrow | None = None
+    """Set if it is an event of the commerce escrow, which says neither token nor payee."""
+    account_id: str = ""
+    """Of the payable."""
+    version: int = 0
+
+    @property
+    def partition(self) -> int:
+        return self.block_number // BLOCKS_PER_PARTITION
+
+    @property
+    def transfer_id(self) -> TransferId:
+        return TransferId(self.block_number, self.block_hash, self.tx_hash, self.event_key)
+
+    @property
+    def vanishes_at(self) -> datetime | None:
+        """7 days after it was read, whatever it became; None while it is not recorded, however long that takes."""
+        is_waiting = self.state in (TransferState.UNRECORDED, TransferState.UNVALUED)
+        return None if is_waiting else self.detected_at + LOG_RETENTION
+
+    @classmethod
+    def key_of(cls, network: str, each: TransferId) -> Key:
+        return cls.KEY.of(
+            network=network,
+            partition=each.block_number // BLOCKS_PER_PARTITION,
+            block_number=each.block_number,
+            block_hash=each.block_hash,
+            tx_hash=each.tx_hash,
+            event_key=each.event_key,
+        )
+
+
+@frozen
+class LoggedBlock(Record):
+    """Says that the log has transfers of a block: the blocks of a range that is read again are found by one query."""
+
+    KEY = KeyPattern(PAYMENTS, "LOGGED#{network}", "{block_number:012}")
+
+    network: str
+    block_number: int
+    logged_at: datetime
+    version: int = 0
+
+    @property
+    def vanishes_at(self) -> datetime:
+        """With the transfers of the block that are recorded."""
+        return self.logged_at + LOG_RETENTION
+
+
+@frozen
+class UnrecordedTransfers(Record):
+    """Work for the recorder: some transfers of one payable, as many as fit into one transaction.
+
+    `added` are transfers to record, `removed` transfers whose block a fork removed; a transfer in both has moved to
+    another block. The sort key orders the work as the blocks were read: by `sequence`, the version of the network's
+    cursor, then by block and part. The work of a fork has the block 0, because it has an order of its own. `digest` is
+    a hash of the content, so writing the same work again changes nothing. The recorder deletes it.
+
+    `waits_for_rate` is set on work that the recorder writes itself, for the UNVALUED transfers of other work. It is
+    behind all other work of the payable, so that it holds none of that up, and in the order of its digests, so that a
+    run can start anywhere in it.
+
+    The sort key ends with the account of the payable, as a sweep reads only keys.
+    """
+
+    KEY = KeyPattern(
+        PAYMENTS, "UNRECORDED#{payable_id}", "{place}#{sequence:012}#{block_number:012}#{part:06}#{digest}{owner}"
+    )
+    DUE_GROUP = "UNRECORDED"
+
+    payable_id: str = field(metadata={"attribute": "link_token"})
+    network: str
+    sequence: int
+    block_number: int
+    part: int
+    digest: str
+    detected_at: datetime
+    added: tuple[TransferId, ...]
+    removed: tuple[TransferId, ...] = ()
+    waits_for_rate: bool = False
+    account_id: str = ""
+    version: int = 0
+
+    @property
+    def place(self) -> str:
+        return f"{WAITING}{self.digest[:4]}#{self.network}" if self.waits_for_rate else self.network
+
+    @property
+    def owner(self) -> str:
+        return f"{OWNED_BY}{self.account_id}" if self.account_id else ""
+
+    @property
+    def next_due(self) -> datetime:
+        """From the moment on at which it was read, until it is deleted."""
+        return self.detected_at

@@ -1,0 +1,63 @@
+"""The view that finds payments."""
+
+from urllib.parse import urlencode
+
+from chalicelib.base.errors import Problem, ValidationFailed
+from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.search.payments import flows
+from chalicelib.payments.search.payments.export import table
+from chalicelib.payments.search.payments.records import Filters, Page
+from chalicelib.payments.search.payments.schemas import MOST, MOST_ROWS, PaymentsPage, PaymentsQuery
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.http.negotiation import preferred
+from chalicelib.platform.http.responses import HttpResponse
+from chalicelib.platform.http.view import Call
+
+_JSON, _CSV = "application/json", "text/csv"
+_NO_REQUEST = "none"  # is no request id, so that nothing is found
+
+
+def find_payments(call: Call[None, PaymentsQuery]) -> PaymentsPage | HttpResponse:
+    query, services = call.query, call.services
+    filters = _filters(call)
+    if preferred(call.headers.get("accept", ""), (_JSON, _CSV)) == _CSV:
+        return _part(call, filters)
+    _check(query)
+    if query.cursor is not None:
+        page = flows.page_after(services, filters, query.cursor, query.limit)
+    else:
+        page = flows.page_at(services, filters, query.offset, query.limit)
+    is_public = call.caller.mode is Mode.CLIENT_ID
+    return PaymentsPage.of(page, query.limit, services.settings.payment_processor, not is_public)
+
+
+def _filters(call: Call[None, PaymentsQuery]) -> Filters:
+    """The search of the caller. A payment reference is that of one request."""
+    query, client_id = call.query, call.caller.finds_of(call.query.clientId)
+    request_id = query.requestId.lower() if query.requestId else None
+    if query.paymentReference is not None:
+        found = request_store.request(call.services.store, query.paymentReference)
+        request_id = found.request_id if found and request_id in (None, found.request_id) else _NO_REQUEST
+    return query.filters(call.caller.account_id, client_id, request_id)
+
+
+def _check(query: PaymentsQuery) -> None:
+    if not query.has_filter:
+        raise ValidationFailed((Problem((), "At least one filter is needed, such as walletAddress or type"),))
+    if query.limit > MOST:
+        raise ValidationFailed((Problem(("limit",), f"must be at most {MOST}"),))
+    if query.cursor is not None and query.offset:
+        raise ValidationFailed((Problem(("offset",), "cannot be sent together with cursor"),))
+
+
+def _part(call: Call[None, PaymentsQuery], filters: Filters) -> HttpResponse:
+    """A part of the table, with the address of the next one. It is read by cursor from the start, and not counted."""
+    query = call.query
+    rows = query.limit if "limit" in query.model_fields_set else MOST_ROWS
+    page: Page = flows.page_after(call.services, filters, query.cursor or "", rows, with_requests=False)
+    headers = {"Content-Type": f"{_CSV}; charset=utf-8", "Content-Disposition": 'attachment; filename="payments.csv"'}
+    if page.cursor is not None:
+        given = {name: getattr(query, name) for name in query.model_fields_set}
+        url = f"{call.services.settings.api_url}/v2/payments?{urlencode({**given, 'cursor': page.cursor})}"
+        headers["Link"] = f'<{url}>; rel="next"'
+    return HttpResponse(200, table(page.payments, with_head=not query.cursor), headers)

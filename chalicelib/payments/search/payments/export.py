@@ -1,0 +1,83 @@
+"""Payments as CSV (RFC 4180), which spreadsheets open without running what a stranger has written into it."""
+
+import csv
+import io
+from collections.abc import Iterable
+
+from chalicelib.base.money import format_amount
+from chalicelib.base.timestamps import iso
+from chalicelib.chains.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
+from chalicelib.payments.rates.rules import inverted, rate_text
+from chalicelib.payments.requests.payments.records import Payment
+from chalicelib.payments.search.payments.schemas import currency, fee_address, invoice_amount, signed
+from chalicelib.payments.search.rules import dollar_rate, dollars
+
+COLUMNS = (
+    "timestamp", "id", "type", "network", "txHash", "payer", "payee", "amount", "paymentCurrency", "paymentCurrencyId",
+    "invoiceAmount", "invoiceCurrency", "invoiceCurrencyId", "rate", "rateSource", "rateTime", "feeAmount",
+    "feeCurrency", "feeAddress", "requestId", "paymentReference", "reference", "clientId", "amountInUsd", "usdRate",
+    "direction",
+)  # fmt: skip
+_STARTS_FORMULA = tuple("=+-@＝＋－＠")
+"""Spreadsheets in East Asia take the wide signs too."""
+_STARTS_CELL = ("\t", "\r", "\n")
+_AMOUNTS = ("amount", "invoiceAmount", "amountInUsd")
+"""The columns with our own numbers, which may be negative, so that spreadsheets have to read them as numbers."""
+
+
+def table(payments: Iterable[Payment], with_head: bool) -> str:
+    """One line a payment or refund, whose amounts are negative. They are in whole units.
+
+    `rate` is what of the payment currency one invoice unit was, `usdRate` what one unit of the payment currency was in
+    US dollars. What is not known is empty.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text)
+    if with_head:
+        writer.writerow(COLUMNS)
+    for payment in payments:
+        cells = zip(COLUMNS, _row(payment), strict=True)
+        writer.writerow([cell if column in _AMOUNTS else inert(cell) for column, cell in cells])
+    return text.getvalue()
+
+
+def inert(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula: one that could be begins with an apostrophe.
+
+    What is not seen before the first sign is passed over, as some spreadsheets drop it.
+    """
+    first = next((sign for sign in cell if sign.isprintable() and not sign.isspace()), "")
+    return f"'{cell}" if first in _STARTS_FORMULA or cell.startswith(_STARTS_CELL) else cell
+
+
+def _row(payment: Payment) -> tuple[str, ...]:
+    token, invoice, rate = currency(payment.currency), currency(payment.invoiced_in), payment.rate
+    fee, dollar, worth = payment.fee_amount, dollar_rate(payment), dollars(payment)
+    return (
+        iso(payment.at),
+        payment.payment_id,
+        payment.type,
+        payment.network,
+        payment.tx_hash,
+        payment.payer or "",
+        payment.payee,
+        signed(payment, format_amount(payment.amount, token.decimals)),
+        token.symbol,
+        token.id,
+        invoice_amount(payment),
+        invoice.symbol,
+        invoice.id,
+        rate_text(rate) if rate else "",
+        rate.source if rate else "",
+        iso(rate.at) if rate else "",
+        format_amount(fee, token.decimals) if fee else "",
+        token.symbol if fee else "",
+        fee_address(payment, token) if fee else "",
+        payment.request_id,
+        payment.payment_reference,
+        payment.reference or "",
+        payment.client_id or "",
+        signed(payment, format_amount(worth, FIAT_DECIMALS_ON_CHAIN)) if worth is not None else "",
+        rate_text(inverted(dollar)) if dollar else "",
+        payment.direction,
+    )

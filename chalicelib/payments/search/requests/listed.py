@@ -1,0 +1,119 @@
+"""Models of the list of requests."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, field_validator
+
+from chalicelib.base.timestamps import iso
+from chalicelib.payments.links.rules import shown_status
+from chalicelib.payments.requests import listing
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import amount_text
+from chalicelib.payments.search.requests.listing import Listed, Wanted
+from chalicelib.platform.http.fields import Address, Limit, Offset, ShortText
+from chalicelib.platform.http.schemas import Dated, Output, address_text
+
+
+class RequestsQuery(Dated):
+    walletAddress: Address | None = Field(None, description="The payee; the expected payer of `outgoing` requests")
+    securePaymentFlow: Literal["incoming", "outgoing"] = Field(
+        "incoming", description="What the wallet of `walletAddress` is: payee or payer"
+    )
+    reference: ShortText | None = Field(None, description="The merchant's own, exactly")
+    status: Literal["created", "partially_paid", "paid", "processing", "failed"] | None = Field(
+        None, description="What is paid of it"
+    )
+    clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That it was created with")
+    limit: Limit = Field(50, description="Requests on a page")
+    offset: Offset = Field(0, description="Requests to pass over; not with `cursor`")
+    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
+        None, description="`nextCursor` of the page before; empty to start"
+    )
+
+    @field_validator("walletAddress")
+    @classmethod
+    def _wallet(cls, text: str | None) -> str | None:
+        return None if text is None else listing.wallet(address_text(text))
+
+    def filters(self, account_id: str, client_id: str | None) -> Wanted:
+        is_payer = self.securePaymentFlow == "outgoing"
+        return Wanted(
+            account_id=account_id,
+            payee=None if is_payer else self.walletAddress,
+            payer=self.walletAddress if is_payer else None,
+            reference=self.reference,
+            status=self.status,
+            client_id=client_id,
+            first=self.first,
+            last=self.last,
+        )
+
+
+class ListedRequest(Output):
+    requestId: str
+    paymentReference: str
+    amount: str = Field(description="What is owed, in the invoice currency")
+    invoiceCurrency: str
+    paymentCurrency: str
+    hasBeenPaid: bool
+    status: str
+    securePaymentStatus: str | None = Field(description="The status of its link; null without a link")
+    reference: str | None
+    createdAt: str
+    txHash: str | None
+    payee: str | None = Field(description="Null until the bank account is chosen that it is paid out to")
+    payer: str | None = Field(description="Who is expected to pay")
+    clientId: str | None
+
+
+class RequestsPagination(Output):
+    total: int = Field(
+        description="Exact; by walletAddress or reference, beyond a few thousand there are at least so many"
+    )
+    limit: int
+    offset: int
+    hasMore: bool
+    nextCursor: str | None = Field(description="Null on the last page")
+
+
+class RequestsPage(Output):
+    """Requests, the newest first."""
+
+    requests: list[ListedRequest]
+    pagination: RequestsPagination
+
+    @classmethod
+    def of(cls, found: Listed, limit: int, shows_links: bool) -> Self:
+        """Without those of links unless `shows_links`: a link is for whoever has its token."""
+        page = found.page
+        read = page.offset + len(page.records) + (page.cursor is not None)
+        paging = RequestsPagination(
+            total=read if page.total is None else page.total,  # a cursor of an earlier version may have none
+            limit=limit,
+            offset=page.offset,
+            hasMore=page.cursor is not None,
+            nextCursor=page.cursor,
+        )
+        shown = (each for each in page.records if each.link_token is None or (shows_links and found.link_of(each)))
+        return cls(requests=[_listed(each, found) for each in shown], pagination=paging)
+
+
+def _listed(request: Request, found: Listed) -> ListedRequest:
+    link = found.link_of(request)
+    assert request.created_at is not None, "a request without it is in no list"
+    return ListedRequest(
+        requestId=request.request_id,
+        paymentReference=request.payment_reference,
+        amount=amount_text(request.amount, request),
+        invoiceCurrency=request.invoice_currency or request.currency,
+        paymentCurrency=request.currency,
+        hasBeenPaid=request.is_settled,
+        status=request.shown_status,
+        securePaymentStatus=shown_status(link.status) if link is not None else None,
+        reference=request.reference or (link.reference if link is not None else None),
+        createdAt=iso(request.created_at),
+        txHash=request.tx_hash,
+        payee=request.payee or None,
+        payer=request.payer,
+        clientId=request.client_id,
+    )

@@ -1,0 +1,174 @@
+"""Responses about requests: how the status of one is shaped."""
+
+from decimal import Decimal
+from typing import Any
+
+from chalicelib.base.money import format_amount
+from chalicelib.base.timestamps import iso
+from chalicelib.chains.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
+from chalicelib.payments.links.schemas import crosschain_answers
+from chalicelib.payments.rates.records import Rate
+from chalicelib.payments.rates.rules import inverted, rate_text
+from chalicelib.payments.requests.executions import Execution
+from chalicelib.payments.requests.payments.records import Payment
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of, remaining
+from chalicelib.payments.search.requests.rules import FoundRequest, shown_rate
+from chalicelib.payments.search.requests.schemas import (
+    Breakdown,
+    BreakdownPayment,
+    CustomerInfoAnswer,
+    ExecutionAnswer,
+    OfframpAnswer,
+    PaidFee,
+    PaymentItem,
+    RecurrenceAnswer,
+    RequestAnswer,
+    given,
+)
+from chalicelib.payments.search.rules import dollars
+
+
+def request_answer(
+    found: FoundRequest, processor: str, shows_customer: bool, fiat_processor: str = "service-tech"
+) -> RequestAnswer:
+    """The status of a request. `processor` names this service (Settings.payment_processor), `fiat_processor` who pays
+    out to bank accounts (Settings.fiat_processor)."""
+    request = found.request
+    return RequestAnswer(
+        **_request_facts(found, shows_customer),
+        **_paid_facts(found, processor, fiat_processor),
+        **given({"rateSource": found.rate_source}),
+        amountInUsd=_dollars(found.amount_dollars),
+        conversionRate=_worth(found.rate),
+        conversionBreakdown=_breakdown(found) if found.has_several_rates else None,
+        isCryptoToFiatAvailable=request.is_crypto_to_fiat,
+        **given({"offramp": found.order and OfframpAnswer.of(found.order, shows_customer)}),
+        **given({"crosschainIntents": crosschain_answers(found.link, request) or None}),
+        detectionSource=processor if request.paid else None,
+        note=None,
+    )
+
+
+def payment_item(payment: Payment, request: Request, processor: str) -> PaymentItem:
+    """A payment of a request."""
+    token, rate = currency_of(request), payment.rate
+    moved, counts = format_amount(payment.amount, token.decimals), amount_text(payment.counted, request)
+    return PaymentItem(
+        id=payment.payment_id,
+        amount=counts,
+        currency=invoice_of(request).symbol,
+        paymentCurrency=token.symbol,
+        sourceNetwork=payment.source_network,
+        destinationNetwork=payment.network,
+        sourceTxHash=payment.source_hash,
+        destinationTxHash=payment.tx_hash if payment.origin is not None else None,
+        payerAddress=payment.payer,
+        timestamp=iso(payment.at),
+        type=payment.type.value,
+        conversionRateSource=rate_text(rate) if rate else None,
+        conversionRateDestination=_worth(rate),
+        convertedAmountSource=moved if rate else None,
+        convertedAmountDestination=counts if rate else None,
+        **given({"rateProvider": rate and rate.source}),
+        paidAmount=moved,
+        paidCurrency=token.symbol,
+        paidNetwork=payment.network,
+        receivedAmount=moved,
+        receivedCurrency=token.symbol,
+        receivedNetwork=payment.network,
+        detectionSource=processor,
+        note=None,
+    )
+
+
+def _request_facts(found: FoundRequest, shows_customer: bool) -> dict[str, Any]:
+    request, recurrence = found.request, found.request.recurrence
+    info = request.customer_info if shows_customer else None
+    shown = {
+        "originalRequestId": request.original_request_id,
+        "originalRequestPaymentReference": request.original_payment_reference,
+        "recurrence": recurrence
+        and RecurrenceAnswer(startDate=recurrence.start_date, frequency=recurrence.frequency.value),
+    }
+    return {
+        "requestId": request.request_id,
+        "paymentReference": request.payment_reference,
+        "payee": request.payee or None,
+        "requestAmount": amount_text(request.amount, request),
+        "invoiceCurrency": invoice_of(request).id,
+        "paymentCurrency": request.currency,
+        "reference": request.reference or (found.link.link.reference if found.link else None),
+        "customerInfo": CustomerInfoAnswer.of(info) if info else None,
+        "isRecurrenceStopped": recurrence is not None and recurrence.is_stopped,
+        **given(shown),
+    }
+
+
+def _paid_facts(found: FoundRequest, processor: str, fiat_processor: str) -> dict[str, Any]:
+    request, token = found.request, currency_of(found.request)
+    return {
+        "hasBeenPaid": found.is_paid,
+        "isListening": found.is_listening,
+        **given({"execution": _execution(request.execution)}),
+        "status": request.shown_status.value,
+        "txHash": request.tx_hash,
+        "paidAmount": amount_text(request.paid, request),
+        "receivedAmount": format_amount(found.received, token.decimals),
+        "refundedAmount": format_amount(min(request.refunded, found.received), token.decimals),
+        "excessAmount": amount_text(found.excess, request) if found.excess else None,
+        "payerAddress": found.payer,
+        "payments": [payment_item(each, request, processor) for each in found.payments],
+        "fees": _fees(found, processor, fiat_processor),
+    }
+
+
+def _execution(made: Execution | None) -> ExecutionAnswer | None:
+    return ExecutionAnswer(paymentIntentId=made.intent_id, status=made.status.value) if made is not None else None
+
+
+def _fees(found: FoundRequest, processor: str, fiat_processor: str) -> list[PaidFee]:
+    token, order, fees = currency_of(found.request), found.order, []
+    if found.paid_fees:
+        amount = format_amount(found.paid_fees, token.decimals)
+        fees.append(PaidFee(type="platform", provider=processor, amount=amount, currency=token.symbol))
+    if order is not None and order.paid_at is not None and Decimal(order.fee):
+        fees.append(PaidFee(type="crypto-to-fiat", provider=fiat_processor, amount=order.fee, currency=token.symbol))
+    return fees
+
+
+def _breakdown(found: FoundRequest) -> Breakdown:
+    request, market = found.request, found.market.shown
+    known = {
+        "paidAmountInUsd": _dollars(found.paid_dollars),
+        "remainingAmountInUsd": _dollars(found.remaining_dollars),
+        "currentMarketRate": _worth(market),
+        "currentMarketRateSource": market and market.source,
+    }
+    return Breakdown(
+        paidAmount=amount_text(request.paid, request),
+        remainingAmount=amount_text(remaining(request), request),
+        **given(known),
+        payments=[_breakdown_payment(each, found) for each in found.payments],
+    )
+
+
+def _breakdown_payment(payment: Payment, found: FoundRequest) -> BreakdownPayment:
+    rate = shown_rate(payment)
+    known = {
+        "amountInUsd": _dollars(dollars(payment)),
+        "conversionRate": _worth(rate),
+        "rateSource": rate and rate.source,
+    }
+    return BreakdownPayment(
+        amount=amount_text(payment.counted, found.request), timestamp=iso(payment.at), **given(known)
+    )
+
+
+def _dollars(units: int | None) -> str | None:
+    return None if units is None else format_amount(units, FIAT_DECIMALS_ON_CHAIN)
+
+
+def _worth(rate: Rate | None) -> str | None:
+    """What one token is worth in the currency that the rate begins with."""
+    return rate_text(inverted(rate)) if rate else None

@@ -1,0 +1,201 @@
+"""Lists the transfers of a link or of a request, and builds the refunds of amounts that were not owed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from chalicelib.base.addresses import hex_address
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.frozen import frozen
+from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender
+from chalicelib.payments.links import store as link_store
+from chalicelib.payments.links.reading import Viewer, load_request, load_visible
+from chalicelib.payments.links.records import Link, PaymentType, Proof, SecurePayment
+from chalicelib.payments.links.rules import check_unlocked
+from chalicelib.payments.recording import unmatched
+from chalicelib.payments.requests.payments import store as payment_store
+from chalicelib.payments.requests.payments.records import Payment
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.transfers import refunds
+from chalicelib.payments.transfers import rules as transfers
+from chalicelib.payments.transfers.keeping import kept
+from chalicelib.payments.transfers.refunds import RefundOffer
+from chalicelib.payments.transfers.rules import ClassifiedTransfer, TransfersOfChildren
+from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION
+
+MAX_LISTED = 1000
+"""The most transfers in one response: anybody can add to them."""
+MAX_REFUNDS = LARGEST_TRANSACTION // 2
+"""The most refunds in one response: they are stored in one transaction, with two records each, and each payer is read
+from a receipt, on Tron with one call per receipt."""
+_BY_PROVIDER = "The off-ramp provider has received it: ask the provider to return it"
+_BY_PAYEE = "The payee paid itself: there is nothing to return"
+_BY_BRIDGE = "A bridge brought it from another network: ask the payer where to send it on this one"
+_BY_CONTRACT = "A contract paid, maybe with the money of somebody else: ask the payer where to send it"
+
+
+@frozen
+class ListedTransfer:
+    """A transfer with its refund. If an amount is refundable and `refund` is None, `unavailable` says why.
+
+    `payer` is who paid: of a refundable transfer as it is read now, else as it was recorded; None if that is not known.
+    """
+
+    classified: ClassifiedTransfer
+    payer: str | None = None
+    refund: RefundOffer | None = None
+    unavailable: str | None = None
+
+
+@frozen
+class Listing:
+    """The transfers of some requests.
+
+    `truncated` if there are more than MAX_LISTED, payments that are too small to be listed, or maybe more unmatched
+    transfers than are stored.
+    """
+
+    transfers: tuple[ListedTransfer, ...]
+    truncated: bool
+
+
+def list_of_link(services: Services, token: str, viewer: Viewer) -> Listing:
+    """Every transfer of a link's requests, request by request.
+
+    One query for the link, besides those of `_listing`; one more for a link that was merged into a batch, whose expiry
+    decides what is late. Raises NotFound, TransfersOfChildren for a multicall, and LinkLocked while a transaction that
+    is announced for the link is pending.
+    """
+    payment = load_visible(services, token, viewer)
+    if payment.link.payment_type is PaymentType.MULTICALL:
+        raise TransfersOfChildren(payment.link.child_tokens)
+    check_unlocked(payment)
+    current = link_store.successor(services.store, payment) or payment
+    return _listing(services, payment.requests, current.link, _known_wallets(payment, current))
+
+
+def list_of_request(services: Services, name: str, viewer: Viewer) -> tuple[Request, Listing]:
+    """The request with this id or payment reference, alone or in a link, and every transfer of it.
+
+    Up to four reads for it, besides those of `_listing`. Raises NotFound, and LinkLocked as `list_of_link`.
+    """
+    request, payment = load_request(services, name, viewer)
+    if payment is None:
+        return request, _listing(services, (request,), None, _wallets([request.payer]))
+    check_unlocked(payment)
+    return request, _listing(services, (request,), payment.link, _known_wallets(payment))
+
+
+def _listing(services: Services, requests: Sequence[Request], link: Link | None, wallets: frozenset[str]) -> Listing:
+    """The transfers of requests, all of one link or one without a link.
+
+    Two queries per request, for its payments and its unmatched transfers. The node is called only if an amount is
+    refundable; if it does not answer, the list has no refunds. Refunds that are offered for the first time are stored
+    (`kept`).
+    """
+    classified, is_truncated = list[ClassifiedTransfer](), False
+    for request in requests:
+        paid = payment_store.payments(services.store, request.request_id)
+        stored = payment_store.unmatched_transfers(services.store, request.request_id)
+        classified += transfers.classify(link, request, paid, stored)
+        is_truncated = is_truncated or unmatched.may_be_truncated(request) or request.unlisted_count > 0
+    listed = _with_refunds(services, classified[:MAX_LISTED], wallets)
+    return Listing(listed, is_truncated or len(classified) > MAX_LISTED)
+
+
+def _known_wallets(*payments: SecurePayment) -> frozenset[str]:
+    """The addresses of known payers, which may be contracts: the creators of payouts, and Safes that have proposed or
+    executed an announced transaction, or that the link's owner has named. Others may be named by anybody."""
+    known = [each.link.creator_wallet for each in payments]
+    intents = [intent for each in payments if each.intent is not None for intent in each.intent.all]
+    intents = [each for each in intents if each.crossing is None]  # its wallet is one of another network
+    named = (each for each in intents if not each.is_public or each.proof is Proof.PROPOSED or each.executed_block)
+    known += [each.wallet for each in named]
+    return _wallets(known)
+
+
+def _wallets(known: Iterable[str | None]) -> frozenset[str]:
+    return frozenset(hex_address(wallet) for wallet in known if wallet is not None)
+
+
+def _with_refunds(
+    services: Services, classified: Sequence[ClassifiedTransfer], wallets: frozenset[str]
+) -> tuple[ListedTransfer, ...]:
+    """The transfers with their refunds, if the node answers. All of these are on one network."""
+    refundable = [each for each in classified if each.refundable][:MAX_REFUNDS]
+    try:
+        if refundable:
+            refuse_while_stopped(services)
+        payers = _payers(services, refundable)
+    except ChainUnavailable as error:
+        reason = error.message
+        return tuple(ListedTransfer(each, unavailable=reason if each.refundable else None) for each in classified)
+    known = {
+        each: payer.address
+        for each, payer in payers.items()
+        if payer is not None and _unavailable(each, payer, wallets) is None
+    }
+    wanted = {refunds.refund_key(each, payer): (each.request, payer) for each, payer in known.items()}
+    offers = refunds.offers(known, kept(services, wanted))
+    return tuple(_listed_transfer(each, payers, wallets, offers.get(each)) for each in classified)
+
+
+def _payers(
+    services: Services, refundable: Sequence[ClassifiedTransfer]
+) -> dict[ClassifiedTransfer, PaymentSender | None]:
+    if not refundable:
+        return {}
+    chain = services.chains.of(refundable[0].request.network)
+    read = chain.payers_of([_paid_transfer(each) for each in refundable])
+    return {each: _reachable(each, payer) for each, payer in zip(refundable, read, strict=True)}
+
+
+def _reachable(each: ClassifiedTransfer, payer: PaymentSender | None) -> PaymentSender | None:
+    """The address on this network that the payer of a bridged payment named for tokens that cannot be paid, in the
+    deposit itself; else the payer as it was read."""
+    origin = each.transfer.origin if isinstance(each.transfer, Payment) else None
+    if payer is None or payer.bridged_from is None or origin is None or origin.refund_to is None:
+        return payer
+    return PaymentSender(origin.refund_to, is_wallet=True)
+
+
+def _paid_transfer(each: ClassifiedTransfer) -> PaidTransfer:
+    """The transfer as the node needs it: transaction hashes with 0x, on Tron, too."""
+    assert each.token is not None, "only a catalogued token is refunded"
+    return PaidTransfer(
+        tx_hash="0x" + each.transfer.tx_hash.removeprefix("0x"),
+        token_address=None if each.token.is_native else each.token.address,
+        payee=each.request.payee,
+        amount=each.transfer.amount,
+        event_key=each.transfer.event_key,
+    )
+
+
+def _listed_transfer(
+    each: ClassifiedTransfer,
+    payers: Mapping[ClassifiedTransfer, PaymentSender | None],
+    wallets: frozenset[str],
+    offer: RefundOffer | None,
+) -> ListedTransfer:
+    if not each.refundable:
+        return ListedTransfer(each, each.transfer.payer if isinstance(each.transfer, Payment) else None)
+    if each not in payers:
+        return ListedTransfer(each, unavailable=f"One answer has {MAX_REFUNDS} refunds at most")
+    payer = payers[each]
+    if offer is not None:
+        return ListedTransfer(each, offer.payer, offer)
+    address = payer.address if payer is not None else None
+    return ListedTransfer(transfers.without_payer(each), address, unavailable=_unavailable(each, payer, wallets))
+
+
+def _unavailable(each: ClassifiedTransfer, payer: PaymentSender | None, wallets: frozenset[str]) -> str | None:
+    """Why the transfer cannot be refunded to its payer; None if it can."""
+    if each.request.fiat is not None:
+        return _BY_PROVIDER
+    if payer is None:
+        return "The chain does not tell who paid"
+    if hex_address(payer.address) == each.request.payee_in_logs:
+        return _BY_PAYEE
+    if payer.bridged_from is not None:
+        return _BY_BRIDGE
+    return None if payer.is_wallet or hex_address(payer.address) in wallets else _BY_CONTRACT

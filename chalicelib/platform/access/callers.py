@@ -1,0 +1,158 @@
+"""Callers: the credential that a request sends, the caller it identifies, and the owner of what the caller creates."""
+
+
+from datetime import datetime
+
+from chalicelib.base.errors import Forbidden, Problem, ValidationFailed
+from chalicelib.base.frozen import frozen
+from chalicelib.base.money import Fee
+from chalicelib.platform.access.credentials.records import ClientId
+from chalicelib.platform.access.modes import Mode, Tier
+from chalicelib.platform.access.sessions.records import Session
+
+
+@frozen
+class ClientSettings:
+    """What a client id sets for its links: a fee, the record id of its payee destination, its orchestrator.
+
+    With an orchestrator, only that orchestrator creates links for the client id. The payees and currencies limit what
+    the client id creates without a secret credential; None is no limit. The next three are for commerce payments: who
+    operates them, how many seconds they can be authorized, and how many more they can be captured. With `may_execute`
+    the client id has the service's own account send transactions without a secret credential.
+    """
+
+    fee_percentage: str | None = None
+    fee_address: str | None = None
+    payee_destination_id: str | None = None
+    orchestrator_id: str | None = None
+    allowed_payees: tuple[str, ...] | None = None
+    allowed_currencies: tuple[str, ...] | None = None
+    operator_wallet: str | None = None
+    pre_approval_seconds: int | None = None
+    authorization_seconds: int | None = None
+    may_execute: bool = False
+
+    @property
+    def fee(self) -> Fee:
+        return Fee(self.fee_percentage, self.fee_address)
+
+
+@frozen
+class Owner:
+    """The owner of a new link: the account, and the client id and Origin that were sent.
+
+    `orchestrator_id` is set if an orchestrator acts for the client id. `mode` is how the caller authenticated. With
+    `uses_payment_intents` payers sign a payment from another chain instead of sending its transactions.
+    """
+
+    account_id: str
+    client_id: str | None
+    origin: str | None
+    settings: ClientSettings = ClientSettings()
+    orchestrator_id: str | None = None
+    mode: Mode | None = None
+    uses_payment_intents: bool = False
+
+    @property
+    def may_execute(self) -> bool:
+        """Whether the service's own account sends transactions for the caller, which costs gas. A client id is public:
+        one that is sent alone needs its owner's word."""
+        return self.mode is not Mode.CLIENT_ID or self.settings.may_execute
+
+
+def check_executes(owner: Owner) -> None:
+    """Raises Forbidden for a client id that is sent alone, unless its owner lets it have transactions sent."""
+    if not owner.may_execute:
+        raise Forbidden(
+            "This client ID alone has no transactions sent by the service, which pays their gas: send an x-api-key. "
+            "The owner can allow it by mayExecute of PUT /v2/client-ids/{id}"
+        )
+
+
+@frozen
+class SentCredential:
+    """The credential that decides the mode, and the client id sent with an API key or an orchestrator's key."""
+
+    mode: Mode
+    secret: str
+    client_id: str | None = None
+
+
+@frozen
+class Caller:
+    """Who is calling. `account_id` owns what the call creates; `actor` is the name in the audit log.
+
+    `digest` is a hash of credential and address, for counters and bans. `key_scope` names those who share idempotency
+    keys: a hash of the credential alone if it is secret. A client id is public, so its callers, and those without a
+    credential, are told apart by Origin and network address: a stranger can neither take a key nor read its response.
+    `key_id` is the public id of the key that was sent; `client` is the client id, also when it is
+    sent with a key. `session` is set in session mode. `sent_session` is the hash of a session token that was sent to an
+    operation without credentials: signing in ends that session. `banned_until` and `ban_version` are those of the
+    caller's ban. `reads_any_link` is set for the hosted payment page, which belongs to no account and may do only
+    what payers do. `uses_payment_intents` is the setting of the API key, or of the client id without one. `quota`
+    names whose units the call uses (rate_limits/rules.py): the account of a secret credential, or a client id that is
+    sent alone; None for anonymous callers and the payment page.
+    """
+
+    mode: Mode
+    account_id: str
+    actor: str
+    digest: str
+    key_scope: str
+    tier: Tier
+    origin: str | None
+    banned_until: datetime | None = None
+    ban_version: int = 0
+    scopes: tuple[str, ...] = ()
+    key_id: str | None = None
+    client: ClientId | None = None
+    session: Session | None = None
+    sent_session: str | None = None
+    orchestrator_id: str | None = None
+    reads_any_link: bool = False
+    uses_payment_intents: bool = False
+    quota: str | None = None
+
+    @property
+    def client_id(self) -> str | None:
+        return self.client.client_id if self.client else None
+
+    def finds_of(self, wanted: str | None) -> str | None:
+        """The client id whose records the caller finds in lists; None finds all of the account.
+
+        A caller with a client id finds what belongs to it alone. Raises ValidationFailed if another one is wanted.
+        """
+        if self.client_id is not None and wanted not in (None, self.client_id):
+            raise ValidationFailed((Problem(("clientId",), "must be the client ID that is sent, or none"),))
+        return self.client_id or wanted
+
+    @property
+    def credential_ids(self) -> tuple[str, ...]:
+        """The public ids of the key and the client id that were sent."""
+        sent = (self.key_id, self.client.record_id if self.client else None)
+        return tuple(each for each in sent if each is not None)
+
+    @property
+    def owner(self) -> Owner:
+        client = self.client
+        settings = ClientSettings(
+            client.fee_percentage,
+            client.fee_address,
+            client.payee_destination_id,
+            client.orchestrator_id,
+            client.allowed_payees,
+            client.allowed_currencies,
+            client.operator_wallet_address,
+            client.default_pre_approval_expiry,
+            client.default_authorization_expiry,
+            client.may_execute,
+        ) if client else ClientSettings()
+        return Owner(
+            account_id=self.account_id,
+            client_id=self.client_id,
+            origin=self.origin,
+            settings=settings,
+            orchestrator_id=self.orchestrator_id,
+            mode=self.mode,
+            uses_payment_intents=self.uses_payment_intents,
+        )

@@ -1,0 +1,160 @@
+"""Identifies the caller: reads the records of a credential in one read, and checks them."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Literal
+
+from chalicelib.base.errors import Forbidden, ForeignOrigin, Unauthorized
+from chalicelib.platform.access import store
+from chalicelib.platform.access.callers import Caller, SentCredential
+from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
+from chalicelib.platform.access.credentials.rules import (
+    check_api_key,
+    check_client_id,
+    check_linked,
+    check_orchestrator_key,
+    credential_hash,
+)
+from chalicelib.platform.access.modes import Mode, Tier
+from chalicelib.platform.access.rate_limits import store as limits_store
+from chalicelib.platform.access.rate_limits.records import Ban
+from chalicelib.platform.access.rate_limits.rules import ANONYMOUS, REFUSED, account_quota, caller_digest, client_quota
+from chalicelib.platform.access.sessions import flows as sessions
+from chalicelib.platform.access.sessions.records import Session
+from chalicelib.platform.access.sessions.rules import check_session
+from chalicelib.platform.services import Services
+
+_Fields = dict[str, Any]
+"""Fields of a Caller by name."""
+
+
+def anonymous_caller(
+    services: Services, origin: str | None, ip_address: str, session_token: str | None = None, reads_ban: bool = True
+) -> Caller:
+    """A caller without a credential, identified by address. One read, of the ban, unless `reads_ban` is False."""
+    sent_session = credential_hash(session_token) if session_token else None
+    return replace(_at_address(services, ANONYMOUS, origin, ip_address, reads_ban), sent_session=sent_session)
+
+
+def refused_caller(services: Services, origin: str | None, ip_address: str) -> Caller:
+    """A caller whose credential is wrong, identified by address; counted separately from anonymous ones. One read."""
+    return _at_address(services, REFUSED, origin, ip_address, reads_ban=True)
+
+
+def identify(services: Services, sent: SentCredential, origin: str | None, ip_address: str) -> Caller:
+    """The caller that the credential belongs to, in one read. Raises Unauthorized or Forbidden."""
+    if sent.mode is Mode.CLIENT_ID and sent.secret == services.settings.page_client_id:
+        return _page(services, origin, ip_address)
+    secret_hash = credential_hash(sent.secret)
+    digest = caller_digest(secret_hash, ip_address)
+    client_id_hash = credential_hash(sent.client_id) if sent.client_id is not None else None
+    records = store.records_of(services.store, sent, secret_hash, client_id_hash, digest)
+    until, version = _ban_of(records.get(Ban))
+    common: _Fields = {
+        "mode": sent.mode,
+        "digest": digest,
+        "key_scope": f"{secret_hash}/{client_id_hash}" if client_id_hash else secret_hash,
+        "origin": origin,
+        "banned_until": until,
+        "ban_version": version,
+    }
+    return _CALLERS[sent.mode](services, sent, records, common, ip_address)
+
+
+def page_visitor(services: Services, ip_address: str, purpose: Literal["page", "picture", "link"]) -> Caller:
+    """A browser with the hosted payment page open, counted by address. One read.
+
+    The page, its pictures and its API calls (`link`) have separate counters: any site can make a browser open the page
+    with unknown tokens, and that must not ban the browser from the calls that pay.
+    """
+    secret_hash = credential_hash(services.settings.page_client_id)
+    digest = caller_digest(f"{secret_hash}/{purpose}", ip_address)
+    until, version = _ban_of(limits_store.ban(services.store, digest))
+    return Caller(
+        mode=Mode.CLIENT_ID,
+        account_id="",
+        actor="page",
+        digest=digest,
+        key_scope=digest,
+        tier=Tier.HIGH_VOLUME,
+        origin=services.settings.page_origin,
+        banned_until=until,
+        ban_version=version,
+        reads_any_link=True,
+    )
+
+
+def _at_address(services: Services, group: str, origin: str | None, ip_address: str, reads_ban: bool) -> Caller:
+    digest = caller_digest(group, ip_address)
+    ban = limits_store.ban(services.store, digest) if reads_ban else None
+    return Caller(Mode.PUBLIC, "", "anonymous", digest, digest, Tier.DEFAULT, origin, *_ban_of(ban))
+
+
+def _page(services: Services, origin: str | None, ip_address: str) -> Caller:
+    """The payment page's client id, which is public and only accepted from the page's origin."""
+    if not origin:
+        raise Unauthorized("Origin header is required")
+    if origin != services.settings.page_origin:
+        raise ForeignOrigin("Origin is not among the allowed domains of this client ID")
+    return page_visitor(services, ip_address, "link")
+
+
+def _session(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
+    """Sessions have the limit of the highest tier, as a dashboard page makes ten requests at once."""
+    session = sessions.touch(services, check_session(records.get(Session), records.get(Account), services.clock()))
+    actor = f"session:{session.session_id}"
+    common |= {"actor": actor, "quota": account_quota(session.account_id)}
+    return Caller(account_id=session.account_id, tier=Tier.HIGH_VOLUME, session=session, **common)
+
+
+def _api_key(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
+    """A client id that is sent with an API key needs no Origin, as servers send none."""
+    key = check_api_key(records.get(ApiKey), ip_address, services.clock())
+    client: ClientId | None = records.get(ClientId)
+    if sent.client_id is not None:
+        default = client.allowed_domains[0] if client and client.allowed_domains else None
+        client = check_client_id(client, common["origin"] or default)
+        if client.account_id != key.account_id:
+            raise Forbidden("The client ID belongs to another account than the API key")
+    common |= {"actor": f"api_key:{key.key_id}", "key_id": key.key_id, "quota": account_quota(key.account_id)}
+    common |= {"uses_payment_intents": key.uses_payment_intents}
+    return Caller(account_id=key.account_id, tier=key.tier, scopes=key.scopes, client=client, **common)
+
+
+def _client_id(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
+    client = check_client_id(records.get(ClientId), common["origin"])
+    common |= {
+        "actor": f"client_id:{client.client_id}",
+        "key_scope": f"{common['digest']}/{common['origin']}",
+        "quota": client_quota(client.record_id),
+        "uses_payment_intents": client.uses_payment_intents,
+    }
+    return Caller(account_id=client.account_id, tier=client.tier, client=client, **common)
+
+
+def _orchestrator(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
+    """A key with a client id acts for the account of the client id; a key alone for the orchestrator's account.
+
+    Either uses the units of the orchestrator's account, so that it cannot use up those of its merchants.
+    """
+    key = check_orchestrator_key(records.get(OrchestratorKey))
+    common |= {"actor": f"orchestrator:{key.orchestrator_id}", "orchestrator_id": key.orchestrator_id}
+    common |= {"key_id": key.key_id, "tier": key.tier, "quota": account_quota(key.account_id)}
+    if sent.client_id is None:
+        return Caller(account_id=key.account_id, **common)
+    client = check_linked(check_client_id(records.get(ClientId), common["origin"]), key)
+    common |= {"uses_payment_intents": client.uses_payment_intents}
+    return Caller(account_id=client.account_id, client=client, **common)
+
+
+_CALLERS = {
+    Mode.SESSION: _session,
+    Mode.API_KEY: _api_key,
+    Mode.CLIENT_ID: _client_id,
+    Mode.ORCHESTRATOR: _orchestrator,
+    Mode.ORCHESTRATOR_KEY: _orchestrator,
+}
+
+
+def _ban_of(ban: Ban | None) -> tuple[datetime | None, int]:
+    return (ban.until, ban.version) if ban else (None, 0)

@@ -1,0 +1,112 @@
+"""Reads the credential of a request from its headers.
+
+Of several credential headers, the first one that the operation accepts is used, in the order of the interface: a caller
+who always sends an API key and a client id may call every operation that accepts either. A session is used only if no
+credential header is sent (supplement, part 1).
+"""
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from chalicelib.base.errors import ForeignOrigin, Unauthorized
+from chalicelib.platform.access.callers import SentCredential
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.sessions.rules import COOKIE
+from chalicelib.platform.http.request import CHANGING, HttpRequest
+from chalicelib.platform.settings import Settings, origin_of
+
+
+def sent_credential(request: HttpRequest, accepted: tuple[Mode, ...]) -> SentCredential | None:
+    """The credential of a request; None if the operation is public and none is sent. Raises Unauthorized.
+
+    An operation that is only public ignores credentials. One that accepts other modes too checks a credential that is
+    sent.
+    """
+    if accepted == (Mode.PUBLIC,):
+        return None
+    headers = request.headers
+    orchestrator_key, client_id = headers.get("x-orchestrator-key"), headers.get("x-client-id")
+    headers_in_order = (
+        (Mode.ORCHESTRATOR, orchestrator_key),
+        (Mode.ORCHESTRATOR_KEY, orchestrator_key),
+        (Mode.API_KEY, headers.get("x-api-key")),
+        (Mode.CLIENT_ID, client_id),
+    )
+    present = [(mode, secret) for mode, secret in headers_in_order if secret is not None]
+    for mode, secret in present:
+        if mode in accepted:
+            return _checked(mode, secret, client_id)
+    if not present and Mode.SESSION in accepted and (token := session_token(headers)):
+        return SentCredential(Mode.SESSION, token)
+    if not present and Mode.PUBLIC in accepted:
+        return None
+    wrong = next((name for name in ("x-orchestrator-key", "x-api-key", "x-client-id") if headers.get(name)), None)
+    if wrong is None and not present and session_token(headers):
+        wrong = "A session"
+    raise Unauthorized(f"{wrong} is not accepted here: send {needed_for(accepted)}" if wrong else "Unauthorized")
+
+
+def needed_for(accepted: tuple[Mode, ...]) -> str:
+    """The credentials that an operation accepts, in words."""
+    return ", or ".join(_NAMES[mode] for mode in _NAMES if mode in accepted)
+
+
+_NAMES = {
+    Mode.ORCHESTRATOR: "x-orchestrator-key with x-client-id",
+    Mode.ORCHESTRATOR_KEY: "x-orchestrator-key",
+    Mode.API_KEY: "x-api-key",
+    Mode.CLIENT_ID: "x-client-id",
+    Mode.SESSION: "a session alone (cookie or authorization: Bearer)",
+    Mode.PUBLIC: "no credential",
+}
+
+
+def _checked(mode: Mode, secret: str, client_id: str | None) -> SentCredential:
+    if not secret:
+        raise Unauthorized()
+    if mode is Mode.ORCHESTRATOR and not client_id:
+        raise Unauthorized("x-client-id is required with x-orchestrator-key")
+    return SentCredential(mode, secret, client_id if mode in (Mode.ORCHESTRATOR, Mode.API_KEY) else None)
+
+
+def refuse_foreign_pages(settings: Settings, request: HttpRequest) -> None:
+    """Raises ForeignOrigin if a page of another origin sends a changing request that uses or opens a session.
+
+    SameSite=Lax stops pages of other sites, but not those of sibling hosts, such as a blog: they could act as their
+    visitor, or sign them into an account that is not theirs. Browsers send an Origin with every changing request, and
+    others (curl, servers) need none.
+    """
+    own = {origin_of(url) for url in (settings.api_url, settings.auth_url, settings.pay_url)}
+    if request.method in CHANGING and request.origin not in {None, *own, *settings.session_origins}:
+        raise ForeignOrigin("Origin may not use session cookies: SESSION_ORIGINS lists those that may")
+
+
+def effective_origin(settings: Settings, request: HttpRequest, sent: SentCredential) -> str | None:
+    """The Origin of a request. For a GET of the hosted payment page without one, the page's origin.
+
+    Browsers send no Origin with a GET to the page's own host (Fetch, 3.2). If API and page share a host, the Host
+    header shows that the page sent the request. Pages of other hosts cannot send `x-client-id` without an Origin. A
+    program can type either header, and reads what anybody reads who has the link.
+    """
+    is_page = sent.mode is Mode.CLIENT_ID and sent.secret == settings.page_client_id
+    if is_page and request.origin is None and request.method == "GET":
+        return settings.page_origin if request.headers.get("host") == urlsplit(settings.page_origin).netloc else None
+    return request.origin
+
+
+def bearer_token(headers: Mapping[str, str]) -> str | None:
+    """The token of `Authorization: Bearer`, which no browser sends by itself."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def session_token(headers: Mapping[str, str]) -> str | None:
+    """The session token of `Authorization: Bearer`, or of the cookie. None if two different cookies are sent.
+
+    http.cookies is not used: it stops at the first malformed cookie, which another page of the domain may have set.
+    """
+    if token := bearer_token(headers):
+        return token
+    pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
+    tokens = {value.strip('"') for name, _, value in pairs if name == COOKIE}
+    return tokens.pop() if len(tokens) == 1 else None

@@ -1,0 +1,48 @@
+"""Makes response bodies of errors. Packages register the additional fields of their errors beside their models."""
+
+from functools import singledispatch
+from http import HTTPStatus
+from importlib import import_module
+from typing import Any
+
+from chalicelib.base.errors import ServiceError, ValidationFailed
+from chalicelib.platform.emergency_stop.flows import PaymentsStopped
+from chalicelib.platform.http.operation import ProblemForm
+
+
+@singledispatch
+def details_of(error: ServiceError) -> dict[str, Any]:
+    """The fields of an error body besides statusCode, message and error; none unless the class is registered."""
+    return {}
+
+
+@details_of.register
+def _(error: PaymentsStopped) -> dict[str, Any]:
+    return {"code": "payments_stopped"}
+
+
+def error_body(error: ServiceError, form: ProblemForm = ProblemForm.FIRST) -> dict[str, Any]:
+    """The JSON body of an error: `{statusCode, message, error, ...details}` (supplement of the interface, part 7).
+
+    `form` is how an operation shows the problems of a ValidationFailed.
+    """
+    if error.shown_by is not None:
+        import_module(error.shown_by)
+    return {
+        "statusCode": error.status,
+        "message": error.message,
+        "error": HTTPStatus(error.status).phrase,
+        **(_problems(error, form) if isinstance(error, ValidationFailed) else details_of(error)),
+    }
+
+
+def _problems(error: ValidationFailed, form: ProblemForm) -> dict[str, Any]:
+    if form is ProblemForm.LIST:
+        return {
+            "message": [
+                {"code": each.code, **dict(each.details), "path": list(each.path), "message": each.sentence}
+                for each in error.problems
+            ]
+        }
+    summary = {"message": "Validation failed"} if form is ProblemForm.SUMMARY else {}
+    return {**summary, "errors": [{"field": each.field, "message": each.message} for each in error.problems]}

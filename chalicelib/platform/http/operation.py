@@ -1,0 +1,90 @@
+"""The entry of an operation in the table of routes. It imports no model and no view."""
+
+from enum import Enum, auto
+
+from chalicelib.base.frozen import frozen
+from chalicelib.platform.access.modes import Mode, Rate
+
+
+class ProblemForm(Enum):
+    """How a response says what is wrong with a body or a query. Each is what the interface documents somewhere."""
+
+    FIRST = auto()
+    """`message` is the first problem as a sentence, `errors` lists all."""
+    SUMMARY = auto()
+    """`message` says only that the validation failed, `errors` lists all."""
+    LIST = auto()
+    """`message` is the list of all."""
+
+
+@frozen
+class Operation:
+    """One endpoint. Its view is the function `name` in the `api` module of the same package.
+
+    The annotations of the view name the models of body, query and response (platform/http/view.py).
+    """
+
+    method: str
+    path: str
+    name: str
+    """The view's name, and the operation id in the OpenAPI document."""
+    summary: str
+    """A few words, as in docs/api.md."""
+    modes: tuple[Mode, ...]
+    """Who may call it."""
+    status: int = 200
+    """The status of a successful response."""
+    errors: tuple[int, ...] = ()
+    """The error statuses of this operation. The document adds those that any operation may have."""
+    scope: str | None = None
+    """The scope that an API key limited to scopes needs."""
+    rate: Rate | None = Rate.TIER
+    """The rate limit; None for health and the OpenAPI document, which read nothing."""
+    problem_form: ProblemForm = ProblemForm.FIRST
+    """How an invalid body or query is refused, as the interface documents it."""
+    shows_secret: bool = False
+    """True if the response holds a secret: it is then stored encrypted for its idempotency key."""
+    is_repeatable: bool = False
+    """True if the same request has one effect however often it is sent. Then its Idempotency-Key is not looked at, and
+    no response is kept for it: one that has personal data, if only in an error, would outlast its erasure."""
+    moves_money: bool = False
+    """True if the response has a transaction or a payment to sign, or if one is sent: it is refused while the operator
+    has stopped payments (platform/emergency_stop/flows.py)."""
+    executes: bool = False
+    """True if the service's own account sends a transaction for it, now or by a schedule that it begins: a client id
+    that is sent alone needs `mayExecute` then (platform/access/callers.py)."""
+    looks_up_token: bool = False
+    """True if the path names a link by its token: failed look-ups are limited."""
+    by_page: bool = False
+    """True if the hosted payment page may call it."""
+    former_path_of: str = ""
+    """The path of the operation that this one does under an earlier path: both share their idempotency keys."""
+    description: str = ""
+    """What a caller has to know beyond the summary, in a few sentences. None may be without one."""
+
+    @property
+    def takes_idempotency_key(self) -> bool:
+        """Whether it changes something and its Idempotency-Key is looked at."""
+        return self.method != "GET" and not self.is_repeatable
+
+    @property
+    def signs_in(self) -> bool:
+        """Whether it opens a session or leads to one: then pages of foreign origins may not call it."""
+        return self.rate is Rate.SIGN_IN
+
+    @property
+    def with_session(self) -> bool:
+        """Whether browsers may send cookies."""
+        return Mode.SESSION in self.modes or self.signs_in
+
+
+@frozen
+class PageRoute:
+    """A path for browsers with GET or HEAD. Its view is the function `name` in the `api` module of the package."""
+
+    path: str
+    name: str
+
+
+OPERATIONS: dict[Operation, str] = {}
+"""Every registered operation and the module of its view, for the OpenAPI document and the tests."""

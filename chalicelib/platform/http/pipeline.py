@@ -1,0 +1,215 @@
+"""The steps around every view: caller, rate limit, idempotency, body, errors, CORS and request id."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from chalice.app import Response
+
+from chalicelib.base.errors import (
+    BadRequest,
+    Conflict,
+    Forbidden,
+    ForeignOrigin,
+    MethodNotAllowed,
+    NotFound,
+    ServiceError,
+    TooManyRequests,
+    Unauthorized,
+)
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.callers import Caller, check_executes
+from chalicelib.platform.access.credentials.flows import record_use
+from chalicelib.platform.access.credentials.rules import check_scope
+from chalicelib.platform.access.flows import anonymous_caller, identify, refused_caller
+from chalicelib.platform.access.modes import Mode, Rate
+from chalicelib.platform.access.rate_limits.flows import Allowance, count_call, count_items, count_unknown_token
+from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
+from chalicelib.platform.http.credentials import (
+    bearer_token,
+    effective_origin,
+    refuse_foreign_pages,
+    sent_credential,
+    session_token,
+)
+from chalicelib.platform.http.idempotency import run_once
+from chalicelib.platform.http.operation import Operation, PageRoute
+from chalicelib.platform.http.parsing import check_body, parse_body, parse_query
+from chalicelib.platform.http.request import HttpRequest, refuse_repeated_headers
+from chalicelib.platform.http.responses import (
+    HttpResponse,
+    cors_headers,
+    error_response,
+    limit_headers,
+    preflight_headers,
+    response_of,
+    to_chalice,
+)
+from chalicelib.platform.http.schemas import Input
+from chalicelib.platform.http.view import Call, PageView, Reply, Signed, View, Visit, models_of
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import WriteConflict
+
+_MAX_REASON = 500  # characters of an error message that are logged; a message may quote the request
+
+
+def handle(operation: Operation, view: View, services: Services, request: HttpRequest) -> Response:
+    """The response of an operation. Every failure is turned into a response too."""
+    services.log.thread_safe_append_keys(request_id=request.request_id, operation=operation.name)
+    response = _guarded(services, lambda: _admit(operation, view, services, request))
+    if response.status != 500:  # a 500 is logged with its trace
+        services.log.info("responded", extra={"status": response.status, **_reason(response)})
+    with_session = operation.with_session and not response.is_foreign
+    cors = cors_headers(services.settings, request, with_session)
+    return to_chalice(response, request, cors)
+
+
+def handle_page(page: PageRoute, view: PageView, services: Services, request: HttpRequest) -> Response:
+    """The response to a browser that requests a page or one of its files."""
+    services.log.thread_safe_append_keys(request_id=request.request_id, operation=page.name)
+    return to_chalice(_guarded(services, lambda: view(Visit(services, request))), request, {})
+
+
+def preflight(services: Services, request: HttpRequest, methods: Sequence[str], with_session: bool) -> Response:
+    """The response to a CORS preflight request (OPTIONS)."""
+    headers = preflight_headers(services.settings, request, ", ".join(methods), with_session)
+    return Response("", status_code=204, headers={"x-request-id": request.request_id, **headers})
+
+
+def refuse_method(services: Services, request: HttpRequest, methods: Sequence[str]) -> Response:
+    """405 for a method that the path does not have."""
+    error = MethodNotAllowed(f"Cannot {request.method} {request.path}: the method is not allowed here")
+    response = error_response(error, {"Allow": ", ".join(methods)})
+    return to_chalice(response, request, cors_headers(services.settings, request, with_session=False))
+
+
+def _guarded(services: Services, run: Callable[[], HttpResponse]) -> HttpResponse:
+    """The response of `run`, or an error response if it raises."""
+    try:
+        return run()
+    except ServiceError as error:
+        return error_response(error)
+    except WriteConflict:
+        return error_response(Conflict("The record was changed at the same moment: try again"))
+    except Exception:  # the last handler: the failure is logged, and the response shows nothing of it
+        services.log.exception("request failed")
+        return error_response(ServiceError("Internal server error"))
+
+
+def _admit(operation: Operation, view: View, services: Services, request: HttpRequest) -> HttpResponse:
+    """Identifies the caller and counts the call. The response headers say how many calls are left."""
+    try:
+        refuse_repeated_headers(request)
+        caller = _caller(operation, services, request)
+    except (BadRequest, Unauthorized, Forbidden) as error:
+        return _refused(services, request, error)
+    allowances = [count_call(services, caller, operation.rate)] if operation.rate else []
+    response = _guarded(services, lambda: _respond(operation, view, services, caller, request, allowances))
+    return replace(response, headers={**limit_headers(allowances), **response.headers})
+
+
+def _caller(operation: Operation, services: Services, request: HttpRequest) -> Caller:
+    sent = sent_credential(request, operation.modes)
+    uses_cookie = sent is not None and sent.mode is Mode.SESSION and bearer_token(request.headers) is None
+    if operation.signs_in or uses_cookie:
+        refuse_foreign_pages(services.settings, request)
+    if sent is not None:
+        return identify(services, sent, effective_origin(services.settings, request, sent), request.ip_address)
+    token = session_token(request.headers)
+    return anonymous_caller(services, request.origin, request.ip_address, token, reads_ban=operation.rate is not None)
+
+
+def _refused(services: Services, request: HttpRequest, error: ServiceError) -> HttpResponse:
+    """The error response to a caller without a valid credential. It is counted by address, to limit guessing: 429 above
+    the limit."""
+    try:
+        caller = refused_caller(services, request.origin, request.ip_address)
+        response = error_response(error, limit_headers([count_call(services, caller, Rate.TIER)]))
+    except TooManyRequests as too_many:
+        response = error_response(too_many)
+    return replace(response, is_foreign=isinstance(error, ForeignOrigin))
+
+
+def _respond(
+    operation: Operation,
+    view: View,
+    services: Services,
+    caller: Caller,
+    request: HttpRequest,
+    allowances: list[Allowance],
+) -> HttpResponse:
+    """Checks what the caller may do and runs the view, once for each idempotency key.
+
+    What is left after counting the items that the call writes is added to `allowances`.
+    """
+    check_scope(caller.scopes, operation.scope)
+    if caller.reads_any_link and not operation.by_page:
+        raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
+    if operation.executes:
+        check_executes(caller.owner)
+    if operation.moves_money:
+        refuse_while_stopped(services)
+    if not models_of(view).is_body_signed:
+        check_body(request)
+    record_use(services, caller.credential_ids)
+
+    def count(items: int) -> None:  # now, and not at the time that a resumed request sees
+        allowances.extend(count_items(services, caller, items))
+
+    def run(joined: Services) -> HttpResponse:
+        try:
+            return _run(operation, view, joined, caller, request, count)
+        except NotFound as error:
+            if operation.looks_up_token:
+                count_unknown_token(services, caller)
+            return error_response(error)
+        except ServiceError as error:
+            return error_response(error, form=operation.problem_form)
+
+    if operation.is_repeatable:
+        return run(services)
+    if operation.former_path_of:
+        request = replace(request, route=operation.former_path_of)
+    return run_once(services, caller, request, operation.shows_secret, run)
+
+
+def _run(
+    operation: Operation,
+    view: View,
+    services: Services,
+    caller: Caller,
+    request: HttpRequest,
+    count: Callable[[int], None],
+) -> HttpResponse:
+    models = models_of(view)
+    body: Input | Signed[Input] | None = None
+    if models.is_body_signed:
+        body = Signed(request.raw_body)
+    elif models.body is not None and (request.raw_body or not models.is_body_optional):
+        body = parsed = parse_body(request, models.body)
+        count(parsed.items_written)
+    call = Call(
+        services=services,
+        caller=caller,
+        actor=Actor(caller.account_id, caller.actor, request.ip_address, request.request_id),
+        body=body,
+        query=parse_query(request, models.query) if models.query else None,
+        path=request.parameters,
+        headers=request.headers,
+    )
+    response = _response(operation, view(call))
+    if "Set-Cookie" in response.headers and not (operation.signs_in or caller.session):
+        raise AssertionError("only an operation that signs in or is called in a session refuses foreign pages")
+    return response
+
+
+def _response(operation: Operation, result: Any) -> HttpResponse:
+    if isinstance(result, HttpResponse):
+        return result
+    if isinstance(result, Reply):
+        return response_of(result.value, operation.status, result.headers)
+    return response_of(result, operation.status)
+
+
+def _reason(response: HttpResponse) -> Mapping[str, str]:
+    return {"reason": response.reason[:_MAX_REASON]} if response.reason else {}

@@ -1,0 +1,93 @@
+"""Registers the routes of the Chalice app: operations, pages, preflights, and 405 for the other methods of a path.
+
+Only the tables of routes are imported at start. The edge, views and models are imported by the first call.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from chalice.app import Chalice, Response
+
+from chalicelib.platform.http.operation import OPERATIONS, Operation, PageRoute
+
+if TYPE_CHECKING:
+    from chalicelib.platform.http.request import HttpRequest
+    from chalicelib.platform.services import Services
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def register_routes(app: Chalice, packages: Iterable[ModuleType], services: Callable[[], "Services"]) -> None:
+    """Registers the OPERATIONS and PAGES of `routes` modules. `services` is called by every request."""
+    OPERATIONS.clear()
+    for routes in packages:
+        api = routes.__name__.removesuffix("routes") + "api"
+        for operation in getattr(routes, "OPERATIONS", ()):
+            OPERATIONS[operation] = api
+            handler = _handler(app, api, operation, services)
+            app.route(operation.path, methods=[operation.method], name=operation.name, content_types=["*/*"])(handler)
+        for page in getattr(routes, "PAGES", ()):
+            handler = _page_handler(app, api, page, services)
+            app.route(page.path, methods=["GET", "HEAD"], name=page.name, content_types=["*/*"])(handler)
+    _register_other_methods(app, services)
+
+
+def _handler(
+    app: Chalice, api: str, operation: Operation, services: Callable[[], "Services"]
+) -> Callable[..., Response]:
+    def handle(**path_parameters: str) -> Response:
+        from chalicelib.platform.http import pipeline as edge
+
+        view = getattr(import_module(api), operation.name)
+        return edge.handle(operation, view, services(), _request(app, services(), path_parameters))
+
+    return handle
+
+
+def _page_handler(
+    app: Chalice, api: str, page: PageRoute, services: Callable[[], "Services"]
+) -> Callable[..., Response]:
+    def handle(**path_parameters: str) -> Response:
+        from chalicelib.platform.http import pipeline as edge
+
+        view = getattr(import_module(api), page.name)
+        return edge.handle_page(page, view, services(), _request(app, services(), path_parameters))
+
+    return handle
+
+
+def _register_other_methods(app: Chalice, services: Callable[[], "Services"]) -> None:
+    """Registers preflights, and 405 for every other method of a known path, which API Gateway would answer with 403."""
+    allowed = {path: sorted({*entries, "OPTIONS"}) for path, entries in app.routes.items()}
+    with_session = {operation.path for operation in OPERATIONS if operation.with_session}
+
+    def preflight(**_: str) -> Response:
+        from chalicelib.platform.http import pipeline as edge
+
+        path = _path(app)
+        return edge.preflight(services(), _request(app, services(), {}), allowed[path], path in with_session)
+
+    def method_not_allowed(**_: str) -> Response:
+        from chalicelib.platform.http import pipeline as edge
+
+        return edge.refuse_method(services(), _request(app, services(), {}), allowed[_path(app)])
+
+    for path, methods in allowed.items():
+        others = [method for method in (*METHODS, "HEAD") if method not in methods]
+        app.route(path, methods=["OPTIONS"], name="preflight", content_types=["*/*"])(preflight)
+        app.route(path, methods=others, name="method_not_allowed", content_types=["*/*"])(method_not_allowed)
+
+
+def _request(app: Chalice, services: "Services", path_parameters: Mapping[str, str]) -> "HttpRequest":
+    from chalicelib.platform.http.request import request_of
+
+    return request_of(services.settings, app.current_request, path_parameters)
+
+
+def _path(app: Chalice) -> str:
+    """The path of the route that is called."""
+    current: Any = app.current_request
+    path: str = current.context["resourcePath"]
+    return path

@@ -1,0 +1,94 @@
+"""The base classes and helpers of all models."""
+
+from datetime import datetime
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from chalicelib.base.addresses import evm_address, tron_address
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.timestamps import iso
+from chalicelib.platform.http.fields import Instant, instant
+
+
+class Input(BaseModel):
+    """A body or query. Unknown keys are ignored (interface)."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True, defer_build=True)
+
+    @property
+    def items_written(self) -> int:
+        """How many links or deliveries the call writes, at most: each is a unit of the caller's rate limit."""
+        return 0
+
+
+def unsent() -> Any:
+    """The default factory of an optional field. Unlike a default, a factory does not appear in the OpenAPI document."""
+    return None
+
+
+class Output(BaseModel):
+    """A response. A field that is not set is left out; a field that is set to None is sent as null."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+
+class ErrorAnswer(Output):
+    """Every error response has these fields; some have more, such as `errors` or `status`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    statusCode: int = Field(description="The status of the response")
+    message: str | list[dict[str, Any]] = Field(description="What to change, mostly one sentence")
+    error: str = Field(description="The phrase of the status")
+
+
+class HealthAnswer(Output):
+    status: str
+    payments: str | None = Field(
+        default_factory=unsent,
+        description="`stopped` while the operator has stopped payments, `unknown` without the database",
+    )
+
+
+def iso_or_none(instant: datetime | None) -> str | None:
+    return iso(instant) if instant is not None else None
+
+
+class Dated(Input):
+    """A query with dates, both included."""
+
+    fromDate: Instant | None = Field(None, description="UTC, included")
+    toDate: Instant | None = Field(None, description="UTC, included")
+
+    @model_validator(mode="after")
+    def _dates(self) -> Self:
+        first, last = self.first, self.last
+        if first is not None and last is not None and last < first:
+            raise PydanticCustomError("rule", _WRONG_ORDER, {"fields": ("toDate",), "verbatim": True})
+        return self
+
+    @property
+    def first(self) -> datetime | None:
+        return instant(self.fromDate)
+
+    @property
+    def last(self) -> datetime | None:
+        return instant(self.toDate)
+
+
+_WRONG_ORDER = "toDate must be after or equal to fromDate"
+
+
+def address_text(text: str) -> str:
+    """An address as its network writes it. Raises a validation error."""
+    try:
+        return evm_address(text) if text.startswith("0x") else tron_address(text)
+    except BadRequest as error:
+        raise rule(error.message) from None
+
+
+def rule(message: str, *fields: str) -> PydanticCustomError:
+    """A validation error with the message of a Problem. `fields` lead from the model that raises it to the field."""
+    return PydanticCustomError("rule", message, {"fields": fields})

@@ -1,0 +1,112 @@
+"""The arguments and results of views, and the models that their annotations name.
+
+A view is a function `(call: Call[Body, Query]) -> Response model`. `None` stands for no body or no query, `Body | None`
+for an optional body, `Signed[Body]` for one that the view parses itself.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from functools import cache
+from types import NoneType
+from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+
+from chalicelib.base.frozen import frozen
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.callers import Caller
+from chalicelib.platform.http.request import HttpRequest
+from chalicelib.platform.http.responses import HttpResponse
+from chalicelib.platform.http.schemas import Input
+from chalicelib.platform.services import Services
+
+Body = TypeVar("Body", covariant=True)
+Query = TypeVar("Query", covariant=True)
+T = TypeVar("T", covariant=True)
+
+
+@frozen
+class Signed(Generic[T]):
+    """A body as it was sent, of the type and size that it has: the view checks a signature of its bytes before it reads
+    any of it. `T` is the model that it has then."""
+
+    raw: bytes
+
+
+@frozen
+class Call(Generic[Body, Query]):
+    """The argument of a view: services, caller, and the request as typed values. `path` has the decoded parameters."""
+
+    services: Services
+    caller: Caller
+    actor: Actor
+    body: Body
+    query: Query
+    path: Mapping[str, str]
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """By lower-case names."""
+
+
+AnyCall = Call[object, object]
+"""The argument of helpers that read neither body nor query."""
+
+
+@frozen
+class Reply(Generic[T]):
+    """A result of a view with more headers, such as Set-Cookie."""
+
+    value: T
+    headers: Mapping[str, str]
+
+
+View = Callable[[Any], Any]
+
+
+@frozen
+class Visit:
+    """The argument of a view of a page: the services and the request."""
+
+    services: Services
+    request: HttpRequest
+
+    def query(self, name: str) -> str:
+        """The first value of a query parameter; empty if there is none."""
+        return next(iter(self.request.query.get(name, ())), "")
+
+    def header(self, name: str) -> str:
+        return self.request.headers.get(name, "")
+
+
+PageView = Callable[[Visit], HttpResponse]
+
+
+@frozen
+class Models:
+    """The models of a view; None if it has no body or no query. `response` is any type that pydantic supports."""
+
+    body: type[Input] | None
+    is_body_optional: bool
+    is_body_signed: bool
+    query: type[BaseModel] | None
+    response: Any
+
+
+@cache
+def models_of(view: View) -> Models:
+    """Reads the annotations of a view."""
+    hints = get_type_hints(view)
+    body, query = get_args(hints["call"])
+    is_signed = get_origin(body) is Signed
+    body_models = [each for each in get_args(body) or (body,) if each is not NoneType]
+    response = hints["return"]
+    if get_origin(response) is Reply:
+        (response,) = get_args(response)
+    if HttpResponse in (arms := get_args(response)):  # a model, or the same as a file
+        (response,) = [each for each in arms if each is not HttpResponse]
+    return Models(
+        body=body_models[0] if body_models else None,
+        is_body_optional=len(get_args(body)) > 1,
+        is_body_signed=is_signed,
+        query=None if query is NoneType else query,
+        response=dict if response is HttpResponse else response,
+    )

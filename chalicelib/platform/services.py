@@ -1,0 +1,88 @@
+"""What flows are handed: adapters, clock and entropy, assembled once per container."""
+
+from collections.abc import Callable
+from dataclasses import field
+from datetime import UTC, datetime
+from secrets import token_bytes
+from typing import Any
+
+from aws_lambda_powertools import Logger
+
+from chalicelib.base.frozen import frozen
+from chalicelib.base.ids import Entropy
+from chalicelib.chains.nodes.chains import Chains
+from chalicelib.chains.nodes.safes.service import SafeService
+from chalicelib.platform.metrics import RPC_ERRORS, LineCounter, Metrics
+from chalicelib.platform.outbound.compliance import Compliance
+from chalicelib.platform.outbound.lifi import Lifi
+from chalicelib.platform.outbound.prices import Prices
+from chalicelib.platform.outbound.sender import WebhookSender
+from chalicelib.platform.settings import Settings
+from chalicelib.platform.storage.queue import Queue
+from chalicelib.platform.storage.secrets import Secrets, SigningKeys
+from chalicelib.platform.storage.store import Store
+
+
+@frozen
+class Services:
+    """Every adapter opens its clients on first use, so a path pays only for what it touches."""
+
+    settings: Settings
+    store: Store
+    queue: Queue
+    secrets: Secrets
+    signing_keys: SigningKeys
+    chains: Chains
+    safes: SafeService
+    prices: Prices
+    compliance: Compliance
+    router: Lifi
+    sender: WebhookSender
+    log: Logger
+    metrics: Metrics
+    clock: Callable[[], datetime]
+    entropy: Entropy
+    last_uses: dict[str, datetime] = field(default_factory=dict, compare=False)
+    """When this container last recorded the use of a credential, by its id. It only saves writes."""
+    read_networks: set[str] = field(default_factory=set, compare=False)
+    """On which networks this container knows that requests were created. It only saves reads."""
+    dollar_rates: dict[tuple[str, datetime], Any] = field(default_factory=dict, compare=False)
+    """What a dollar was in a token in a minute, as this container last read it (payments/rates/dollars.py)."""
+    shown_rates: dict[tuple[str, str], tuple[datetime, Any]] = field(default_factory=dict, compare=False)
+    """The rates, or None, that this container last showed, with the times at which they were read (payments/rates/flows.py)."""
+    stops: dict[str, tuple[datetime, datetime | None]] = field(default_factory=dict, compare=False)
+    """When this container last read whether payments are stopped, and since when they are (platform/emergency_stop/flows.py)."""
+
+
+def assemble(settings: Settings) -> Services:
+    """The services of a process, by its settings. Adapters open their clients on first use."""
+    log = Logger(service="payment-requests", level=settings.log_level)
+    metrics = Metrics(settings.resource_prefix)
+    log.addHandler(LineCounter(metrics))
+    secrets = Secrets(settings.secrets_key, settings.rpc_urls_secret, _now, log)
+    return Services(
+        settings=settings,
+        store=Store(settings.resource_prefix),
+        queue=Queue(),
+        secrets=secrets,
+        signing_keys=SigningKeys(settings.relayer_key, settings.relayer_key_secret),
+        chains=Chains(secrets, settings.escrow_contracts, _now, lambda network: metrics.add(RPC_ERRORS, network)),
+        safes=SafeService(settings.safe_service_urls),
+        prices=Prices(settings.price_api_url, lambda: _headers_with_key(settings.price_api_key_header, secrets)),
+        compliance=Compliance(settings.compliance_api_url, lambda: secrets.compliance_api_key),
+        router=Lifi(settings.lifi_base_url, settings.lifi_integrator, lambda: secrets.lifi_api_key),
+        sender=WebhookSender(settings.webhook_allow_loopback),
+        log=log,
+        metrics=metrics,
+        clock=_now,
+        entropy=token_bytes,
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _headers_with_key(header: str, secrets: Secrets) -> dict[str, str]:
+    """The header with the key of the price source; none without a key."""
+    return {header: secrets.price_api_key} if header and secrets.price_api_key else {}

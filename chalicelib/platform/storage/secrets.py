@@ -1,0 +1,173 @@
+"""Secrets: what KMS encrypts, node URLs (which contain API keys) in Secrets Manager, and the keys of own accounts."""
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from chalicelib.platform.storage.clients import aws_client
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools import Logger
+
+_NO_URLS = ("tron_api_key", "price_api_key", "compliance_api_key", "compliance_webhook_secret", "lifi_api_key")
+_CACHED_SECRETS = 1_000  # webhook secrets of 64 bytes each
+_KEPT = timedelta(seconds=50)
+"""How long a container uses the node URLs before it reads them again: less than the minute between two runs of a
+schedule, so that each run knows what was changed before the last one."""
+Entries = Mapping[str, str | list[str]]
+
+
+class Secrets:
+    """`key` is the KMS alias, `rpc_urls_secret` the name of the secret with {network: URL or URLs of its nodes}.
+
+    The URL of tron is the base URL of a TronGrid or java-tron node. The optional entries of _NO_URLS are no URLs:
+    `tron_api_key` holds TronGrid's key, `price_api_key` that of the price source, `compliance_api_key` that of the
+    compliance provider, `compliance_webhook_secret` the key by which that provider signs its events, and `lifi_api_key`
+    that of the router.
+
+    The first use reads this secret, and later ones read it again when it is older than _KEPT. If that fails, or the
+    text or one of its entries has another form, it is logged, and what was read last time holds for as long again.
+    """
+
+    def __init__(self, key: str, rpc_urls_secret: str, clock: Callable[[], datetime], log: "Logger") -> None:
+        self._key = key
+        self._rpc_urls_secret = rpc_urls_secret
+        self._clock, self.log = clock, log
+        self._kept: tuple[datetime, Entries] | None = None
+        self.decrypt_once = lru_cache(_CACHED_SECRETS)(self.decrypt)
+
+    @cached_property
+    def _kms(self) -> Any:
+        return aws_client("kms")
+
+    def encrypt(self, text: str, owner: str) -> str:
+        """Base64 ciphertext that can only be decrypted with the same `owner` (the webhook's id). One KMS call."""
+        response = self._kms.encrypt(KeyId=self._key, Plaintext=text.encode(), EncryptionContext={"owner": owner})
+        return base64.b64encode(response["CiphertextBlob"]).decode()
+
+    def decrypt(self, ciphertext: str, owner: str) -> str:
+        """The decrypted text. One KMS call; `decrypt_once` caches the texts that were used last in the container."""
+        response = self._kms.decrypt(
+            KeyId=self._key,
+            CiphertextBlob=base64.b64decode(ciphertext),
+            EncryptionContext={"owner": owner},
+        )
+        text: str = response["Plaintext"].decode()
+        return text
+
+    @property
+    def rpc_urls(self) -> dict[str, tuple[str, ...]]:
+        """{network: URLs of its nodes, the preferred one first} for the networks of this deployment."""
+        entries = {name: value for name, value in self._entries.items() if name not in _NO_URLS}
+        urls = {name: (value,) if isinstance(value, str) else tuple(value) for name, value in entries.items()}
+        known = {name: tuple(url for url in each if url) for name, each in urls.items()}
+        return {name: each for name, each in known.items() if each}
+
+    @property
+    def tron_api_key(self) -> str | None:
+        return self._key_of("tron_api_key")
+
+    @property
+    def price_api_key(self) -> str | None:
+        return self._key_of("price_api_key")
+
+    @property
+    def compliance_api_key(self) -> str | None:
+        return self._key_of("compliance_api_key")
+
+    @property
+    def compliance_webhook_secret(self) -> str | None:
+        return self._key_of("compliance_webhook_secret")
+
+    @property
+    def lifi_api_key(self) -> str | None:
+        return self._key_of("lifi_api_key")
+
+    def _key_of(self, name: str) -> str | None:
+        value = self._entries.get(name)
+        return value if isinstance(value, str) else None
+
+    @property
+    def _entries(self) -> Entries:
+        now = self._clock()
+        if self._kept is None:
+            client = aws_client("secretsmanager")
+            self._kept = now, self._read(client)
+        elif now - self._kept[0] >= _KEPT:
+            self._kept = now, self._kept[1]  # before the read, so that other threads do not read, too
+            try:
+                self._kept = now, self._read(self._impatient)
+            except Exception:  # whatever AWS raises, or what is not the text of entries
+                self.log.exception("node URLs not read again", extra={"secret": self._rpc_urls_secret})
+        return self._kept[1]
+
+    @cached_property
+    def _impatient(self) -> Any:
+        """Requests wait for it, and can do without its answer."""
+        return aws_client("secretsmanager", attempts=1)
+
+    def _read(self, client: Any) -> Entries:
+        entries, wrong = _split(client.get_secret_value(SecretId=self._rpc_urls_secret)["SecretString"])
+        if wrong:
+            self.log.error("entries are neither a text nor a list of texts", extra={"entries": wrong})
+        known = self._kept[1] if self._kept else {}
+        return {**entries, **{name: known[name] for name in wrong if name in known}}
+
+
+def read_entries(text: str) -> Entries:
+    """The entries of the secret with node URLs. Raises ValueError if it, or one of them, has another form."""
+    entries, wrong = _split(text)
+    if wrong:
+        raise ValueError(f"the entry {wrong[0]} is neither a text nor a list of texts")
+    return entries
+
+
+def _split(text: str) -> tuple[Entries, list[str]]:
+    """The entries of the secret, and the names of those that have another form. ValueError if it is no object."""
+    entries = json.loads(text)
+    if not isinstance(entries, dict):
+        raise ValueError("the secret is no JSON object")
+    wrong = [
+        name
+        for name, value in entries.items()
+        if not all(isinstance(each, str) for each in (value if isinstance(value, list) else [value]))
+    ]
+    return {name: value for name, value in entries.items() if name not in wrong}, wrong
+
+
+class SigningKeys:
+    """`key` is the alias of a KMS key (ECC_SECG_P256K1, SIGN_VERIFY), `secret` the name of the secret with a private
+    key as hexadecimal text."""
+
+    def __init__(self, key: str, secret: str) -> None:
+        self._key, self._secret = key, secret
+
+    @cached_property
+    def _kms(self) -> Any:
+        return aws_client("kms")
+
+    @cached_property
+    def public_key(self) -> bytes:
+        """The KMS key's public key, a SubjectPublicKeyInfo in DER. Read once per container."""
+        public_key: bytes = self._kms.get_public_key(KeyId=self._key)["PublicKey"]
+        return public_key
+
+    def sign(self, digest: bytes) -> bytes:
+        """The KMS key's signature over a digest of 32 bytes: the two integers r and s in DER. One KMS call."""
+        response = self._kms.sign(
+            KeyId=self._key, Message=digest, MessageType="DIGEST", SigningAlgorithm="ECDSA_SHA_256"
+        )
+        signature: bytes = response["Signature"]
+        return signature
+
+    @cached_property
+    def private_key(self) -> bytes:
+        """The private key in Secrets Manager, 32 bytes. Read once per container. Raises ValueError if it is none."""
+        text = aws_client("secretsmanager").get_secret_value(SecretId=self._secret)["SecretString"].strip()
+        key = bytes.fromhex(text.removeprefix("0x"))
+        if len(key) != 32:
+            raise ValueError(f"the secret {self._secret} does not hold a private key of 32 bytes")
+        return key

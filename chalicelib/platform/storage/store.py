@@ -1,0 +1,390 @@
+"""Reads of DynamoDB records, and transactions that write whole records with optimistic locking.
+
+The `version` of a record is the number of times it was written. A write requires that the stored version is still the
+one that was read (0: that the record does not exist) and stores the next one. So every write that can race is
+conditional, and a decision is never applied to another state than the one it was made for.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from datetime import datetime
+from functools import cached_property, partial
+from random import uniform
+from secrets import token_hex
+from typing import Any, Self, TypeVar
+
+from chalicelib.base.lists import Found, Span
+from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
+from chalicelib.platform.storage import codec, counters, lists
+from chalicelib.platform.storage.clients import THROTTLES, aws_client
+from chalicelib.platform.storage.clients import Throttled as Throttled
+from chalicelib.platform.storage.items import (
+    DUE_SHARDS,
+    added,
+    attributes_of,
+    changed,
+    created,
+    is_listed,
+    item_of,
+    record_of,
+    version_is,
+)
+from chalicelib.platform.storage.writes import Absent as Absent
+from chalicelib.platform.storage.writes import Add as Add
+from chalicelib.platform.storage.writes import Delete as Delete
+from chalicelib.platform.storage.writes import Unchanged as Unchanged
+from chalicelib.platform.storage.writes import Write as Write
+
+T = TypeVar("T", bound=Record)
+C = TypeVar("C")
+R = TypeVar("R")
+DUE_INDEX = "by_due"
+"""The sparse index (due_shard, due_at) of the records that a sweep has to process (`Record.next_due`)."""
+LARGEST_TRANSACTION = 99
+"""The most writes of one transaction: DynamoDB accepts 100, and `Store.joined` may add one."""
+AT_ONCE = 8
+"""How many calls of one batch read or write are made at the same time; below botocore's 10 connections."""
+_LARGEST_BATCH_READ = 100
+"""The number of keys that DynamoDB accepts in one BatchGetItem."""
+_LARGEST_BATCH_WRITE = 25
+"""The number of writes that DynamoDB accepts in one BatchWriteItem."""
+_CONTENTION_ATTEMPTS = 8
+_LONGEST_SORT_KEY = 200  # characters; DynamoDB accepts 1024 bytes
+
+
+class WriteConflict(Exception):
+    """One of the records was changed since it was read. Nothing was written: load the records and decide again."""
+
+
+Join = Callable[[Callable[..., None], Sequence[Write]], None]
+"""Applies the writes of a transaction by the given function, with one of its own, or does not. Raises WriteConflict."""
+
+
+class Store:
+    def __init__(self, prefix: str, client: Any = None, at_once: int = AT_ONCE) -> None:
+        """`at_once` is how many calls of one batch read or write are made at the same time."""
+        self.prefix = prefix
+        self._at_once = at_once
+        self._join: Join = lambda apply, writes: apply(*writes)
+        if client is not None:
+            self.client = client
+
+    @cached_property
+    def client(self) -> Any:
+        return aws_client("dynamodb")
+
+    def joined(self, join: Join) -> Self:
+        """A store of the same tables whose `write` goes through `join`; counts and `put_many` do not."""
+        store = copy(self)
+        store._join = join
+        return store
+
+    def get(self, cls: type[T], key: Key) -> T | None:
+        """One record, by a consistent read; None if it does not exist."""
+        response = self.client.get_item(**self._table_and_key(key), ConsistentRead=True)
+        return record_of(cls, response["Item"]) if "Item" in response else None
+
+    def get_many(self, wanted: Mapping[Key, type[Record]]) -> dict[Key, Any]:
+        """The wanted records that exist, of any tables, by consistent reads of 100 keys a call. Raises Throttled."""
+        keys = list(wanted)
+        items = self._for_each(_chunks(keys, _LARGEST_BATCH_READ), self._get_batch)
+        return {key: record_of(wanted[key], item) for of_chunk in items for key, item in of_chunk}
+
+    def _get_batch(self, keys: Sequence[Key]) -> list[tuple[Key, codec.Attributes]]:
+        """The items of up to 100 keys that exist, with their keys."""
+        unread: dict[str, Any] = {}
+        for key in keys:
+            of_table = unread.setdefault(self._table(key.table), {"Keys": [], "ConsistentRead": True})
+            of_table["Keys"].append(attributes_of(key))
+        found: list[tuple[Key, codec.Attributes]] = []
+        for attempt in range(_CONTENTION_ATTEMPTS):
+            read, unread = self._read_batch(unread)
+            found += read
+            if not unread:
+                return found
+            time.sleep(0.01 * 2**attempt)
+        raise Throttled
+
+    def _read_batch(self, unread: dict[str, Any]) -> tuple[list[tuple[Key, codec.Attributes]], dict[str, Any]]:
+        """Sends one BatchGetItem; returns what it read, and what DynamoDB did not read: everything if it throttles."""
+        try:
+            response = self.client.batch_get_item(RequestItems=unread)
+        except self.client.exceptions.ClientError as error:
+            if error.response["Error"]["Code"] in THROTTLES:
+                return [], unread
+            raise
+        read = [
+            (Key(table.removeprefix(f"{self.prefix}-"), item["pk"]["S"], item["sk"]["S"]), item)
+            for table, items in response["Responses"].items()
+            for item in items
+        ]
+        return read, response.get("UnprocessedKeys", {})
+
+    def _for_each(self, chunks: Iterable[C], call: Callable[[C], R]) -> list[R]:
+        """The results of a call for each chunk, in order; several at once, so that many chunks do not take long.
+
+        The first call is made in this thread: that of two counters, which every request counts in, needs one more only.
+        """
+        listed = list(chunks)
+        if len(listed) < 2 or self._at_once < 2:
+            return [call(chunk) for chunk in listed]
+        from concurrent.futures import ThreadPoolExecutor  # most processes read no batch
+
+        with ThreadPoolExecutor(min(len(listed), self._at_once) - 1) as pool:
+            others = pool.map(call, listed[1:])
+            return [call(listed[0]), *others]
+
+    def query(self, cls: type[T], keys: KeyRange, limit: int | None = None) -> tuple[T, ...]:
+        """All records in a range of keys, or the first `limit`, in the order of their keys, by a consistent read."""
+        return tuple(record_of(cls, item) for item in self._query(keys, limit))
+
+    def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
+        """The records of some kinds, all of one table, in a partition, in the order of their keys. It is read whole."""
+        by_name = {cls.KEY.kind: cls for cls in kinds}
+        table = next(iter(by_name.values())).KEY.table
+        items = self._query(KeyRange(table, pk, FIRST_SORT_KEY, LAST_SORT_KEY))
+        found = ((by_name.get(item["sk"]["S"].split("#")[0]), item) for item in items)
+        return [record_of(kind, item) for kind, item in found if kind is not None]
+
+    def page(
+        self, cls: type[T], pk: str, before: str | None, limit: int, *, consistent: bool = False
+    ) -> tuple[tuple[T, ...], str | None]:
+        """Up to `limit` records of a partition in descending order of sort keys below `before`, and the next cursor."""
+        below = (before or LAST_SORT_KEY)[:_LONGEST_SORT_KEY]
+        response = self.client.query(
+            TableName=self._table(cls.KEY.table),
+            KeyConditionExpression="pk = :pk AND sk < :before",
+            ExpressionAttributeValues={":pk": {"S": pk}, ":before": {"S": below}},
+            ScanIndexForward=False,
+            Limit=limit,
+            ConsistentRead=consistent,
+        )
+        items = response["Items"]
+        next_cursor = items[-1]["sk"]["S"] if "LastEvaluatedKey" in response and items else None
+        return tuple(record_of(cls, item) for item in items), next_cursor
+
+    def newest_of_each(self, cls: type[T], partitions: Sequence[str]) -> list[T]:
+        """The record with the highest sort key of each partition that has one; one consistent query each."""
+        pages = self._for_each(partitions, lambda pk: self.page(cls, pk, None, 1, consistent=True)[0])
+        return [record for found in pages for record in found]
+
+    def head(self, cls: type[T], pk: str, after: str | None, limit: int) -> tuple[T, ...]:
+        """The first `limit` records of a partition in the order of sort keys above `after`, by a consistent read."""
+        above = (after or FIRST_SORT_KEY)[:_LONGEST_SORT_KEY]
+        response = self.client.query(
+            TableName=self._table(cls.KEY.table),
+            KeyConditionExpression="pk = :pk AND sk > :after",
+            ExpressionAttributeValues={":pk": {"S": pk}, ":after": {"S": above}},
+            ConsistentRead=True,
+            Limit=limit,
+        )
+        return tuple(record_of(cls, item) for item in response["Items"])
+
+    def count_in_each(self, counters: Sequence[tuple[Record, int]]) -> list[int | None]:
+        """`count` of one in several records, each with its limit, at the same time."""
+        return self._for_each(counters, lambda each: self.count(*each))
+
+    def count(self, counter: Record, limit: int, amount: int = 1) -> int | None:
+        """Adds an amount to the attribute `calls` of a record and returns the new count.
+
+        If that would exceed `limit`, adds nothing and returns None. One conditional write, so the count is exact under
+        concurrent calls. Only the record's key and `vanishes_at` are used. Raises Throttled if DynamoDB refuses the
+        write: above a thousand calls a second, or while a table grows.
+        A call whose response was lost is counted again: only for limits of rates, where one call does not matter.
+        """
+        return counters.add(self._update_of(counter), counter.vanishes_at, limit, amount)
+
+    def uncount(self, counter: Record, amount: int = 1) -> None:
+        """Subtracts an amount from a count, or twice if a response was lost, but never below 0. Raises Throttled."""
+        counters.subtract(self._update_of(counter), amount)
+
+    def _update_of(self, counter: Record) -> counters.Update:
+        return partial(self.client.update_item, **self._table_and_key(counter.key))
+
+    def due(self, cls: type[Record], before: datetime, limit: int, first_shard: int = 0) -> Iterator[Key]:
+        """Keys of records that are due, in each shard the longest overdue first; at most `limit` per shard.
+
+        Includes all kinds of records that have the same table and group as `cls`. The shards are read in turn, from
+        `first_shard` modulo their number: a sweep that may stop early begins at a random one. One query per shard, and
+        per page of 1 MB (some thousand keys), made when the iteration arrives there.
+        """
+        table, group = cls.KEY.table, cls.DUE_GROUP
+        for offset in range(DUE_SHARDS):
+            shard = (first_shard + offset) % DUE_SHARDS
+            left, start = limit, dict[str, Any]()
+            while left > 0:
+                response = self.client.query(
+                    TableName=self._table(table),
+                    IndexName=DUE_INDEX,
+                    KeyConditionExpression="due_shard = :shard AND due_at <= :before",
+                    ExpressionAttributeValues={
+                        ":shard": {"S": f"{group}{shard}"},
+                        ":before": {"N": str(codec.epoch_milliseconds(before))},
+                    },
+                    Limit=left,
+                    **start,
+                )
+                for item in response["Items"]:
+                    yield Key(table, item["pk"]["S"], item["sk"]["S"])
+                if "LastEvaluatedKey" not in response:
+                    break
+                left, start = left - len(response["Items"]), {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+
+    def newest(self, cls: type[T], span: Span, limit: int, queries: int = 1) -> Found[T]:
+        """Up to `limit` records of a span of a list, the newest first, by at most `queries` queries.
+
+        One is enough, unless the span leaves records out or they have more than 1 MB. Lists lag by about a second.
+        """
+        items, end = lists.read(self._query_of(cls), span, limit, queries)
+        return Found(tuple(record_of(cls, item) for item in items), end)
+
+    def count_listed(self, cls: type[Record], span: Span, queries: int) -> tuple[int, bool]:
+        """The number of records in a span of a list, by one query for each MB, and whether it is exact.
+
+        If that takes more `queries`, there are at least so many.
+        """
+        return lists.count(self._query_of(cls), span, queries)
+
+    def _query_of(self, cls: type[Record]) -> lists.Query:
+        return partial(self.client.query, TableName=self._table(cls.KEY.table))
+
+    def scan(
+        self, kinds: Sequence[type[Record]], segment: int = 0, segments: int = 1
+    ) -> Iterator[tuple[Record, bool]]:
+        """Every record of some kinds of one table, or of a part of it, each with whether it is in its lists."""
+        read = partial(self.client.scan, TableName=self._table(kinds[0].KEY.table))
+        for item in lists.scan(read, segment, segments):
+            kind = next((each for each in kinds if each.KEY.names(item["pk"]["S"], item["sk"]["S"])), None)
+            if kind is not None:
+                record = record_of(kind, item)
+                yield record, is_listed(record, item)
+
+    def write(self, *writes: Write) -> None:
+        """Applies all writes or none: records, `Delete`s, `Add`s, checks, at most LARGEST_TRANSACTION.
+
+        Raises WriteConflict if a version is not the expected one. Retries while another transaction holds a record,
+        which DynamoDB reports before it checks conditions. A single record needs no transaction, at half the price.
+        Attributes of a stored item that its class does not know stay: newer code has written them (`items.changed`).
+
+        A write that was applied and whose response was lost is sent again, by botocore or here, and is no conflict with
+        itself: a transaction has one token for all attempts, and a single write stores a random `write_id`.
+        """
+        self._join(self._apply, writes)
+
+    def write_apart(self, *writes: Write) -> None:
+        """As `write`, but without what this store joins to its writes: it is no step of the request that is served."""
+        self._apply(*writes)
+
+    def _apply(self, *writes: Write) -> None:
+        errors, write_id = self.client.exceptions, token_hex(12)
+        send = self._sender(writes, write_id)
+        for attempt in range(_CONTENTION_ATTEMPTS):
+            try:
+                send()
+                return
+            except errors.ConditionalCheckFailedException as error:
+                if error.response.get("Item", {}).get("write_id") == {"S": write_id}:
+                    return
+                raise WriteConflict from error
+            except errors.TransactionCanceledException as error:
+                codes = {reason.get("Code") for reason in error.response["CancellationReasons"]}
+                if "ConditionalCheckFailed" in codes:
+                    raise WriteConflict from error
+                if not codes & {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}:
+                    raise
+            except (errors.TransactionConflictException, errors.TransactionInProgressException):
+                pass  # another transaction holds the record, or an earlier attempt of this one is not finished
+            time.sleep(uniform(0.01, 0.02) * 2**attempt)  # not in step with the others that add to a count
+        raise WriteConflict
+
+    def _sender(self, writes: Sequence[Write], write_id: str) -> Callable[[], Any]:
+        """The call that applies some writes: a put or an update of a single record, a transaction otherwise."""
+        if len(writes) == 1 and isinstance(writes[0], Record):
+            ((kind, parameters),) = self._record(writes[0], write_id).items()
+            call = self.client.put_item if kind == "Put" else self.client.update_item
+            return partial(call, **parameters, ReturnValuesOnConditionCheckFailure="ALL_OLD")
+        actions = [self._action(write) for write in writes]
+        return partial(self.client.transact_write_items, TransactItems=actions, ClientRequestToken=write_id)
+
+    def put_many(self, records: Iterable[Record]) -> None:
+        """Puts records of any tables, 25 per call, in place of stored ones: no version is checked.
+
+        Only for records that whoever writes them again writes with the same content, so that nothing changes, except
+        that older code drops the attributes that newer code has added. Not one transaction: after an error some may be
+        written; write all again. Raises Throttled.
+        """
+        puts = {record.key: {"PutRequest": {"Item": item_of(record, record.key)}} for record in records}
+        self._for_each(_chunks(list(puts.items()), _LARGEST_BATCH_WRITE), self._put_batch)
+
+    def _put_batch(self, puts: Sequence[tuple[Key, dict[str, Any]]]) -> None:
+        """Writes up to 25 items."""
+        unwritten: dict[str, Any] = {}
+        for key, put in puts:
+            unwritten.setdefault(self._table(key.table), []).append(put)
+        for attempt in range(_CONTENTION_ATTEMPTS):
+            unwritten = self._write_batch(unwritten)
+            if not unwritten:
+                return
+            time.sleep(0.01 * 2**attempt)
+        raise Throttled
+
+    def _write_batch(self, requests: dict[str, Any]) -> dict[str, Any]:
+        """Sends one BatchWriteItem; returns the requests that DynamoDB did not process, all of them if it throttles."""
+        try:
+            response = self.client.batch_write_item(RequestItems=requests)
+        except self.client.exceptions.ClientError as error:
+            if error.response["Error"]["Code"] in THROTTLES:
+                return requests
+            raise
+        unprocessed: dict[str, Any] = response.get("UnprocessedItems", {})
+        return unprocessed
+
+    def _query(self, keys: KeyRange, limit: int | None = None) -> list[codec.Attributes]:
+        parameters: dict[str, Any] = {
+            "TableName": self._table(keys.table),
+            "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
+            "ExpressionAttributeValues": {
+                ":pk": {"S": keys.pk},
+                ":first": {"S": keys.first},
+                ":last": {"S": keys.last},
+            },
+            "ConsistentRead": True,
+            **({"Limit": limit} if limit else {}),
+        }
+        items: list[codec.Attributes] = []
+        while True:
+            response = self.client.query(**parameters)
+            items += response["Items"]
+            if "LastEvaluatedKey" not in response or (limit and len(items) >= limit):
+                return items[:limit]
+            parameters["ExclusiveStartKey"] = response["LastEvaluatedKey"]
+
+    def _action(self, write: Write) -> dict[str, Any]:
+        match write:
+            case Absent(record):
+                return {"ConditionCheck": {**self._table_and_key(record.key), **version_is(0)}}
+            case Unchanged(record):
+                return {"ConditionCheck": {**self._table_and_key(record.key), **version_is(record.version)}}
+            case Delete(record):
+                return {"Delete": {**self._table_and_key(record.key), **version_is(record.version)}}
+            case Add(record, amounts):
+                return {"Update": {**self._table_and_key(record.key), **added(record, amounts)}}
+        return self._record(write)
+
+    def _record(self, record: Record, write_id: str | None = None) -> dict[str, Any]:
+        """The put of a new record, or the update of a stored one."""
+        key = record.key
+        if record.version == 0:
+            return {"Put": {"TableName": self._table(key.table), **created(record, key, write_id)}}
+        return {"Update": {**self._table_and_key(key), **changed(record, key, write_id)}}
+
+    def _table_and_key(self, key: Key) -> dict[str, Any]:
+        return {"TableName": self._table(key.table), "Key": attributes_of(key)}
+
+    def _table(self, name: str) -> str:
+        return f"{self.prefix}-{name}"
+
+
+def _chunks(values: Sequence[C], size: int) -> Iterator[Sequence[C]]:
+    return (values[start : start + size] for start in range(0, len(values), size))

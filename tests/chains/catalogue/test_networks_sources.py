@@ -1,0 +1,126 @@
+"""Networks against viem's chains, Request Network's chain ids and a reviewed copy with its reasons."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import astuple, fields, replace
+from typing import Any
+
+import pytest
+
+from chalicelib.chains.catalogue import networks as module
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Coin, Network
+from chalicelib.platform.settings import Settings
+from tests.chains.catalogue.changes import changes
+from tests.chains.catalogue.reviewed_networks import NETWORKS, Reviewed
+
+# What viem says in another way, and why ours stands.
+OTHER_COINS = {"tron": "TRON"}  # the network's name; its coin is the Tronix
+EXPLORER_PATHS = {"tron": "/#/transaction/"}
+ITS_OWN_RPC_URLS = ("arbitrum-one", "optimism", "base")
+"""For the others viem names a gateway of its choice; theirs are in the reviewed copy with their source."""
+VIEM_KNOWS_BLOCK_TIME = ("mainnet", "arbitrum-one", "optimism", "base", "matic", "bsc")
+
+
+def problems_with_the_copy(networks: Iterable[Network]) -> list[str]:
+    """Where networks differ from the reviewed copy in any field, or are missing in one of the two."""
+    wanted = {name: expected(name, each) for name, each in NETWORKS.items()}
+    ours = {each.name: each for each in networks}
+    names = sorted(ours.keys() | wanted.keys())
+    return [
+        f"{name}: {ours.get(name)} and not {wanted.get(name)}" for name in names if ours.get(name) != wanted.get(name)
+    ]
+
+
+def expected(name: str, each: Reviewed) -> Network:
+    return Network(
+        name=name,
+        chain_id=each.chain_id,
+        label=each.label,
+        family=each.family,
+        confirmations=each.confirmations,
+        log_range=each.log_range,
+        block_milliseconds=round(each.seconds * 1000 / each.confirmations),
+        native_currency_id=each.native_id,
+        aliases=each.aliases,
+        title=each.title,
+        coin=Coin(*each.coin),
+        explorer_url=each.explorer,
+        public_rpc_urls=each.rpc_urls,
+        has_p256=each.p256 is not None,
+        recurring_fee=each.recurring_fee,
+    )
+
+
+def problems_with_packages(sources: Mapping[str, Any], network: Network) -> list[str]:
+    """Where the chain id, title, coin, explorer or RPC URLs of a network differ from what viem says of it."""
+    chain = sources["chains"].get(network.name)
+    if chain is None:
+        return [f"{network.name} is no network"]
+    coin = chain["coin"]
+    coin_name = network.coin.name if OTHER_COINS.get(network.name) == coin["name"] else coin["name"]
+    wanted = {
+        "chain id": (network.chain_id, chain["chainId"]),
+        "title": (network.title, chain["title"]),
+        "coin": (astuple(network.coin), (coin_name, coin["symbol"], coin["decimals"])),
+        "explorer": (network.explorer_url, chain["explorer"] + EXPLORER_PATHS.get(network.name, "/tx/")),
+    }
+    if network.name in ITS_OWN_RPC_URLS:
+        wanted["RPC URLs"] = (network.public_rpc_urls, tuple(chain["rpcUrls"]))
+    if network.family == "evm":  # Request Network names Tron and gives it no number
+        wanted["Request Network's chain id"] = (network.chain_id, sources["currencies"][network.name]["chainId"])
+    return [f"{network.name}: {name} {ours}, not {theirs}" for name, (ours, theirs) in wanted.items() if ours != theirs]
+
+
+def changed(network: Network, *names: str) -> Iterator[Network]:
+    """The network with one character of one of its fields changed, of each field unless some are named."""
+    for name in names or [field.name for field in fields(network)]:
+        value = getattr(network, name)
+        if isinstance(value, Coin):
+            for part in fields(value):
+                for new in changes(getattr(value, part.name)):
+                    yield replace(network, coin=replace(value, **{part.name: new}))
+        else:
+            for new in changes(value):
+                yield replace(network, **{name: new})
+
+
+def test_every_network_is_that_of_the_reviewed_copy() -> None:
+    assert problems_with_the_copy(ALL_NETWORKS) == []
+
+
+@pytest.mark.parametrize("network", ALL_NETWORKS, ids=lambda network: network.name)
+def test_one_character_changed_in_any_network_differs_from_the_copy(network: Network) -> None:
+    others = [each for each in ALL_NETWORKS if each is not network]
+    assert problems_with_the_copy(others)
+    for wrong in changed(network):
+        assert problems_with_the_copy([*others, wrong]), wrong
+
+
+@pytest.mark.parametrize("network", ALL_NETWORKS, ids=lambda network: network.name)
+def test_chain_id_title_coin_and_explorer_are_those_that_viem_knows(sources: dict[str, Any], network: Network) -> None:
+    assert problems_with_packages(sources, network) == []
+    for wrong in changed(network, "chain_id", "title", "explorer_url"):
+        assert problems_with_packages(sources, wrong), wrong
+    for new in changes(network.coin.decimals):
+        assert problems_with_packages(sources, replace(network, coin=replace(network.coin, decimals=new)))
+
+
+@pytest.mark.parametrize("name", VIEM_KNOWS_BLOCK_TIME)
+def test_the_confirmations_take_as_long_as_the_reason_for_them_says(sources: dict[str, Any], name: str) -> None:
+    reviewed = NETWORKS[name]
+    took = reviewed.confirmations * sources["chains"][name]["blockSeconds"]
+    assert took == pytest.approx(reviewed.seconds, abs=1)
+
+
+def test_the_reasons_that_the_module_gives_are_for_the_numbers_it_has() -> None:
+    """The module's docstring is a table: a network, its confirmations, the reason."""
+    rows = re.findall(r"^ +([a-z-]+) +(\d+) +(\S.+)$", module.__doc__ or "", re.MULTILINE)
+    assert {name: int(number) for name, number, _ in rows} == {each.name: each.confirmations for each in ALL_NETWORKS}
+    assert all(len(reason) > 10 for _, _, reason in rows)
+
+
+def test_safes_transaction_service_is_asked_for_each_chain_by_its_short_name() -> None:
+    asked = next(each for each in fields(Settings) if each.name == "safe_service_urls").default_factory()
+    assert asked == {
+        name: f"https://api.safe.global/tx-service/{each.safe}" for name, each in NETWORKS.items() if each.safe
+    }

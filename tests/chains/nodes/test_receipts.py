@@ -1,0 +1,180 @@
+"""Whom a receipt shows as the payer of a payment, and when it shows nobody."""
+
+from typing import Any
+
+import pytest
+
+from chalicelib.base.addresses import evm_address
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.keccak import keccak256
+from chalicelib.chains.catalogue.contracts import payment_contracts
+from chalicelib.chains.nodes.bridges.deposits import fills_in
+from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender, logs_of_transactions, payers_of
+from chalicelib.chains.nodes.transfers import transfers_of
+from tests.chains.nodes.bridges.fill_logs import HASH, MINE, THEIRS, Log, fill, in_transaction, payment
+from tests.chains.nodes.nodes import NodeResponses, node_of
+
+TX, KEY = "0x" + "ab" * 32, "0123456789abcdef-0"
+TRANSFER = "0x" + keccak256(b"Transfer(address,address,uint256)").hex()
+WALLET, OTHER, PAYEE, TOKEN = (evm_address("0x" + digit * 40) for digit in "1267")
+PROXY, BATCH = payment_contracts("sepolia")[0], payment_contracts("sepolia")[-1]
+PAID = PaidTransfer(TX, TOKEN, PAYEE, 500, KEY)
+NATIVE = PaidTransfer(TX, None, PAYEE, 500, KEY)
+
+
+def word(address: str) -> str:
+    return "0x" + address[2:].lower().rjust(64, "0")
+
+
+def transfer(sender: str, to: str, amount: int = 500, **changes: Any) -> dict[str, Any]:
+    return {"address": TOKEN, "topics": [TRANSFER, word(sender), word(to)], "data": f"0x{amount:064x}", **changes}
+
+
+def receipt(*logs: dict[str, Any], sender: str = WALLET, to: str | None = PROXY) -> dict[str, Any]:
+    return {"transactionHash": TX, "from": sender, "to": to, "logs": list(logs)}
+
+
+def node(found: dict[str, Any] | None, code: str = "0x") -> NodeResponses:
+    return NodeResponses(
+        {"eth_getTransactionReceipt": lambda tx_hash: found, "eth_getCode": lambda address, block: code}
+    )
+
+
+def payer(found: dict[str, Any] | None, paid: PaidTransfer = PAID, code: str = "0x") -> PaymentSender | None:
+    (sender,) = payers_of(node_of("sepolia", node(found, code)), [paid])
+    return sender
+
+
+def test_the_payer_of_a_token_sent_it_to_the_payee() -> None:
+    assert payer(receipt(transfer(WALLET, PAYEE))) == PaymentSender(WALLET, True)
+    assert payer(receipt(transfer(OTHER, PAYEE), sender=WALLET)) == PaymentSender(OTHER, True)
+    assert payer(
+        receipt(transfer(WALLET, PAYEE, topics=[TRANSFER.upper().replace("0X", "0x"), word(WALLET), word(PAYEE)]))
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        transfer(OTHER, PAYEE, 499),
+        transfer(OTHER, WALLET),
+        transfer(OTHER, PAYEE, address=OTHER),
+        transfer(OTHER, PAYEE, address="0x" + "ff" * 19 + "fe"),  # of the native coin (EIP-7708)
+        transfer(OTHER, PAYEE, topics=["0x" + "00" * 32, word(OTHER), word(PAYEE)]),
+        transfer(OTHER, PAYEE, topics=[TRANSFER, word(OTHER)]),
+        transfer(OTHER, PAYEE, topics=[TRANSFER, word(OTHER), word(PAYEE), word(PAYEE)]),
+        transfer(OTHER, PAYEE, topics=[]),
+        transfer(OTHER, PAYEE, data="0x"),
+        transfer(OTHER, PAYEE, data="0x" + f"{500:064x}" + "00" * 32),
+    ],
+)
+def test_other_logs_of_the_transaction_do_not_matter(other: dict[str, Any]) -> None:
+    assert payer(receipt(other, transfer(WALLET, PAYEE), other)) == PaymentSender(WALLET, True)
+    assert payer(receipt(other)) is None
+
+
+def test_nobody_is_the_payer_where_a_receipt_shows_none_or_several() -> None:
+    assert payer(None) is None
+    assert payer(receipt()) is None
+    assert payer(receipt(transfer(WALLET, PAYEE), transfer(OTHER, PAYEE))) is None
+
+
+def test_behind_the_batch_contract_the_payer_is_who_sent_it_the_token() -> None:
+    paid = transfer(BATCH, PAYEE)
+    assert payer(receipt(transfer(WALLET, BATCH, 9_000), paid)) == PaymentSender(WALLET, True)
+    assert payer(receipt(transfer(WALLET, BATCH, 400), transfer(WALLET, BATCH, 600), paid)) == PaymentSender(
+        WALLET, True
+    )
+    assert payer(receipt(paid)) is None
+    assert payer(receipt(transfer(WALLET, BATCH, 400), transfer(OTHER, BATCH, 600), paid)) is None
+    assert payer(receipt(transfer(PROXY, BATCH, 900), paid)) is None, "a payment contract is never the payer"
+    assert payer(receipt(transfer(WALLET, BATCH, 900), paid, transfer(OTHER, PAYEE))) is None
+
+
+def test_the_payer_of_the_native_coin_called_a_payment_contract_directly() -> None:
+    for contract in payment_contracts("sepolia"):
+        assert payer(receipt(to=contract), NATIVE) == PaymentSender(WALLET, True)
+    assert payer(receipt(to=OTHER), NATIVE) is None
+    assert payer(receipt(to=None), NATIVE) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "is_wallet"),
+    [
+        ("0x", True),
+        ("0x6", False),
+        ("0x6001", False),
+        ("0xef0100" + "11" * 20, True),
+        ("0xef0100" + "11" * 21, False),
+        ("0xef0101" + "11" * 20, False),
+    ],
+)
+def test_an_address_with_code_is_no_wallet_unless_its_key_delegates(code: str, is_wallet: bool) -> None:
+    assert payer(receipt(transfer(OTHER, PAYEE)), code=code) == PaymentSender(OTHER, is_wallet)
+    assert payer(receipt(transfer(WALLET, PAYEE)), code=code) == PaymentSender(WALLET, True), (
+        "it signed the transaction"
+    )
+
+
+def test_the_payer_of_the_native_coin_is_not_read_from_the_logs_of_its_transfers() -> None:
+    """EIP-7708: the system address emits a log for each transfer of the coin, also for those between contracts."""
+    coin = [transfer(sender, to, address="0x" + "ff" * 19 + "fe") for sender, to in ((OTHER, PROXY), (PROXY, PAYEE))]
+    assert payer(receipt(*coin), NATIVE) == PaymentSender(WALLET, True)
+    assert payer(receipt(*coin, to=OTHER), NATIVE) is None
+
+
+def test_several_payments_are_two_requests_and_each_receipt_and_code_is_read_once() -> None:
+    http = node(receipt(transfer(OTHER, PAYEE), transfer(OTHER, PAYEE, 7)))
+    paid = [PAID, PaidTransfer(TX, TOKEN, PAYEE, 7, KEY), PaidTransfer(TX, TOKEN, PAYEE, 8, KEY)]
+    assert payers_of(node_of("sepolia", http), paid) == (PaymentSender(OTHER, True), PaymentSender(OTHER, True), None)
+    assert http.requests == 2
+    assert http.sent == [("eth_getTransactionReceipt", [TX]), ("eth_getCode", [OTHER.lower(), "latest"])]
+
+
+def test_a_receipt_of_another_form_is_no_response() -> None:
+    with pytest.raises(ChainUnavailable):
+        payer({"transactionHash": TX, "from": WALLET})
+
+
+def test_the_receipt_of_another_transaction_is_a_contradiction() -> None:
+    found = receipt(transfer(WALLET, PAYEE))
+    assert payer({**found, "transactionHash": TX.upper().replace("0X", "0x")}) == PaymentSender(WALLET, True)
+    with pytest.raises(InconsistentNode):
+        payer({**found, "transactionHash": "0x" + "cd" * 32})
+    with pytest.raises(ChainUnavailable):
+        payer({name: value for name, value in found.items() if name != "transactionHash"})
+
+
+def test_the_logs_of_transactions_are_those_of_their_receipts_whether_hashes_have_0x_or_not() -> None:
+    found = receipt(transfer(WALLET, PAYEE), transfer(OTHER, PAYEE))
+    assert logs_of_transactions(node_of("sepolia", node(found)), [TX, TX.removeprefix("0x")]) == tuple(found["logs"])
+    assert logs_of_transactions(node_of("sepolia", node(None)), [TX]) == ()
+
+
+EARLIER = [fill(THEIRS), *payment(THEIRS)]
+
+
+@pytest.mark.parametrize("before", [[], EARLIER])
+def test_the_payer_of_what_the_bridge_brought_deposited_it_on_the_other_network(before: list[Log]) -> None:
+    """Of several equal ones in a transaction, whose keys differ, each is of its own depositor."""
+    logs = in_transaction([*before, fill(MINE), *payment(MINE)])
+    found = transfers_of("arbitrum-one", logs)
+    paid = [PaidTransfer(HASH, each.token_address, PAYEE, each.amount, each.event_key) for each in found]
+    receipt_of_both = {"transactionHash": HASH, "from": OTHER, "to": PROXY, "logs": logs[::-1]}
+    senders = payers_of(node_of("arbitrum-one", node(receipt_of_both, "0x6001")), paid)
+    expected = [THEIRS, MINE] if before else [MINE]
+    keys = [each.key for each in fills_in("arbitrum-one", logs)]
+    assert senders == tuple(
+        PaymentSender(each.depositor, is_wallet=False, bridged_from="base", fill_key=key)
+        for each, key in zip(expected, keys, strict=True)
+    )
+
+
+def test_what_no_fill_brought_was_sent_by_whom_it_came_from() -> None:
+    logs = in_transaction([fill(MINE, is_empty=True), *payment(MINE)])
+    (found,) = transfers_of("arbitrum-one", logs)
+    paid = PaidTransfer(HASH, found.token_address, PAYEE, found.amount, found.event_key)
+    receipt_of_it = {"transactionHash": HASH, "from": OTHER, "to": PROXY, "logs": logs}
+    (sender,) = payers_of(node_of("arbitrum-one", node(receipt_of_it, "0x6001")), [paid])
+    assert sender == PaymentSender(MINE.recipient, is_wallet=False)

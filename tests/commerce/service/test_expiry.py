@@ -1,0 +1,168 @@
+"""What time ends: told once, at the second at which the contract says so, and only after the chain was read past it."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.base.errors import Conflict
+from chalicelib.chains.calldata.escrow import calls
+from chalicelib.commerce.core.records import OperationKind
+from chalicelib.commerce.core.rules import CommerceStatus
+from chalicelib.commerce.service import flows, rules, running
+from chalicelib.commerce.service.calls import info_of
+from tests.fakes.escrows import AMOUNT, CONTRACTS, OPERATOR, PAYER, Commerce
+from tests.fakes.world import PAYEE
+
+SECOND = timedelta(seconds=1)
+
+
+def status(commerce: Commerce, created: Any) -> CommerceStatus:
+    return flows.find(commerce.services, commerce.owner(), created.payment.request_id).status
+
+
+def test_an_authorization_is_refused_from_the_exact_second_of_the_pre_approvals_expiry() -> None:
+    for early, is_refused in ((SECOND, False), (timedelta(0), True)):
+        commerce = Commerce()
+        created = commerce.create()
+        commerce.pre_approve(created)
+        commerce.world.now = created.payment.pre_approval_expiry - early
+        if is_refused:
+            with pytest.raises(Conflict, match="The time to authorize"):
+                commerce.authorize(created)
+            assert not commerce.chain.mempool.sent
+        else:
+            assert commerce.authorize(created).transaction_hash is not None
+
+
+@pytest.mark.parametrize("early", range(1, 6))
+def test_a_step_of_the_schedule_may_begin_just_before_the_expiry_and_go_on_at_its_exact_second(early: int) -> None:
+    """As many readings of the clock are before it."""
+    commerce = Commerce()
+    created = commerce.create()
+    commerce.pre_approve(created)
+    commerce.world.scan()
+    expiry = created.payment.pre_approval_expiry
+    readings = iter([expiry - timedelta(microseconds=1)] * early)
+    commerce.world.now = expiry
+    services = replace(commerce.services, clock=lambda: next(readings, expiry))
+    running.look(services, created.payment.payable_id, set())
+    payment = commerce.load(created)
+    assert payment.pending is None and payment.authorized == 0 and not commerce.chain.mempool.sent
+    commerce.settle(4)
+    assert status(commerce, created) in (CommerceStatus.FAILED, CommerceStatus.EXPIRED)
+
+
+def test_a_capture_and_a_refund_are_refused_from_the_exact_second_of_their_expiries() -> None:
+    for early, is_refused in ((SECOND, False), (timedelta(0), True)):
+        commerce = Commerce()
+        created = commerce.captured()
+        commerce.allow(PAYEE, OPERATOR, AMOUNT)
+        sent = len(commerce.chain.mempool.sent)
+        commerce.world.now = created.payment.authorization_expiry - early
+        if is_refused:
+            with pytest.raises(Conflict, match="has expired"):
+                commerce.capture(created, 1)
+            commerce.world.now = created.payment.refund_expiry
+            with pytest.raises(Conflict, match="time to refund"):
+                commerce.refund(created, 1)
+            assert len(commerce.chain.mempool.sent) == sent
+        else:
+            commerce.capture(created, 1)
+            commerce.settle(2)
+            commerce.world.now = created.payment.refund_expiry - SECOND
+            assert commerce.refund(created, 1).step == "take"
+
+
+def test_what_was_never_authorized_expires_once_the_chain_was_read_past_it_and_the_merchant_is_told_once() -> None:
+    commerce = Commerce()
+    created = commerce.create()
+    commerce.world.now = created.payment.pre_approval_expiry + SECOND
+    assert status(commerce, created) is CommerceStatus.PENDING, "nobody knows what the newest blocks have"
+    commerce.settle(4)
+    assert status(commerce, created) is CommerceStatus.EXPIRED
+    (told,) = commerce.events("payment.failed")
+    assert '"failureReason":"expired"' in told.body
+    assert commerce.load(created).check_at is None
+
+
+def test_a_payment_that_is_held_is_looked_at_daily_and_has_not_failed() -> None:
+    commerce = Commerce()
+    created = commerce.authorized()
+    commerce.settle(2)
+    assert running.run_due(commerce.services) == 0
+    commerce.world.advance(86_400)
+    assert running.run_due(commerce.services) == 1
+    commerce.settle(2)
+    assert not commerce.events("payment.failed") and not commerce.load(created).is_end_told
+
+
+def test_what_is_held_at_the_expiry_is_expired_until_the_payer_takes_it_back() -> None:
+    commerce = Commerce()
+    created = commerce.authorized()
+    commerce.world.now = created.payment.authorization_expiry
+    commerce.settle(4)
+    assert status(commerce, created) is CommerceStatus.EXPIRED
+    made = flows.reclaim(commerce.services, commerce.owner(), created.payment.request_id)
+    commerce.send(PAYER, *made.transactions)
+    commerce.settle(2)
+    assert status(commerce, created) is CommerceStatus.RECLAIMED
+    assert len(commerce.events("payment.failed")) == 1
+
+
+def test_a_payment_whose_books_differ_from_the_escrows_raises_an_alarm(capsys: pytest.CaptureFixture[str]) -> None:
+    commerce = Commerce()
+    created = commerce.authorized()
+    said = list[tuple[str, Any]]()
+    commerce.services.log.error = lambda message, extra=None: said.append((message, extra))  # type: ignore[method-assign]
+    (held,) = commerce.payments.values()
+    held.capturable -= 1
+    commerce.world.advance(2 * 86_400)
+    commerce.settle(2)
+    assert ("escrow differs", created.payment.payable_id) in [(message, extra["payable"]) for message, extra in said]
+
+
+def test_a_transaction_without_an_event_goes_back_and_raises_an_alarm() -> None:
+    commerce = Commerce()
+    created = commerce.authorized()
+    said = list[str]()
+    commerce.services.log.error = lambda message, extra=None: said.append(message)  # type: ignore[method-assign]
+    commerce.capture(created, 10)
+    commerce.chain.mempool.executes = lambda raw: None  # it succeeds, and has no effect
+    commerce.settle(3)
+    payment = commerce.load(created)
+    assert "commerce payment has no event" in said and payment.pending is None and payment.captured == 0
+
+
+def test_a_fork_takes_a_capture_back_and_the_same_transaction_captures_again() -> None:
+    commerce = Commerce()
+    created = commerce.authorized()
+    commerce.capture(created, 10)
+    commerce.settle(1)
+    assert commerce.load(created).captured == 10
+    commerce.chain.mempool.holds = True
+    commerce.chain.fork(5)
+    commerce.world.scan()
+    payment = commerce.load(created)
+    assert payment.captured == 0 and payment.pending is not None and status(commerce, created).value == "CAPTURING"
+    with pytest.raises(Conflict, match="pending"):
+        commerce.capture(created, 11)
+
+
+def test_an_operation_that_cannot_be_submitted_for_an_hour_goes_back() -> None:
+    commerce = Commerce()
+    created = commerce.authorized()
+    commerce.chain.mempool.base_fee = 10**15
+    assert commerce.capture(created, 10).transaction_hash is None
+    commerce.settle(70)
+    payment = commerce.load(created)
+    assert payment.pending is None and payment.failure == rules.TOO_LATE
+
+
+def test_the_hash_of_the_terms_is_the_same_whoever_computes_it() -> None:
+    commerce = Commerce()
+    created = commerce.create()
+    made = calls.pre_approve(info_of(created.payment, PAYER), CONTRACTS)
+    assert created.options is not None and created.options.transactions == made
+    assert OperationKind.AUTHORIZE.value == "authorize"

@@ -1,0 +1,172 @@
+"""Refunds that the service executes: how soon, and what becomes of the tokens if its key or a fork comes between."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.base.money import BaseUnits
+from chalicelib.commerce.core.records import OperationKind, PendingOperation
+from chalicelib.commerce.service import refunding
+from chalicelib.relayer import store as relayer
+from chalicelib.relayer.records import CallStatus
+from tests.fakes.commerce import new_payment
+from tests.fakes.escrows import CONTRACTS, OPERATOR, Commerce, check_conserved
+from tests.fakes.world import PAYEE, START, PlainSigningKeys
+
+
+class OtherKeys(PlainSigningKeys):
+    private_key = bytes.fromhex("5d" * 32)
+
+
+@pytest.fixture
+def commerce() -> Commerce:
+    return Commerce()
+
+
+@pytest.fixture
+def taken(commerce: Commerce) -> Any:
+    """A payment for whose refund the tokens are in the service's account, while the refund itself cannot be made."""
+    created = commerce.captured(fee_bps=0)
+    commerce.allow(PAYEE, OPERATOR, 10)
+    commerce.refuses["refund"] = "refused for now"
+    commerce.refund(created, 10)
+    commerce.settle(2)
+    pending = commerce.load(created).pending
+    assert pending is not None and pending.step == refunding.SPEND and commerce.balance(OPERATOR) == 10
+    commerce.refuses.clear()
+    return created
+
+
+def said(commerce: Commerce, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    lines = list[str]()
+    monkeypatch.setattr(commerce.services.log, "error", lambda message, **_: lines.append(message))
+    return lines
+
+
+def test_the_approval_is_sent_with_the_take_and_the_refund_by_the_first_run_after_that_is_confirmed(
+    commerce: Commerce,
+) -> None:
+    created = commerce.captured(fee_bps=0)
+    commerce.allow(PAYEE, OPERATOR, 10)
+    commerce.chain.mempool.sent.clear()
+    commerce.refund(created, 10)
+    take, approve = commerce.chain.mempool.sent
+    assert approve.nonce == take.nonce + 1
+    commerce.settle(1)
+    commerce.settle(1)
+    assert commerce.load(created).refunded == 10 and commerce.made["refund"] == 1
+    check_conserved(commerce)
+
+
+def test_nothing_is_spent_while_the_take_is_not_as_deep_as_confirmations_demand(commerce: Commerce) -> None:
+    created = commerce.captured(fee_bps=0)
+    commerce.allow(PAYEE, OPERATOR, 10)
+    commerce.chain.mempool.holds = True
+    commerce.refund(created, 10)
+    commerce.balances[OPERATOR.lower()] += 10  # of others
+    commerce.settle(20)
+    assert commerce.made["refund"] == commerce.made["transfer"] == 0
+
+
+def test_tokens_that_stay_because_the_key_was_replaced_are_told_and_go_on_with_the_former_key(
+    commerce: Commerce, taken: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines, former = said(commerce, monkeypatch), commerce.world.services
+    commerce.world.services = replace(former, signing_keys=OtherKeys())  # type: ignore[arg-type]
+    commerce.settle(40)
+    assert "commerce refund overdue" not in lines
+    commerce.settle(60)
+    assert "commerce refund overdue" in lines and commerce.balance(OPERATOR) == 10
+    assert commerce.load(taken).pending is not None, "nothing else begins while they are there"
+    commerce.world.services = former
+    commerce.settle(30)
+    assert commerce.load(taken).pending is None and commerce.made["transfer"] == 1
+    check_conserved(commerce)
+
+
+@pytest.mark.parametrize("status", [CallStatus.SUCCEEDED, CallStatus.REVERTED])
+def test_after_a_fork_that_gave_the_tokens_back_those_of_others_are_not_spent(
+    commerce: Commerce, taken: Any, status: CallStatus
+) -> None:
+    pending = commerce.load(taken).pending
+    assert pending is not None
+    (key,) = [each for each in pending.call_keys if "/take/" in each]
+
+    def say(status: CallStatus) -> None:
+        call = relayer.call(commerce.services.store, key)
+        assert call is not None
+        commerce.services.store.write(replace(call, status=status))
+
+    say(CallStatus.UNKNOWN)
+    commerce.world.advance(timedelta(minutes=40).total_seconds())  # by now they would go back, too
+    commerce.settle(10)
+    assert commerce.made["refund"] == commerce.made["transfer"] == 0
+    say(status)
+    commerce.settle(15)
+    assert commerce.load(taken).pending is None
+    assert commerce.made["transfer"] == (status is CallStatus.SUCCEEDED)
+
+
+def test_a_token_that_changes_no_allowance_but_zero_is_refunded_too(commerce: Commerce) -> None:
+    created = commerce.captured(fee_bps=0)
+    commerce.approves_from_zero_only = True
+    commerce.allow(OPERATOR, CONTRACTS.operator_refund, 3)
+    commerce.allow(PAYEE, OPERATOR, 10)
+    commerce.made.clear()
+    commerce.refund(created, 10)
+    commerce.settle(6)
+    assert commerce.load(created).refunded == 10
+    assert (commerce.made["approve"], commerce.made["refund"], commerce.made["transfer"]) == (2, 1, 0)
+    check_conserved(commerce)
+
+
+def test_an_allowance_that_another_refund_has_used_is_given_again(commerce: Commerce, taken: Any) -> None:
+    before = commerce.made["approve"]
+    commerce.allow(OPERATOR, CONTRACTS.operator_refund, 9)
+    commerce.settle(6)
+    assert (commerce.load(taken).refunded, commerce.made["transfer"]) == (10, 0)
+    assert commerce.made["approve"] == before + 1
+    check_conserved(commerce)
+
+
+def test_refunds_of_others_that_begin_again_and_again_stop_none(commerce: Commerce) -> None:
+    victim, *others = [commerce.captured(fee_bps=0) for _ in range(3)]
+    commerce.allow(PAYEE, OPERATOR, 10**9)
+    commerce.refuses["refund"], before = "refused for now", commerce.made["approve"]
+    commerce.refund(victim, 10)
+    commerce.settle(2)
+    assert commerce.balance(OPERATOR) == 10
+    commerce.refuses.clear()
+    for minute in range(3):
+        if commerce.load(others[minute % 2]).pending is None:
+            commerce.refund(others[minute % 2], 1)  # before the run of the schedule, with its own approval
+            commerce.world.relay()
+        commerce.minute()
+    assert commerce.load(victim).refunded == 10
+    assert commerce.made["approve"] - before <= 4, "one for each"
+    commerce.settle(4)
+    check_conserved(commerce)
+
+
+@pytest.mark.parametrize(
+    ("changes", "age", "spends", "is_returned"),
+    [
+        ({}, timedelta(minutes=30), 1, False),
+        ({}, timedelta(minutes=30, seconds=1), 1, True),
+        ({}, timedelta(0), 5, False),
+        ({}, timedelta(0), 6, True),
+        ({"refunded": BaseUnits(90)}, timedelta(0), 1, False),
+        ({"refunded": BaseUnits(91)}, timedelta(0), 1, True),
+        ({"refund_expiry": START + timedelta(minutes=5)}, timedelta(minutes=5) - timedelta(seconds=1), 1, False),
+        ({"refund_expiry": START + timedelta(minutes=5)}, timedelta(minutes=5), 1, True),
+    ],
+)
+def test_tokens_go_back_after_the_expiry_half_an_hour_five_calls_or_if_too_little_can_be_refunded(
+    changes: dict[str, Any], age: timedelta, spends: int, is_returned: bool
+) -> None:
+    payment = new_payment(START, authorized=BaseUnits(100), captured=BaseUnits(100), **changes)
+    keys = ("c/approve/1", "c/take/1", *(f"c/spend/{number}" for number in range(1, spends + 1)))
+    pending = PendingOperation(1, OperationKind.REFUND, BaseUnits(10), START, step=refunding.SPEND, call_keys=keys)
+    assert refunding.is_returned(payment, pending, START + age) is is_returned

@@ -1,0 +1,595 @@
+"""A link that is paid from another chain waits for what both chains say, and for nothing else."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from chalicelib.base.errors import Locked
+from chalicelib.chains.calldata.across import decode_message
+from chalicelib.chains.catalogue.contracts import LIFI_RECEIVER, address_of
+from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC
+from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import tracking
+from chalicelib.crosschain.core.records import Stage
+from chalicelib.payments.links.progress import crosschain_intents
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.links.records import IntentStatus, LinkStatus, Proof, SecurePayment
+from chalicelib.payments.links.rules import check_payable
+from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.payments import store as payment_store
+from chalicelib.payments.requests.payments.records import PaymentKind
+from chalicelib.payments.scanning.jobs import scan_chain
+from chalicelib.payments.transfers import flows as transfers
+from chalicelib.platform.outbound.lifi import RouterStatus, RouterUnavailable
+from tests.crosschain.service.router import diamond
+from tests.fakes.bridge import CONFIRMATIONS, MINUTE, Bridge, Sent
+from tests.fakes.chain import SENDER
+from tests.fakes.intents import PAGE
+
+NOWHERE = "0x" + "ee" * 32
+OTHER = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
+THIRD = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+
+
+def is_free(bridge: Bridge, payment: SecurePayment) -> bool:
+    try:
+        check_payable(bridge.world.load(payment), bridge.world.now)
+    except Locked:
+        return False
+    return True
+
+
+def test_a_payment_from_another_chain_completes_the_link_and_is_known_by_both_transactions(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = bridge.send(payment)
+    intent = bridge.announce(payment, sent)
+    assert (intent.network, intent.wallet, intent.proof) == ("base", SENDER, Proof.SENT)
+    assert not is_free(bridge, payment)
+    bridge.include(sent)
+    bridge.track()
+    intent = bridge.intent(payment)
+    assert intent.crossing is not None
+    assert (intent.status, intent.crossing.stage) == (IntentStatus.PENDING, Stage.BRIDGE)
+    filled = bridge.fill(sent, payment.requests[0])
+    bridge.track()
+    assert bridge.world.load(payment).link.status is LinkStatus.COMPLETED
+    intent = bridge.intent(payment)
+    assert intent.crossing is not None
+    assert (intent.status, intent.crossing.destination_hash) == (IntentStatus.SETTLED, filled)
+    (paid,) = payment_store.payments(bridge.world.services.store, payment.requests[0].request_id)
+    assert (paid.type, paid.payer, paid.tx_hash) == (PaymentKind.CROSSCHAIN, SENDER, filled)
+    assert (paid.source_network, paid.source_hash) == ("base", sent.tx_hash)
+
+
+def state_of(bridge: Bridge, payment: SecurePayment) -> tuple[IntentStatus, Stage]:
+    intent = bridge.intent(payment)
+    assert intent.crossing is not None
+    return intent.status, intent.crossing.stage
+
+
+def deposited(bridge: Bridge, payment: SecurePayment) -> Sent:
+    sent = bridge.send(payment)
+    bridge.announce(payment, sent)
+    bridge.include(sent)
+    bridge.track()
+    return sent
+
+
+def failures(bridge: Bridge) -> list[dict[str, Any]]:
+    """The bodies of payment.failed that the merchant received."""
+    bridge.world.drain()
+    bodies = [json.loads(posted.body) for posted in bridge.world.receiver.posted]
+    return [body for body in bodies if body["event"] == "payment.failed"]
+
+
+def test_what_lifis_receiver_gives_back_is_known_as_held_too(bridge: Bridge) -> None:
+    payment = bridge.link()
+    true = bridge.deposit_for(payment.requests[0])
+    made = decode_message(true.message)
+    assert made is not None
+    (proxy, call, _), amount = made.calls[-1], true.output_amount
+    message = diamond.message(true.output_token, proxy, call, amount, made.fallback)
+    receiver = address_of(LIFI_RECEIVER, "arbitrum-one")
+    sent = bridge.send_deposit(replace(true, recipient=receiver, message=message))
+    bridge.announce(payment, sent)
+    bridge.include(sent)
+    bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.track()
+    assert state_of(bridge, payment) == (IntentStatus.PARTIAL, Stage.DESTINATION)
+    crossing = bridge.intent(payment).crossing
+    assert crossing is not None and crossing.held is not None
+    assert (crossing.held.amount, crossing.held.wallet) == (12_625_000, SENDER)
+
+
+def test_a_failed_call_leaves_the_tokens_with_the_payer_and_the_merchant_is_told_once(bridge: Bridge) -> None:
+    bridge.world.register_webhook()
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    filled = bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.track()
+    assert state_of(bridge, payment) == (IntentStatus.PARTIAL, Stage.DESTINATION)
+    assert is_free(bridge, payment)
+    crossing = bridge.intent(payment).crossing
+    assert crossing is not None and crossing.held is not None
+    assert (crossing.destination_hash, crossing.held.amount, crossing.held.wallet) == (filled, 12_625_000, SENDER)
+    bridge.track()
+    (body,) = failures(bridge)
+    assert (body["subStatus"], body["txHash"], body["network"]) == ("bounced", sent.tx_hash, "base")
+    assert body["failureReason"].endswith(f"12.625 USDC on arbitrum-one in {SENDER}")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"message": b""}, {"message": b"nothing"}, {"output_amount": 1}, {"recipient": OTHER}, {"input_amount": 1}],
+    ids=["no message", "message", "output", "recipient", "input"],
+)
+@pytest.mark.parametrize("pays", [False, True], ids=["without a payment", "with one cent"])
+def test_a_fill_of_a_deposit_that_was_never_made_decides_nothing(
+    bridge: Bridge, changes: dict[str, Any], pays: bool
+) -> None:
+    """The destination chain takes the word of whoever fills: the true deposit can still be filled afterwards."""
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    bridge.forge(sent, payment.requests[0] if pays else None, **changes)
+    bridge.track()
+    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE)
+    assert not is_free(bridge, payment)
+    filled = bridge.fill(sent, payment.requests[0])
+    bridge.track()
+    crossing = bridge.intent(payment).crossing
+    assert crossing is not None and crossing.destination_hash == filled
+    assert state_of(bridge, payment) == (IntentStatus.SETTLED, Stage.DESTINATION)
+
+
+def test_what_nobody_fills_is_refunding_until_the_source_chain_has_the_refund(bridge: Bridge) -> None:
+    bridge.world.register_webhook()
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    bridge.track(100)
+    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE)
+    bridge.track(30)
+    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.REFUNDING)
+    assert not is_free(bridge, payment)
+    refund = bridge.refund(sent)
+    bridge.track(5)
+    assert state_of(bridge, payment) == (IntentStatus.REFUNDED, Stage.RETURNED)
+    crossing = bridge.intent(payment).crossing
+    assert crossing is not None and crossing.refund_hash == refund
+    assert is_free(bridge, payment)
+    (body,) = failures(bridge)
+    assert body["subStatus"] == "bounced"
+    assert body["failureReason"].endswith(f"USDC on base in {SENDER}")
+
+
+def test_a_transaction_that_reverts_frees_the_link_once_its_block_is_deep_enough(bridge: Bridge) -> None:
+    bridge.world.register_webhook()
+    payment = bridge.link()
+    sent = bridge.send(payment)
+    bridge.announce(payment, sent)
+    bridge.include(sent, success=False)
+    bridge.world.advance(MINUTE)
+    tracking.track_due(bridge.world.services)
+    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.SOURCE), "a fork may still undo it"
+    bridge.track()
+    assert state_of(bridge, payment) == (IntentStatus.FAILED, Stage.SOURCE)
+    assert is_free(bridge, payment)
+    (body,) = failures(bridge)
+    assert body["subStatus"] == "failed"
+
+
+def test_a_receipt_of_a_block_that_a_fork_removed_is_none(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = bridge.send(payment)
+    bridge.announce(payment, sent)
+    bridge.include(sent, success=False)
+    bridge.source.fork(1)
+    bridge.track()
+    assert state_of(bridge, payment)[0] is IntentStatus.PENDING
+
+
+def test_a_fill_or_a_refund_in_a_block_that_a_fork_removed_is_none(bridge: Bridge) -> None:
+    filled, returned = bridge.link(), bridge.link()
+    one, other = deposited(bridge, filled), deposited(bridge, returned)
+    bridge.fill(one, filled.requests[0])
+    (event,) = (each for each in bridge.destination.blocks[-1].logs if each["topics"][0] == FILLED_TOPIC)
+    true, event["blockHash"] = event["blockHash"], "0x" + "99" * 32
+    bridge.track()
+    assert state_of(bridge, filled) == (IntentStatus.PENDING, Stage.BRIDGE)
+    event["blockHash"] = true
+    bridge.track()
+    assert state_of(bridge, filled)[0] is IntentStatus.SETTLED
+    bridge.track(130)
+    bridge.refund(other)
+    (event,) = bridge.source.blocks[-1].logs
+    true, event["blockHash"] = event["blockHash"], "0x" + "99" * 32
+    bridge.track(31)
+    assert state_of(bridge, returned) == (IntentStatus.PENDING, Stage.REFUNDING)
+    event["blockHash"] = true
+    bridge.track(31)
+    assert state_of(bridge, returned)[0] is IntentStatus.REFUNDED
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_of_two_fills_in_one_transaction_each_is_judged_by_its_own_events(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch, is_reversed: bool
+) -> None:
+    """Whatever the order in which a node lists them."""
+    payment = bridge.link()
+    mine, theirs = bridge.send(payment), bridge.send(payment, OTHER)
+    for sent in (mine, theirs):
+        bridge.announce(payment, sent)
+        bridge.include(sent)
+    bridge.track()
+    bridge.fill(mine, payment.requests[0], fails=True)
+    bridge.fill(theirs, payment.requests[0], together=True)
+    if is_reversed:
+        read = bridge.destination.logs_of_transactions
+        monkeypatch.setattr(bridge.destination, "logs_of_transactions", lambda hashes: read(hashes)[::-1])
+    bridge.track()
+    bridge.track()
+    statuses = {intent.wallet: intent.status for intent in bridge.intents(payment)}
+    assert statuses == {SENDER: IntentStatus.PARTIAL, OTHER: IntentStatus.SETTLED}
+
+
+def test_a_cent_that_the_filler_pays_with_the_same_reference_is_not_the_payment(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = bridge.send(payment)
+    bridge.announce(payment, sent)
+    bridge.include(sent)
+    bridge.track()
+    bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.destination.pay_too(payment.requests[0], 10_000, 0)
+    bridge.track()
+    bridge.track()
+    intent = bridge.intent(payment)
+    assert intent.status is IntentStatus.PARTIAL
+    assert intent.crossing.held.amount == sent.deposit.output_amount
+
+
+def test_a_transaction_that_no_node_has_locks_the_link_until_the_source_chain_would_refuse_it(bridge: Bridge) -> None:
+    payment = bridge.link()
+    bridge.announce(payment, NOWHERE)
+    for _ in range(7):
+        bridge.track(10)
+        assert state_of(bridge, payment)[0] is IntentStatus.PENDING
+    bridge.track(10)
+    assert state_of(bridge, payment)[0] is IntentStatus.LAPSED
+    assert is_free(bridge, payment)
+
+
+def test_a_replaced_transaction_frees_the_link_after_some_time(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = bridge.send(payment)
+    bridge.announce(payment, sent)
+    del bridge.source.transactions[sent.tx_hash]
+    bridge.source.counts[SENDER] = 1
+    bridge.track()
+    assert state_of(bridge, payment)[0] is IntentStatus.PENDING
+    bridge.track(11)
+    assert state_of(bridge, payment)[0] is IntentStatus.REPLACED
+    assert failures(bridge) == []
+
+
+def test_a_deposit_that_the_node_has_in_no_block_ends_when_the_chain_refuses_it(bridge: Bridge) -> None:
+    payment = bridge.link()
+    bridge.announce(payment, bridge.send(payment))
+    bridge.track(65)
+    assert state_of(bridge, payment)[0] is IntentStatus.PENDING
+    bridge.track(10)
+    assert state_of(bridge, payment)[0] is IntentStatus.LAPSED
+
+
+def test_what_the_router_says_ends_nothing(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    for status in (
+        ("DONE", "COMPLETED"),
+        ("DONE", "PARTIAL"),
+        ("DONE", "REFUNDED"),
+        ("FAILED", None),
+        ("INVALID", None),
+    ):
+        bridge.world.router.statuses[sent.tx_hash] = RouterStatus(
+            *status, sent.tx_hash, "0x" + "77" * 32, 42161, "across"
+        )
+        bridge.track(3)
+        assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE)
+    bridge.fill(sent, payment.requests[0])
+    bridge.track(5)
+    assert state_of(bridge, payment)[0] is IntentStatus.SETTLED
+
+
+def test_a_fill_that_was_not_among_the_logs_is_found_by_the_transaction_that_the_router_names(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    filled = bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.destination.hides_logs = True
+    bridge.track(130)
+    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE), "it is filled, and how is not known"
+    bridge.world.router.statuses[sent.tx_hash] = RouterStatus("DONE", "PARTIAL", sent.tx_hash, filled, 42161, "across")
+    bridge.track(10)
+    assert state_of(bridge, payment) == (IntentStatus.PARTIAL, Stage.DESTINATION)
+
+
+def test_a_fill_that_the_router_names_counts_only_if_it_is_of_the_very_deposit(bridge: Bridge) -> None:
+    """A hostile router could name one that somebody made of another deposit, with its number."""
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    bridge.forge(sent, input_amount=1)
+    forged = str(bridge.destination.blocks[-1].logs[0]["transactionHash"])
+    filled = bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.destination.hides_logs = True
+    for named, state in (
+        (forged, (IntentStatus.PENDING, Stage.BRIDGE)),
+        (filled, (IntentStatus.PARTIAL, Stage.DESTINATION)),
+    ):
+        bridge.world.router.statuses[sent.tx_hash] = RouterStatus(
+            "DONE", "PARTIAL", sent.tx_hash, named, 42161, "across"
+        )
+        bridge.track(130)
+        assert state_of(bridge, payment) == state
+
+
+def test_without_a_router_a_fill_that_was_not_among_the_logs_stays_unknown(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.destination.hides_logs = True
+    bridge.world.router.is_configured = False
+    bridge.world.router.trouble = AssertionError("it is not asked")
+    bridge.track(130)
+    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE)
+
+
+def test_one_chain_or_the_router_that_does_not_answer_delays_no_other(bridge: Bridge) -> None:
+    first, second = bridge.link(), bridge.link()
+    one = deposited(bridge, first)
+    other = bridge.send(second, nonce=1)
+    bridge.announce(second, other)
+    bridge.source.is_down = True
+    bridge.world.router.trouble = RouterUnavailable("down")
+    bridge.fill(one, first.requests[0])
+    bridge.track()
+    assert state_of(bridge, first)[0] is IntentStatus.SETTLED
+    assert state_of(bridge, second) == (IntentStatus.PENDING, Stage.SOURCE)
+    bridge.source.is_down = False
+    bridge.include(other)
+    bridge.destination.is_down = True
+    bridge.world.advance(5 * MINUTE)
+    bridge.source.mine(CONFIRMATIONS)
+    tracking.track_due(bridge.world.services)
+    assert state_of(bridge, second) == (IntentStatus.PENDING, Stage.BRIDGE)
+
+
+def test_of_two_payers_one_is_counted_and_the_other_is_offered_the_way_back(bridge: Bridge) -> None:
+    payment = bridge.link()
+    mine, theirs = bridge.send(payment), bridge.send(payment, OTHER)
+    bridge.announce(payment, mine, PAGE)
+    bridge.announce(payment, theirs, PAGE)
+    for sent in (mine, theirs):
+        bridge.include(sent)
+        bridge.fill(sent, payment.requests[0])
+    bridge.track()
+    bridge.track()
+    ended = {intent.wallet: intent.crossing for intent in bridge.intents(payment)}
+    assert all(intent.status is IntentStatus.SETTLED for intent in bridge.intents(payment))
+    assert [crossing.is_surplus for crossing in (ended[SENDER], ended[OTHER]) if crossing] == [False, True]
+    request = bridge.world.load(payment).requests[0]
+    assert (request.paid, request.confirmed_count) == (2 * request.amount, 2)
+    listing = transfers.list_of_link(bridge.world.services, payment.link.token, Viewer(bridge.world.account_id, None))
+    offers = [each.refund for each in listing.transfers if each.refund is not None]
+    assert [(offer.payer, offer.amount, offer.token.id) for offer in offers] == [
+        (OTHER, request.amount, "USDC-arbitrum-one")
+    ]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_each_payment_of_one_transaction_is_offered_back_to_the_depositor_of_its_own_fill(
+    bridge: Bridge, order: tuple[int, ...]
+) -> None:
+    """Whoever fills a deposit can fill their own ones for the same link with it, of the same amount, in any order."""
+    payment = bridge.link()
+    request = payment.requests[0]
+    sent = [bridge.send(payment, payer) for payer in (SENDER, OTHER, THIRD)]
+    for each in sent:
+        bridge.announce(payment, each, PAGE)
+        bridge.include(each)
+    bridge.track()
+    for place, each in enumerate(sent[index] for index in order):
+        bridge.fill(each, request, together=place > 0)
+    bridge.track()
+    bridge.track()
+    assert all(intent.status is IntentStatus.SETTLED for intent in bridge.intents(payment))
+    made = payment_store.payments(bridge.world.services.store, request.request_id)
+    by_place = [each.payer for each in sorted(made, key=lambda each: each.log_index)]
+    assert by_place == [sent[index].deposit.depositor for index in order]
+    assert {each.payer: each.origin and each.origin.refund_to for each in made} == {
+        each.deposit.depositor: each.deposit.depositor for each in sent
+    }
+    surplus = {each.wallet for each in bridge.intents(payment) if each.crossing and each.crossing.is_surplus}
+    listing = transfers.list_of_link(bridge.world.services, payment.link.token, Viewer(bridge.world.account_id, None))
+    offers = {each.refund.payer for each in listing.transfers if each.refund is not None}
+    assert offers == surplus == {sent[index].deposit.depositor for index in order[1:]}
+
+
+def test_what_somebody_pays_beside_a_fill_that_failed_is_not_its_payment(bridge: Bridge) -> None:
+    """Also through the contract that makes the calls of all fills."""
+    payment = bridge.link()
+    request = payment.requests[0]
+    sent = bridge.send(payment)
+    bridge.announce(payment, sent, PAGE)
+    bridge.include(sent)
+    bridge.track()
+    bridge.fill(sent, request, fails=True)
+    bridge.pay_beside(sent.deposit, request)
+    bridge.track()
+    bridge.track()
+    assert bridge.intent(payment).status is IntentStatus.PARTIAL
+    (made,) = payment_store.payments(bridge.world.services.store, request.request_id)
+    assert made.origin is None and made.type is PaymentKind.DIRECT
+
+
+def test_two_payers_of_a_link_from_two_chains_are_both_followed_and_one_is_counted() -> None:
+    bridge = Bridge(others=("optimism",))
+    payment = bridge.link()
+    mine, theirs = bridge.send(payment), bridge.send(payment, OTHER, source="optimism")
+    for sent in (mine, theirs):
+        bridge.announce(payment, sent, PAGE)
+        bridge.include(sent)
+    bridge.track()
+    assert {each.network: each.status for each in bridge.intents(payment)} == {
+        "base": IntentStatus.PENDING,
+        "optimism": IntentStatus.PENDING,
+    }
+    for sent in (theirs, mine):
+        bridge.fill(sent, payment.requests[0])
+    bridge.track()
+    bridge.track()
+    ended = {each.network: each.crossing for each in bridge.intents(payment) if each.status is IntentStatus.SETTLED}
+    assert {name: crossing.is_surplus for name, crossing in ended.items() if crossing} == {
+        "optimism": False,
+        "base": True,
+    }
+    told = crosschain_intents(bridge.world.load(payment).intent)
+    assert {(each["sourceNetwork"], each["isSurplus"]) for each in told} == {("base", True), ("optimism", False)}
+    listing = transfers.list_of_link(bridge.world.services, payment.link.token, Viewer(bridge.world.account_id, None))
+    offers = [(each.refund.payer, each.refund.amount) for each in listing.transfers if each.refund is not None]
+    assert offers == [(SENDER, payment.requests[0].amount)], "the payee can send it back, to who came second"
+
+
+def test_a_second_payment_that_bounces_from_a_paid_link_is_no_failure_of_the_request(bridge: Bridge) -> None:
+    bridge.world.register_webhook()
+    payment = bridge.link()
+    mine, theirs = bridge.send(payment), bridge.send(payment, OTHER)
+    bridge.announce(payment, mine)
+    bridge.announce(payment, theirs)
+    for sent, fails in ((mine, False), (theirs, True)):
+        bridge.include(sent)
+        bridge.fill(sent, payment.requests[0], fails)
+    bridge.track()
+    bridge.track()
+    statuses = {intent.wallet: intent.status for intent in bridge.intents(payment)}
+    assert statuses == {SENDER: IntentStatus.SETTLED, OTHER: IntentStatus.PARTIAL}
+    assert failures(bridge) == []
+
+
+class Errors:
+    """A log that keeps its errors."""
+
+    def __init__(self) -> None:
+        self.errors: list[tuple[str, dict[str, Any]]] = []
+
+    def error(self, message: str, extra: dict[str, Any]) -> None:
+        self.errors.append((message, extra))
+
+    def info(self, *_: Any, **__: Any) -> None:
+        return
+
+    warning = info
+
+
+def test_an_outcome_that_stays_unknown_is_logged_for_the_operator_who_can_withdraw_it(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    log = Errors()
+    bridge.world.services = replace(bridge.world.services, log=log)  # type: ignore[arg-type]
+    bridge.destination.is_down = True
+    bridge.world.advance(5 * 3600)
+    tracking.track_due(bridge.world.services)
+    bridge.destination.is_down = False
+    (facts,) = [extra for message, extra in log.errors if message == "crosschain outcome unknown"]
+    assert (facts["tx_hash"], facts["stage"]) == (sent.tx_hash, "bridge")
+    (shown,) = crosschain_intents(bridge.world.load(payment).intent)
+    assert shown["status"] == "unknown"
+    assert not is_free(bridge, payment)
+    intents.withdraw(bridge.world.services, payment.link.token, bridge.world.account_id, None)
+    assert is_free(bridge, payment)
+
+
+def test_the_end_waits_for_what_the_recorder_still_has_to_record(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    bridge.fill(sent, payment.requests[0])
+    bridge.destination.mine(CONFIRMATIONS)
+    scan_chain(bridge.world.services, json.dumps({"network": "arbitrum-one"}))
+    bridge.world.advance(MINUTE)
+    tracking.track_due(bridge.world.services)
+    assert state_of(bridge, payment)[0] is IntentStatus.PENDING
+    assert not is_free(bridge, payment)
+    bridge.world.record()
+    bridge.track()
+    assert state_of(bridge, payment)[0] is IntentStatus.SETTLED
+
+
+def test_a_payment_whose_receipt_was_not_read_when_it_was_found_gets_its_type_payer_and_origin(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    bridge.fill(sent, payment.requests[0])
+    read = bridge.destination.payers_of
+    bridge.destination.payers_of = lambda payments: tuple(None for _ in payments)  # type: ignore[method-assign]
+    bridge.tick()
+    (paid,) = payment_store.payments(bridge.world.services.store, payment.requests[0].request_id)
+    assert (paid.type, paid.payer) == (PaymentKind.DIRECT, None)
+    bridge.destination.payers_of = read  # type: ignore[method-assign]
+    bridge.track()
+    (paid,) = payment_store.payments(bridge.world.services.store, payment.requests[0].request_id)
+    assert (paid.type, paid.payer, paid.source_hash) == (PaymentKind.CROSSCHAIN, SENDER, sent.tx_hash)
+    first, last = bridge.world.now - timedelta(days=1), bridge.world.now
+    (count,) = request_store.daily_counts(bridge.world.services.store, bridge.world.account_id, "ACCOUNT", first, last)
+    assert {name: number for name, number in count.counts.items() if number} == {
+        "USDC-arbitrum-one|USDC-arbitrum-one|crosschain|": 1
+    }
+
+
+def test_a_deposit_too_small_to_be_filled_does_not_lock_the_link_by_being_announced_before_it_is_sent(
+    bridge: Bridge,
+) -> None:
+    """It costs its sender nothing, and would stop everybody else until its deadline."""
+    payment = bridge.link()
+    sent = bridge.send(payment, input_amount=1)
+    known = bridge.source.transactions.pop(sent.tx_hash)
+    bridge.announce(payment, sent, PAGE)
+    bridge.source.transactions[sent.tx_hash] = known
+    bridge.track()
+    assert is_free(bridge, payment)
+    bridge.include(sent)
+    bridge.track()
+    assert is_free(bridge, payment)
+    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE), "it is followed all the same"
+    bridge.fill(sent, payment.requests[0])
+    bridge.track()
+    assert bridge.world.load(payment).link.status is LinkStatus.COMPLETED
+
+
+def test_a_transaction_that_no_node_has_locks_the_link_for_ten_minutes_and_again_once_it_is_there(
+    bridge: Bridge,
+) -> None:
+    """Anybody who has the link can announce any number; whoever did send it is followed until its deadline."""
+    payment = bridge.link()
+    sent = bridge.send(payment)
+    known = bridge.source.transactions.pop(sent.tx_hash)
+    bridge.announce(payment, sent, PAGE)
+    bridge.track(9)
+    assert not is_free(bridge, payment)
+    bridge.track(2)
+    bridge.track(2)
+    assert is_free(bridge, payment)
+    assert bridge.intent(payment).status is IntentStatus.PENDING
+    bridge.source.transactions[sent.tx_hash] = known
+    bridge.track(6)
+    assert not is_free(bridge, payment)
+    assert bridge.intent(payment).proof is Proof.SENT
+
+
+def test_a_transaction_that_the_account_itself_announces_locks_the_link_until_its_deadline(bridge: Bridge) -> None:
+    payment = bridge.link()
+    bridge.announce(payment, NOWHERE)
+    bridge.track(30)
+    bridge.track(30)
+    assert not is_free(bridge, payment)
+    bridge.track(30)
+    assert is_free(bridge, payment)

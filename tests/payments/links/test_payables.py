@@ -1,0 +1,69 @@
+"""Payables: what is recorded together, and the owner of requests that were written before they kept it."""
+
+from dataclasses import replace
+
+from chalicelib.payments.links import store
+from chalicelib.payments.links.creation import Item
+from chalicelib.payments.links.records import LinkStatus, Payable, SecurePayment
+from chalicelib.payments.requests.records import Request
+from tests.fakes.payouts import store_payouts
+from tests.fakes.requests import standalone, store_request
+from tests.fakes.world import PAYEE, START, World
+
+OWNED_FIELDS = ("account_id", "client_id", "origin", "created_at")
+
+
+def of_before(world: World, payment: SecurePayment) -> SecurePayment:
+    """Writes the requests of a link as before they kept their owner."""
+    unowned = [replace(r, account_id="", client_id=None, origin=None, created_at=None) for r in payment.requests]
+    world.services.store.write(*(replace(each, version=1) for each in unowned))
+    return payment
+
+
+def test_the_requests_of_a_new_link_have_its_owner(world: World) -> None:
+    (request,) = world.create_link().requests
+    owner = (world.account_id, world.client_id, world.origin, START)
+    assert tuple(getattr(request, name) for name in OWNED_FIELDS) == owner
+
+
+def test_requests_of_before_get_the_owner_of_their_link_on_every_read(world: World) -> None:
+    item = Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
+    made = of_before(world, world.create_link(items=(item, item)))
+    token, wanted = made.link.token, [[getattr(r, name) for name in OWNED_FIELDS] for r in made.requests]
+    whole, payable = store.link_with_requests(world.services.store, token), store.payable(world.services.store, token)
+    first = store.links_with_first_request(world.services.store, [token])[token]
+    assert whole is not None and payable is not None
+    read = [[getattr(r, name) for name in OWNED_FIELDS] for r in (*whole.requests, *payable.requests, *first.requests)]
+    assert read == [*wanted, *wanted, wanted[0]]
+
+
+def test_the_next_write_stores_the_owner(world: World) -> None:
+    made = of_before(world, world.create_link())
+    world.tick()
+    world.chain.pay(made.requests[0])
+    world.scan()
+    assert store.link_with_requests(world.services.store, made.link.token) == world.load(made)
+    records = world.services.store.query(Request, Request.KEY.all(payable_id=made.link.token))
+    assert [each.account_id for each in records] == [world.account_id]
+
+
+def test_a_request_without_a_link_is_a_payable_of_its_own(world: World) -> None:
+    request = store_request(world.services)
+    assert store.payable(world.services.store, request.request_id) == Payable((request,))
+    assert request.link_token is None
+
+
+def test_the_payable_of_a_merged_link_is_that_of_its_batch(world: World) -> None:
+    child, batch = store_payouts(world.services, "acct", 2)
+    world.services.store.write(
+        replace(child.link, status=LinkStatus.INVALIDATED, successor_token=batch.link.token)
+    )
+    payable = store.payable(world.services.store, child.link.token)
+    assert payable is not None and payable.link == batch.link
+
+
+def test_a_link_that_is_not_complete_has_no_payable(world: World) -> None:
+    """Its requests are written first, in several transactions."""
+    world.services.store.write(standalone(world.services, payable_id="01LINK"))
+    assert store.payable(world.services.store, "01LINK") is None
+    assert store.payable(world.services.store, "01NOSUCHLINK") is None

@@ -1,0 +1,190 @@
+"""What is not as it was asked for is told: by labels of an event that is sent, or by one of its own, once and bounded."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.recording.unexpected import MAX_A_DAY
+from chalicelib.payments.recording.unmatched import MAX_PER_KIND, UnmatchedKind
+from chalicelib.platform.access.modes import Mode
+from chalicelib.webhooks.endpoints import flows as endpoints
+from chalicelib.webhooks.records import Event
+from tests.fakes.event_bodies import assert_is_described
+from tests.fakes.memory_store import MemoryStore
+from tests.fakes.world import World
+
+FUSDT = "0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78"
+STRANGER = "0x" + "51" * 20
+WORTHLESS = "0x" + "77" * 20
+FULL = 12_500_000
+
+
+class Shop:
+    """A world with a link of 12.5 fUSDC, in memory."""
+
+    def __init__(self) -> None:
+        self.world = World(object())
+        self.store = MemoryStore()
+        self.world.services = replace(self.world.services, store=self.store)
+        self.world.chain.clock = self.world.clock
+        self.world.scan()
+        self.payment: SecurePayment = self.world.create_link()
+
+    def pay(self, amount: int = FULL, **altered: str) -> None:
+        self.world.advance(1)
+        self.world.chain.pay(self.payment.requests[0], amount=amount, **altered)
+        self.world.scan()
+
+    @property
+    def told(self) -> list[dict[str, Any]]:
+        """The bodies of the events without their variants, in their order."""
+        found = [json.loads(each.body) for each in sorted(self.store.all(Event), key=lambda each: each.event_id)]
+        for body in found:
+            assert_is_described(body)
+        return found
+
+    @property
+    def labels(self) -> list[tuple[str, list[str]]]:
+        return [(body["event"].removeprefix("payment."), body["labels"]) for body in self.told]
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return Shop()
+
+
+def test_payments_that_are_told_say_what_is_not_as_it_was_asked_for(shop: Shop) -> None:
+    shop.pay(FULL - 1)
+    shop.pay(2)
+    assert shop.labels == [("partial", ["under"]), ("confirmed", ["over"])]
+    exact = Shop()
+    exact.pay()
+    assert exact.labels == [("confirmed", [])]
+
+
+def test_what_is_paid_after_the_links_expiry_is_late(shop: Shop) -> None:
+    shop.world.advance(timedelta(days=8).total_seconds())
+    shop.pay(FULL - 1)
+    shop.pay(1)
+    shop.pay(token=FUSDT)
+    assert shop.labels == [("partial", ["under", "late"]), ("confirmed", ["late"]), ("unexpected", ["wrong_token", "late"])]
+
+
+def test_a_payment_of_a_paid_request_is_told_by_its_own_event(shop: Shop) -> None:
+    shop.pay()
+    shop.pay(5_000_000)
+    confirmed, second = shop.told
+    assert (second["event"], second["labels"], second["status"]) == ("payment.unexpected", ["duplicate"], "confirmed")
+    assert (second["amount"], second["receivedAmount"], second["totalAmountPaid"]) == ("5", "5", "17.5")
+    assert (second["requestId"], second["untoldCount"]) == (confirmed["requestId"], 0)
+
+
+@pytest.mark.parametrize(
+    ("altered", "labels"),
+    [
+        ({"token": FUSDT}, ["wrong_token"]),
+        ({"token": FUSDT, "payee": STRANGER}, ["wrong_token", "wrong_payee"]),
+        ({"payee": STRANGER}, ["wrong_payee"]),
+    ],
+)
+@pytest.mark.parametrize("is_paid", [False, True])
+def test_what_does_not_count_is_told(shop: Shop, altered: dict[str, str], labels: list[str], is_paid: bool) -> None:
+    if is_paid:
+        shop.pay()
+    shop.pay(**altered)
+    told = shop.told[-1]
+    assert (told["event"], told["labels"], told["amount"]) == ("payment.unexpected", labels, "0")
+    assert told["receivedAmount"] == "12.5"
+    assert len(shop.told) == 1 + is_paid
+
+
+def test_worthless_tokens_and_what_is_not_stored_are_never_told(shop: Shop) -> None:
+    for _ in range(3):
+        shop.pay(token=WORTHLESS)
+    assert shop.told == []
+
+
+def test_a_reading_that_comes_again_and_a_block_that_moves_tell_nothing_twice(shop: Shop) -> None:
+    shop.pay()
+    shop.pay(1)
+    shop.pay(token=FUSDT)
+    shop.world.chain.fork(6, moved_by=1)
+    shop.world.scan()
+    assert [body["event"] for body in shop.told] == ["payment.confirmed", "payment.unexpected", "payment.unexpected"]
+
+
+def test_what_a_fork_removes_is_corrected_and_told_again_if_it_comes_back(shop: Shop) -> None:
+    shop.pay()
+    before = len(shop.world.chain.blocks)
+    shop.pay(1)
+    shop.pay(token=FUSDT)
+    removed = shop.world.chain.fork(len(shop.world.chain.blocks) - before)
+    shop.world.advance(1)
+    shop.world.scan()
+    told = [(body["event"], body["labels"], body["status"]) for body in shop.told[1:]]
+    assert told[:2] == [
+        ("payment.unexpected", ["duplicate"], "confirmed"),
+        ("payment.unexpected", ["wrong_token"], "confirmed"),
+    ]
+    assert sorted(told[2:]) == [
+        ("payment.unexpected", ["duplicate"], "reversed"),
+        ("payment.unexpected", ["wrong_token"], "reversed"),
+    ]
+    shop.world.advance(1)
+    for old in removed:
+        shop.world.chain.mine()
+        block = shop.world.chain.blocks[-1]
+        place = {"blockNumber": hex(block.number), "blockHash": block.hash}
+        block.logs += [{**log, **place} for log in old.logs]
+    shop.world.scan()
+    assert [body["status"] for body in shop.told[5:]] == ["confirmed", "confirmed"]
+
+
+def test_of_a_request_ten_are_told_a_day_and_the_next_says_how_many_were_not(shop: Shop) -> None:
+    """Whoever pays dust with a public reference makes no more events, in whatever way it does not count."""
+    shop.pay()
+    for number in range(MAX_A_DAY + 4):
+        shop.pay(1, **({"token": FUSDT} if number % 2 else {}))
+    assert [body["untoldCount"] for body in shop.told[1:]] == [0] * MAX_A_DAY
+    shop.world.advance(timedelta(days=1).total_seconds())
+    shop.pay(1)
+    shop.pay(1)
+    assert [body["untoldCount"] for body in shop.told[1 + MAX_A_DAY :]] == [4, 0]
+
+
+def test_what_is_not_stored_any_more_is_not_told(shop: Shop) -> None:
+    for _ in range(MAX_PER_KIND[UnmatchedKind.OTHER_PAYEE] // MAX_A_DAY + 1):
+        for _ in range(MAX_A_DAY):
+            shop.world.chain.pay(shop.payment.requests[0], amount=1, payee=STRANGER)
+        shop.world.scan()
+        shop.world.advance(timedelta(days=1).total_seconds())
+    assert len(shop.told) == MAX_PER_KIND[UnmatchedKind.OTHER_PAYEE]
+
+
+def test_only_webhooks_that_name_it_receive_it() -> None:
+    shop = Shop()
+    world = shop.world
+    for name, events in (
+        ("all", ("*",)), ("prefix", ("payment.*",)), ("named", ("payment.unexpected",)),
+        ("both", ("*", "payment.unexpected")),
+    ):  # fmt: skip
+        endpoints.register(world.services, world.actor, None, Mode.API_KEY, f"https://{name}.example/hook", events)
+    shop.pay()
+    shop.pay(1)
+    world.drain()
+    received = {(posted.url.split("//")[1].split(".")[0], posted.event) for posted in world.receiver.posted}
+    assert {name for name, event in received if event == "payment.unexpected"} == {"named", "both"}
+    assert {name for name, event in received if event == "payment.confirmed"} == {"all", "prefix", "both"}
+
+
+def test_dust_hides_no_payment_of_a_customer(shop: Shop) -> None:
+    shop.pay()
+    for _ in range(MAX_A_DAY + 2):
+        shop.pay(1)
+    shop.pay()
+    assert (shop.told[-1]["labels"], shop.told[-1]["amount"]) == (["duplicate"], "12.5")
+    assert [body["untoldCount"] for body in shop.told[1:]] == [0] * MAX_A_DAY + [2]

@@ -1,0 +1,232 @@
+"""A log that is not there: listed twice, or made up, by one node or by one of two; at the first reading and later ones."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
+from chalicelib.chains.nodes.receipts import BlockReceipts
+from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.scanning import disproof, store
+from chalicelib.payments.scanning import flows as scanning
+from chalicelib.payments.scanning.records import TransferState
+from tests.fakes.chain import FakeChain, FakeChains
+from tests.fakes.world import World, in_process_aws
+
+LATER = (601, 601, 6 * 3600 + 1)
+"""Seconds after which blocks are read again, one after the other."""
+
+
+def twice(chain: FakeChain, log: dict[str, Any], index: int = 7) -> None:
+    """The node lists a log a second time, with another index."""
+    chain.forged.append({**log, "logIndex": hex(index)})
+
+
+def half(world: World, payment: SecurePayment) -> dict[str, Any]:
+    return world.chain.pay(payment.requests[0], amount=6_250_000)
+
+
+def read_later(world: World, *seconds: int) -> None:
+    for each in seconds:
+        world.advance(each)
+        for _ in range(3):
+            world.scan()
+
+
+def states(world: World) -> list[TransferState]:
+    logged = store.logged_in(world.services.store, "sepolia", 0, len(world.chain.blocks))
+    return sorted(each.state for each in logged)
+
+
+def paid(world: World, payment: SecurePayment) -> int:
+    return world.load(payment).requests[0].paid
+
+
+@pytest.mark.parametrize("index", [7, 3])
+def test_a_log_that_a_node_lists_twice_counts_for_nothing_until_its_receipt_agrees(world: World, index: int) -> None:
+    world.scan()
+    payment = world.create_link()
+    log = half(world, payment)
+    log["logIndex"] = "0x5"
+    twice(world.chain, log, index)
+    world.chain.mine(2)
+    with pytest.raises(InconsistentNode) as raised:
+        scanning.scan(world.services, "sepolia")
+    assert "is not in the receipt" in raised.value.reason
+    assert paid(world, payment) == 0
+    world.chain.forged.clear()
+    world.scan()
+    assert paid(world, payment) == 6_250_000
+
+
+def test_equal_transfers_of_one_transaction_that_are_in_its_receipt_count_each(world: World) -> None:
+    world.scan()
+    payment = world.create_link()
+    half(world, payment)
+    world.chain.pay_too(payment.requests[0], amount=6_250_000)
+    world.scan()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+
+
+def test_a_flood_of_equal_transfers_is_read_in_small_ranges(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each transaction with one costs a receipt, and a range that takes too long is read again for ever."""
+    monkeypatch.setitem(disproof.COMPARED_PER_RANGE, "evm", 4)
+    world.scan()
+    payment, asked = world.create_link(), list[int]()
+    read = world.chain.logs_of_transactions
+
+    def counted(tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+        asked.append(len(tx_hashes))
+        return read(tx_hashes)
+
+    monkeypatch.setattr(world.chain, "logs_of_transactions", counted)
+    for _ in range(40):
+        world.chain.pay(payment.requests[0], amount=1)
+        world.chain.pay_too(payment.requests[0], amount=1)
+    half(world, payment)
+    for _ in range(3):
+        world.scan()
+    assert paid(world, payment) == 6_250_080
+    assert max(asked) <= 4 and sum(asked) == 40
+
+
+def believe_twice(world: World, payment: SecurePayment) -> None:
+    """The receipt had it twice, too, when it was read first."""
+    log = half(world, payment)
+    block = world.chain.blocks[-1]
+    block.logs.append({**log, "logIndex": "0x7"})
+    world.scan()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    block.logs.pop()
+
+
+def test_what_was_counted_twice_is_taken_back_when_its_block_is_read_again(world: World) -> None:
+    world.register_webhook()
+    world.scan()
+    payment = world.create_link()
+    believe_twice(world, payment)
+    read_later(world, *LATER[:2])
+    assert paid(world, payment) == 6_250_000
+    assert states(world) == [TransferState.PAYMENT, TransferState.REVERSED]
+    world.drain()
+    assert "payment.failed" in world.receiver.events
+    told = list(world.receiver.events)
+    read_later(world, LATER[2])
+    world.drain()
+    assert (paid(world, payment), world.receiver.events) == (6_250_000, told)
+
+
+def test_a_payment_that_was_made_up_is_taken_back_and_comes_back_with_its_log(world: World) -> None:
+    world.scan()
+    payment = world.create_link()
+    log = world.chain.pay(payment.requests[0])
+    block = world.chain.blocks[-1]
+    world.scan()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    block.logs.clear()
+    read_later(world, *LATER[:2])
+    assert world.load(payment).link.status is LinkStatus.PENDING
+    assert paid(world, payment) == 0
+    block.logs.append(log)
+    read_later(world, LATER[2], LATER[2])
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+
+
+def test_a_node_that_lists_no_logs_later_takes_nothing_back(world: World) -> None:
+    world.scan()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    world.scan()
+    world.chain.hides_logs = True
+    read_later(world, *LATER)
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    assert states(world) == [TransferState.PAYMENT]
+
+
+class Pair:
+    """Two nodes of one network; the second shows what the chain has, the first adds to it or is left out."""
+
+    def __init__(self, client: Any) -> None:
+        self.first, self.second = FakeChain(), FakeChain()
+        self.second.blocks = self.first.blocks
+        chains = FakeChains(self.first)
+        self.world = World(client, chains)
+        nodes = Nodes([("first", self.first), ("second", self.second)], self.world.clock)  # type: ignore[list-item]
+        chains._chains["sepolia"] = nodes  # type: ignore[assignment]
+        self.world.chain = self.first
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    with in_process_aws() as client:
+        yield Pair(client)
+
+
+def receipts_of_liar(pair: Pair) -> None:
+    """The first node has the log twice in its receipts, too."""
+    honest = pair.first.logs_of_transactions
+    pair.first.logs_of_transactions = lambda hashes: (*honest(hashes), *pair.first.forged)  # type: ignore[method-assign]
+
+
+def test_a_log_that_one_of_two_nodes_has_twice_holds_the_network_and_counts_for_nothing(pair: Pair) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    log = half(world, payment)
+    twice(pair.first, log)
+    receipts_of_liar(pair)
+    world.chain.mine(2)
+    with pytest.raises(NodesDisagree) as raised:
+        scanning.scan(world.services, "sepolia")
+    assert "is at first and not at second" in raised.value.reason
+    assert paid(world, payment) == 0
+
+
+def test_a_node_that_contradicts_its_receipt_is_asked_last_and_the_other_one_is_read(pair: Pair) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    twice(pair.first, half(world, payment))
+    world.chain.mine(2)
+    world.tick(network="sepolia")
+    assert paid(world, payment) == 0
+    world.tick(network="sepolia")
+    assert paid(world, payment) == 6_250_000
+
+
+@pytest.mark.parametrize("insists", [False, True])
+def test_what_one_node_made_up_while_the_other_was_away_is_taken_back_by_both_and_by_neither_alone(
+    pair: Pair, insists: bool
+) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    log = half(world, payment)
+    twice(pair.first, log)
+    receipts_of_liar(pair)
+    pair.second.is_down = True
+    world.scan()
+    assert paid(world, payment) == 12_500_000
+    pair.second.is_down = False
+    if insists:
+        honest = pair.first.read_receipts
+        pair.first.read_receipts = lambda number, hashes: with_forged(  # type: ignore[method-assign]
+            honest(number, hashes), pair.first
+        )
+    for _ in range(2):
+        world.advance(601)
+        for _ in range(3):
+            world.chain.mine(2)
+            world.tick(network="sepolia")
+    cursor = store.cursor(world.services.store, "sepolia")
+    assert cursor is not None
+    assert cursor.is_held is insists
+    assert paid(world, payment) == (12_500_000 if insists else 6_250_000)
+    assert states(world)[1] is (TransferState.PAYMENT if insists else TransferState.REVERSED)
+
+
+def with_forged(block: BlockReceipts, chain: FakeChain) -> BlockReceipts:
+    forged = {each: [log for log in chain.forged if log["transactionHash"] == each] for each in block.logs}
+    return BlockReceipts(block.hash, {each: (*logs, *forged[each]) for each, logs in block.logs.items()})

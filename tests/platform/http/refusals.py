@@ -1,0 +1,260 @@
+"""Every 400 to a request that fits its schema: rules that no schema can say, each with its reason.
+
+A refusal that is not listed here is a defect: the schema has to say it (chalicelib/platform/http/fields.py), or the service to
+accept it. `FORMATS` of generated.py keep most requests away from these rules, so that what follows them is reached, too.
+"""
+
+import re
+from typing import Any
+
+_ADDRESS = {
+    "do not match the EIP-55 checksum": "a checksum",
+    "Invalid (EVM|Tron) address": "a checksum, or the family of addresses of the network that another field names",
+    "Invalid Ethereum address": "a checksum",
+}
+_DESTINATION = {
+    "Invalid destination ID format": "the checksums within",
+    "names a chain or token that is not supported": "what the catalogue has",
+}
+_CURRENCY = {
+    r"(Currency|Network) \S+ is not supported": "what the catalogue has, more than 200 ids with their aliases",
+    "is not a dollar token": "what the catalogue has",
+    "has too many decimals|too large|larger than": "the decimals of the currency, and sums",
+}
+_COMBINATION = "fields of a query, whose combinations OpenAPI cannot describe"
+_LIST = {
+    "cursor is not one of this list": "base64 of a position and the filters that it belongs to",
+    "offset cannot be sent together with cursor": _COMBINATION,
+    "toDate must be after or equal to fromDate": _COMBINATION,
+    "is no such day or time": "dates that a calendar does not have",
+    "clientId must be the client ID that is sent": "the credential",
+}
+_FEE = {"feeAddress is the zero address": "the Tron spelling of it", **_ADDRESS}
+_CAP = {"No more than|at most": "how many there are already"}
+_PAYOUTS = {
+    "Multicall validation failed": "the payouts that the tokens name",
+    "A batch has one": "the payouts that the tokens name",
+    "more than once|twice|repeated": "JSON Schema counts an array's entries and does not compare these",
+}
+_DOMAIN = {"is not an origin": "IPv6 addresses and ports", "must start with https": "which names are this machine's"}
+_CLIENT = {
+    **_DOMAIN,
+    **_ADDRESS,
+    **_CAP,
+    "feeAddress is required": "the setting that is stored already",
+    "orchestratorId is not the id": "which orchestrators there are",
+    "payeeDestinationId is not an active": "which destinations there are",
+    "allowedPayees: .* is the zero address": "the Tron spelling of it",
+    "allowedCurrencies: .* is not supported": "what the catalogue has",
+    "cannot reactivate revoked": "the status that is stored",
+}
+_BRANDING = {
+    "logo": "the bytes of an image",
+    "Give all five colours or none": "null counts as left out",
+    "has a contrast of": "the contrast of two colours",
+    "must be a safe https URL": "hosts that no URL parser takes",
+}
+_ROUTE = {
+    **_ADDRESS,
+    "chainId is not of a supported network": "what the catalogue has",
+    "tokenAddress is not a supported token": "what the catalogue has",
+}
+_NONCE = {"Invalid or expired nonce": "which nonces were issued", "Invalid signature": "what was signed"}
+
+_PAYING = {
+    "feePercentage and feeAddress must be given together|wallet is needed": _COMBINATION,
+    "which has set its fee": "whether the request is part of a link",
+    "is not an address of": "the network of the request",
+    "is the payee": "whom the request pays",
+    **_FEE,
+    **_CURRENCY,
+}
+_COLLECTING = {
+    "with erc3009 and permit2|with a signature": "two fields of which null counts as left out",
+    "payer is": "who pays",
+    "amount must be from 1": "the largest amount of the payment",
+    "feeBps must be|feeReceiver (must be|is missing)": "the terms of the payment",
+    **_ADDRESS,
+}
+_RECURRING = {
+    "cannot be paid by recurring payouts|makes no recurring payments|is not deployed": "the networks of the currencies",
+    "must be .*, as paymentCurrency": "two fields that name one currency",
+    "startDate is in the past|startDate is too late|startDate must be a date": "the time",
+    "payer is the payee|is not recurrence.payer": "two fields that name one address",
+    "larger than a recurring payment can be": "the decimals of the currency",
+}
+_PAYING_OUT = {
+    "feePercentage and feeAddress must be given together": "null counts as left out",
+    "is not supported in crosschain payment|is not exchanged for|at least 1 USD": "what is paid out",
+    "is needed with chain and token": "either of two fields that name one wallet",
+    "chain cannot be given with recurrence": "null counts as left out",
+    "is the payee|another name of payerWallet": "two fields that are equal",
+    "cannot be paid": "what the catalogue has, and what can be converted",
+    "zero address": "the Tron spelling of it",
+    "is not an address of": "the network of the currency",
+    "add up to more than": "sums",
+    "must be an e-mail address": "characters that cannot be printed",
+    **_FEE,
+    **_CURRENCY,
+}
+
+REFUSALS: dict[str, dict[str, str]] = {
+    "add_payment_details": _CAP,
+    "list_currencies": {"firstOnly can only be used": _COMBINATION},
+    "create_request": {
+        "payee is required": "whether the client id is bound to a destination",
+        "payer is the payee": "two fields that are equal",
+        "cannot be paid": "what the catalogue has, and what can be converted",
+        "zero address": "the Tron spelling of it",
+        "startDate": "days in the past, and dates that a calendar does not have",
+        "email must be an e-mail address": "characters that cannot be printed",
+        **_ADDRESS,
+        **_CURRENCY,
+    },
+    "pay_request": {
+        **_PAYING,
+        "chain and token must be given together|another name of wallet": _COMBINATION,
+        "is not supported in crosschain payment|is not exchanged for|at least 1 USD": "the currency of the request",
+        "This request is paid to a wallet": "whether the request may be paid out to a bank account",
+    },
+    "list_routes": {**_PAYING, "Invalid or missing wallet address": "a checksum"},
+    "pay_out": {**_PAYING_OUT, **_RECURRING},
+    "pay_out_by_former_path": {**_PAYING_OUT, **_RECURRING},
+    "activate_recurring": {
+        "Invalid signature provided": "a signature of the payer",
+        "is already": "the status that is stored",
+        "can be used no longer": "the time",
+    },
+    "change_recurring": {
+        "is already|Cannot cancel|is not paused": "the status that is stored",
+        "Invalid action": "the published answer names the action",
+        "can be used no longer": "the time",
+    },
+    "pay_batch": {
+        **_PAYING_OUT,
+        "Give either requests or requestIds": "null counts as left out",
+        "All requests must be on the same network|not supported for TRON": "the networks of the currencies",
+        "names .* more than once": "JSON Schema counts an array's entries and does not compare these",
+        "fit into one transaction": "the gas of the payments",
+    },
+    "create_commerce_payment": {
+        "There is no escrow|cannot be held": "the networks of the currencies",
+        "(amount|maxAmount) is larger|maxAmount must not": "sums, and 2^120",
+        "Expiry must|minFeeBps must": "the time, and the order of two numbers",
+        "is the merchant": "two fields that name one address",
+        **_ADDRESS,
+        **_CURRENCY,
+    },
+    "authorize_commerce_payment": _COLLECTING,
+    "authorize_commerce_calldata": _COLLECTING,
+    "charge_commerce_payment": _COLLECTING,
+    "charge_commerce_calldata": _COLLECTING,
+    "capture_commerce_payment": {"captureAmount must be from 1": "what is held", **_COLLECTING},
+    "capture_commerce_calldata": {"captureAmount must be from 1": "what is held", **_COLLECTING},
+    "refund_commerce_payment": {"refundAmount must be from 1": "what was captured"},
+    "refund_commerce_calldata": {"refundAmount must be from 1": "what was captured"},
+    "update_request": {"has no recurrence": "what was created"},
+    "create_secure_payment": {
+        "needs destinationId, or payee": "whether the client id is bound to a destination",
+        "cannot be paid": "what the catalogue has, and what can be converted",
+        "A batch is paid on one network|not supported for TRON": "the networks of the currencies",
+        "zero address": "the Tron spelling of it, or within a destination id",
+        **_FEE,
+        **_DESTINATION,
+        **_CURRENCY,
+    },
+    "create_payout": {
+        "network and currency have to agree": "the network of the currency",
+        "is the recipient": "two fields that are equal",
+        **_FEE,
+        **_CURRENCY,
+    },
+    "preview_fees": _CURRENCY,
+    "create_multicall_payout": _PAYOUTS,
+    "batch_payouts": _PAYOUTS,
+    "read_secure_payment": _ADDRESS,
+    "pay_secure_payment": {
+        "must be given together|cannot be given together|wallet is needed with": _COMBINATION,
+        "is not supported in crosschain payment|is not exchanged for|at least 1 USD": "what the link asks for",
+        "several payments is paid on its own network": "how many payments the link asks for",
+        "is the payee": "whom the link pays",
+        **_ADDRESS,
+    },
+    "reclaim_secure_payment": {"is no commerce payment": "what the link asks for", **_ADDRESS},
+    "send_payment_intent": {
+        "nonce and deadline have to be those|does not accept": "what was signed",
+        "the signature has 65 bytes": "that an approval is signed by a key alone",
+    },
+    "refresh_step_transaction": {"This step does not pay this link": "the token in the path", **_ADDRESS},
+    "record_intent": {
+        "needs no intent": "the network of the link",
+        "must be in the future": "what time it is",
+        "Unsupported crosschain configuration": "the currency of the link",
+        "is no contract|is no Safe|is not a Safe": "what is on the chain",
+        **_ADDRESS,
+    },
+    "broadcast_transaction": {
+        "is not the SHA-256": "a hash",
+        "is not a transaction": "a protocol buffer",
+        "none of those that pay this link": "the transactions of the link",
+        "signature": "what was signed",
+    },
+    "create_webhook": {
+        "Webhook already exists": "which webhooks there are",
+        "must lead to a public address": "the address of a host",
+        "valid host name or IP address|must use port": "IPv6 addresses, lengths of host names, ranges of ports",
+        **_CAP,
+    },
+    "ask_challenge": _ADDRESS,
+    "verify_wallet": {"Invalid signature": "what was signed"},
+    "register": {"email must be an e-mail address": "characters that cannot be printed"},
+    "log_in": {"email must be an e-mail address": "characters that cannot be printed"},
+    "create_api_key": {
+        "expiresAt": "times in the past, and dates that a calendar does not have",
+        "is not an IP address or range": "IPv6 addresses",
+        **_CAP,
+    },
+    "update_api_key": {
+        "expiresAt": "times in the past, and dates that a calendar does not have",
+        "is not an IP address or range": "IPv6 addresses",
+    },
+    "create_client_id": _CLIENT,
+    "update_client_id": _CLIENT,
+    "create_client_id_by_session": _CLIENT,
+    "update_client_id_by_session": _CLIENT,
+    "put_branding": _BRANDING,
+    "put_branding_by_session": _BRANDING,
+    "find_payments": {
+        **_LIST,
+        **_ADDRESS,
+        "At least one filter is needed": _COMBINATION,
+        "limit must be at most 100": "that more rows than payments are sent, which the header Accept decides",
+        "is no currency|is not a network": "what the catalogue has",
+    },
+    "list_requests": {**_LIST, **_ADDRESS},
+    "look_up_secure_payment": _LIST,
+    "list_events": _LIST,
+    "read_audit": {"cursor is not one of this list": "base64 of an id"},
+    "redeliver_failed": {"since": "dates that a calendar does not have"},
+    "read_signing_data": _ROUTE,
+    "create_payee_destination": _NONCE,
+    "read_active_payee_destination": _ADDRESS,
+    "remove_payee_destination": {**_NONCE, "is not active|not the active|cannot be deactivated": "what is active"},
+    "keep_own_payee_destination": _ROUTE,
+    "change_own_payee_destination": _ROUTE,
+    "look_up_own_payee_destination": _DESTINATION,
+    "look_up_payout_destination": _ADDRESS,
+    "deactivate_own_payee_destination": _DESTINATION,
+    "create_orchestrator": {**_CAP, "email must be an e-mail address": "characters that cannot be printed"},
+}
+"""By the operation's name: what its message says, and what a schema would have to know to say it."""
+
+
+def is_expected(operation: str, answer: Any) -> bool:
+    """Whether every problem of a 400 is listed for the operation."""
+    if not isinstance(answer, dict) or answer.get("statusCode") != 400:
+        return False
+    listed = answer["message"] if isinstance(answer["message"], list) else answer.get("errors", [answer])
+    patterns = REFUSALS.get(operation, {})
+    sentences = [f"{each.get('field', '')} {each['message']}" for each in listed]
+    return all(any(re.search(pattern, sentence) for pattern in patterns) for sentence in sentences)

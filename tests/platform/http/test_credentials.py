@@ -1,0 +1,215 @@
+"""Who may call: API keys, client ids with their origins, and both together (interface.md, Authentication)."""
+
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus
+from chalicelib.platform.access.credentials.rules import credential_hash
+from infra import admin
+from tests.fakes.world import PREFIX
+from tests.support.client import ORIGIN, TABLES, Api, Reply, Shop, item, stored
+from tests.support.running import running
+
+UNAUTHORIZED = {"statusCode": 401, "message": "Unauthorized", "error": "Unauthorized"}
+
+GUARDED = [
+    ("POST", "/v2/secure-payments"),
+    ("GET", "/v2/secure-payments/01M7VQFVRZV5BJJSN4QTFB4MP3"),
+    ("GET", "/v2/secure-payments/01M7VQFVRZV5BJJSN4QTFB4MP3/pay"),
+    ("POST", "/v1/webhook"),
+    ("GET", "/v1/webhook"),
+    ("PUT", "/v1/webhook/01M7VQFVRZV5BJJSN4QTFB4MP3"),
+    ("DELETE", "/v1/webhook/01M7VQFVRZV5BJJSN4QTFB4MP3"),
+    ("POST", "/v1/webhook/test"),
+]
+
+
+def create(api: Api, **headers: str) -> Reply:
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    return api.request("POST", "/v2/secure-payments", {"requests": [item()]}, sent)
+
+
+def set_status(credential: str, kind: type, status: CredentialStatus) -> None:
+    store = running().store
+    record = store.get(kind, kind.KEY.of(credential_hash=credential_hash(credential)))
+    store.write(replace(record, status=status))
+
+
+@pytest.mark.parametrize(("method", "path"), GUARDED)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"origin": ORIGIN},
+        {"x-api-key": ""},
+        {"x-api-key": "key_unknown"},
+        {"x-client-id": ""},
+        {"x-client-id": "cli_unknown", "origin": ORIGIN},
+        {"x-api-key": "key_unknown", "x-client-id": "cli_unknown", "origin": ORIGIN},
+        {"x-api-key": "\xe9\xff" * 50},
+        {"authorization": "Bearer something"},
+    ],
+    ids=str,
+)
+def test_without_a_known_credential_every_guarded_operation_is_401(
+    api: Api, method: str, path: str, headers: dict[str, str]
+) -> None:
+    body = {} if method == "POST" else None
+    reply = api.request(method, path, body, headers)
+    of_sessions = ("Session is missing or has ended", "A session is not accepted here")
+    named = "authorization" in headers and reply.message.startswith(of_sessions)
+    assert (reply.status, reply.json) == (401, {**UNAUTHORIZED, **({"message": reply.message} if named else {})})
+
+
+def test_a_refused_caller_writes_nothing(api: Api, shop: Shop) -> None:
+    before = stored()
+    create(api, x_api_key="key_unknown")
+    create(api, x_client_id=shop.client_id)
+    create(api, x_client_id=shop.client_id, origin="https://evil.example")
+    assert stored() == before
+
+
+def test_credentials_go_before_the_body(api: Api) -> None:
+    assert api.request("POST", "/v2/secure-payments", b"{not json").status == 401
+
+
+def test_an_api_key_creates_links(api: Api, shop: Shop) -> None:
+    assert create(api, x_api_key=shop.key).status == 201
+
+
+def test_a_client_id_creates_links_from_its_origin(api: Api, shop: Shop) -> None:
+    assert create(api, x_client_id=shop.client_id, origin=ORIGIN).status == 201
+
+
+def test_header_names_ignore_case(api: Api, shop: Shop) -> None:
+    assert create(api, X_Client_Id=shop.client_id, ORIGIN=ORIGIN).status == 201
+    assert create(api, X_API_KEY=shop.key).status == 201
+
+
+@pytest.mark.parametrize("spoil", [str.upper, str.lower, lambda text: text[:-1], lambda text: text + "x"])
+def test_a_credential_is_compared_to_the_letter(api: Api, shop: Shop, spoil: object) -> None:
+    assert callable(spoil)
+    assert create(api, x_api_key=spoil(shop.key)).status == 401
+    assert create(api, x_client_id=spoil(shop.client_id), origin=ORIGIN).status == 401
+
+
+def test_a_key_is_no_client_id_and_a_client_id_is_no_key(api: Api, shop: Shop) -> None:
+    assert create(api, x_client_id=shop.key, origin=ORIGIN).status == 401
+    assert create(api, x_api_key=shop.client_id).status == 401
+
+
+@pytest.mark.parametrize("status", [CredentialStatus.REVOKED, CredentialStatus.INACTIVE])
+def test_a_key_that_is_not_active_is_401(api: Api, new_shop: Shop, status: CredentialStatus) -> None:
+    set_status(new_shop.key, ApiKey, status)
+    reply = create(api, x_api_key=new_shop.key)
+    assert (reply.status, reply.json) == (401, UNAUTHORIZED)
+
+
+@pytest.mark.parametrize("status", [CredentialStatus.REVOKED, CredentialStatus.INACTIVE])
+def test_a_client_id_that_is_not_active_is_403(api: Api, new_shop: Shop, status: CredentialStatus) -> None:
+    set_status(new_shop.client_id, ClientId, status)
+    reply = create(api, x_client_id=new_shop.client_id, origin=ORIGIN)
+    told = {"revoked": "Client ID has been revoked", "inactive": "Client ID is inactive"}
+    assert (reply.status, reply.message) == (403, told[status])
+
+
+def test_the_operator_revokes_either_kind(api: Api, new_shop: Shop) -> None:
+    assert admin.revoke(running(), new_shop.key) and admin.revoke(running(), new_shop.client_id)
+    assert not admin.revoke(running(), "key_unknown")
+    assert create(api, x_api_key=new_shop.key).status == 401
+    assert create(api, x_client_id=new_shop.client_id, origin=ORIGIN).status == 403
+
+
+@pytest.mark.parametrize("origin", [None, ""])
+def test_a_client_id_with_domains_needs_an_origin(api: Api, shop: Shop, origin: str | None) -> None:
+    headers = {} if origin is None else {"origin": origin}
+    reply = create(api, x_client_id=shop.client_id, **headers)
+    assert (reply.status, reply.message) == (401, "Origin header is required")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://evil.example",
+        "http://shop.example",
+        "https://shop.example:8443",
+        "https://shop.example:80",
+        "https://shop.example.",
+        "https://shop.example.evil.example",
+        "https://evil-shop.example",
+        "https://evilshop.example",
+        "https://www.shop.example",
+        "https://shop.example/",
+        "https://shop.example@evil.example",
+        "https://shop.example, https://evil.example",
+        "shop.example",
+        "null",
+        "*",
+        "https://",
+        "https://shop\xebxample",
+    ],
+)
+def test_an_origin_that_only_resembles_the_allowed_one_is_403(api: Api, shop: Shop, origin: str) -> None:
+    reply = create(api, x_client_id=shop.client_id, origin=origin)
+    assert reply.status == 403
+    assert reply.message == "Origin is not among the allowed domains of this client ID"
+
+
+def test_an_origin_is_compared_as_browsers_spell_it(api: Api) -> None:
+    """Browsers send it in lower case without a default port, and so it is stored, however it was configured."""
+    shop = Shop(api, ["HTTPS://Shop.Example:443/", "http://localhost:3000"])
+    assert create(api, x_client_id=shop.client_id, origin="https://shop.example").status == 201
+    assert create(api, x_client_id=shop.client_id, origin="http://localhost:3000").status == 201
+    assert create(api, x_client_id=shop.client_id, origin="http://localhost:3001").status == 403
+    assert create(api, x_client_id=shop.client_id, origin="https://SHOP.example").status == 403
+
+
+def test_a_client_id_without_domains_is_for_servers_and_needs_no_origin(api: Api) -> None:
+    shop = Shop(api, [])
+    assert create(api, x_client_id=shop.client_id).status == 201
+    assert create(api, x_client_id=shop.client_id, origin="https://anything.example").status == 201
+
+
+def test_an_api_key_beside_a_client_id_needs_no_origin(api: Api, shop: Shop) -> None:
+    assert create(api, x_api_key=shop.key, x_client_id=shop.client_id).status == 201
+
+
+def test_an_api_key_beside_a_client_id_does_not_excuse_a_foreign_origin(api: Api, shop: Shop) -> None:
+    reply = create(api, x_api_key=shop.key, x_client_id=shop.client_id, origin="https://evil.example")
+    assert reply.status == 403
+
+
+def test_both_credentials_must_be_of_one_account(api: Api, shop: Shop) -> None:
+    other = Shop(api)
+    reply = create(api, x_api_key=shop.key, x_client_id=other.client_id)
+    assert (reply.status, reply.message) == (
+        403,
+        "The client ID belongs to another account than the API key",
+    )
+
+
+def test_both_credentials_must_be_right(api: Api, shop: Shop) -> None:
+    assert create(api, x_api_key=shop.key, x_client_id="cli_unknown").status == 401
+    assert create(api, x_api_key=shop.key, x_client_id="").status == 401
+    assert create(api, x_api_key="key_unknown", x_client_id=shop.client_id, origin=ORIGIN).status == 401
+
+
+def test_no_credential_is_stored_as_it_is(shop: Shop) -> None:
+    client = running().store.client
+    for name in TABLES:
+        for record in client.scan(TableName=f"{PREFIX}-{name}")["Items"]:
+            assert shop.key not in str(record)
+
+
+def test_no_credential_is_logged(api: Api, shop: Shop) -> None:
+    create(api, x_api_key=shop.key)
+    create(api, x_api_key=shop.key + "x")
+    create(api, x_client_id=shop.client_id, origin="https://evil.example")
+    assert len(api.log_lines()) == 3
+    assert shop.key not in api.log.getvalue()
+
+
+def test_operations_that_are_only_public_do_not_look_at_credentials(api: Api) -> None:
+    for path in ("/v2/health", "/openapi.json"):
+        assert api.get(path, {"x-api-key": "wrong", "x-client-id": "wrong"}).status == 200

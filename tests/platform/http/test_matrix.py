@@ -1,0 +1,213 @@
+"""The authorisation matrix: every operation of the code's own table, every way to call it, everybody's resources."""
+
+import json
+
+import pytest
+
+from chalicelib.platform.access.credentials.records import ApiKey
+from chalicelib.platform.access.credentials.rules import SCOPES
+from chalicelib.platform.access.modes import Mode, Rate
+from chalicelib.platform.http.credentials import needed_for
+from chalicelib.platform.http.operation import OPERATIONS, Operation
+from infra import admin
+from tests.fakes.world import in_process_tables
+from tests.support.client import Api
+from tests.support.examples import (
+    EXAMPLES,
+    accepted_ways,
+    accepts,
+    bar_of,
+    example,
+    headers_for,
+    is_barred,
+    prepared,
+    request,
+)
+from tests.support.operations import models
+from tests.support.running import running
+from tests.support.tenants import FLAWS, WAYS, Tenant, Way
+
+
+def named(value: object) -> str:
+    return f"{value.method} {value.path}" if isinstance(value, Operation) else getattr(value, "name", "")
+
+
+@pytest.fixture(autouse=True)
+def empty_tables(api: Api) -> None:
+    """Hundreds of tenants would make what scans or sorts a table slower and slower."""
+    for table in in_process_tables().values():
+        table.items.clear()
+
+
+every_operation = pytest.mark.parametrize("known", OPERATIONS, ids=named)
+
+
+def test_every_operation_has_an_example_and_every_example_its_operation() -> None:
+    assert EXAMPLES.keys() == {(known.method, known.path) for known in OPERATIONS}
+
+
+def test_the_table_says_what_an_operation_shows_and_looks_up() -> None:
+    for known in OPERATIONS:
+        fields = getattr(models(known).response, "model_fields", {})
+        shows = bool({"secret", "key", "rawKey"} & set(fields)) and known.method == "POST"
+        assert known.shows_secret or not shows, f"{known.path} shows a secret: its answer is to be kept encrypted"
+        assert known.looks_up_token == (known.path.startswith("/v2/secure-payments/") and "{token}" in known.path)
+        assert known.rate is not Rate.SIGN_IN or known.modes == (Mode.PUBLIC,), "signing in is counted by address"
+        assert known.rate is not None or known.modes == (Mode.PUBLIC,)
+
+
+@every_operation
+def test_an_accepted_mode_is_served(api: Api, known: Operation) -> None:
+    for way in accepted_ways(known):
+        tenant = Tenant()
+        reply = request(api, known, headers_for(known, tenant, way), tenant, way)
+        if (bar := bar_of(known, way)) is not None:
+            assert (way.name, reply.status, reply.message.startswith(bar)) == (way.name, 403, True)
+        else:
+            assert (way.name, reply.status) == (way.name, known.status), reply.body
+
+
+@every_operation
+def test_every_other_mode_is_401(api: Api, known: Operation) -> None:
+    tenant = Tenant()
+    own = prepared(known, tenant, accepted_ways(known)[0])
+    for way in WAYS:
+        if not accepts(known, way):
+            reply = own.send(api, headers_for(known, tenant, way))
+            half = way.name == "orchestrator key" and Mode.ORCHESTRATOR in known.modes
+            told = "x-client-id is required with x-orchestrator-key" if half else refusal_of(known, way)
+            assert (way.name, reply.status, reply.message) == (way.name, 401, told)
+
+
+@every_operation
+def test_a_page_that_is_not_ours_gets_no_cookie(api: Api, known: Operation) -> None:
+    """Neither a session nor the end of one. A token in `authorization` is left out: no browser sends it by itself."""
+    for way in accepted_ways(known):
+        if way.name != "e-mail session":
+            tenant = Tenant()
+            headers = {**headers_for(known, tenant, way), "origin": "http://blog.auth.test"}
+            reply = request(api, known, headers, tenant, way)
+            assert "set-cookie" not in reply.headers, way.name
+            signs_in = known.with_session and ("session_token" in headers.get("cookie", "") or known.signs_in)
+            assert reply.status == 403 or known.method == "GET" or not signs_in, way.name
+
+
+def refusal_of(known: Operation, way: Way) -> str:
+    """The message for a credential of a kind that the operation does not accept."""
+    if way.serves == (Mode.PUBLIC,):
+        return "Unauthorized"
+    kinds = {Mode.API_KEY: "x-api-key", Mode.CLIENT_ID: "x-client-id", Mode.SESSION: "A session"}
+    return f"{kinds.get(way.serves[0], 'x-orchestrator-key')} is not accepted here: send {needed_for(known.modes)}"
+
+
+OWNED = [known for known in OPERATIONS if EXAMPLES.get((known.method, known.path), example()).others]
+
+
+@pytest.mark.parametrize("known", OWNED, ids=named)
+def test_what_another_tenant_owns_is_as_unknown_as_what_never_was(api: Api, known: Operation) -> None:
+    facts, caller = EXAMPLES[known.method, known.path], Tenant()
+    for way in accepted_ways(known):
+        if not is_barred(known, way):
+            reply = request(api, known, headers_for(known, caller, way), Tenant(), way)
+            assert reply.status in facts.others, (way.name, reply.body)
+
+
+def test_every_operation_that_names_a_record_in_its_path_says_what_others_hear() -> None:
+    for known in OPERATIONS:
+        if "{" in known.path and known.path != "/v2/currencies/{currency_id}/conversion-routes":
+            assert known in OWNED
+
+
+@every_operation
+def test_a_flawed_credential_is_refused_as_specified(api: Api, known: Operation) -> None:
+    """At every operation that accepts its mode, with the text of the interface; beside its client id a key too."""
+    for way in WAYS:
+        flaws = [flaw for flaw in FLAWS if flaw[0] == way.name and way.serves[0] in known.modes]
+        if not flaws:
+            continue
+        tenant = Tenant()
+        own = prepared(known, tenant, way)
+        for name, flaw, spoil, status, message in flaws:
+            reply = own.send(api, spoil(tenant, headers_for(known, tenant, way)))
+            assert (reply.status, reply.message) == (status, message), (name, flaw)
+            tenant.mend()
+
+
+@every_operation
+def test_an_api_key_that_lacks_the_scope_is_403_naming_it(api: Api, known: Operation) -> None:
+    if Mode.API_KEY not in known.modes or Mode.PUBLIC in known.modes:
+        return
+    assert known.scope in SCOPES, "what an API key may do must be possible to limit"
+    tenant, way = Tenant(), WAYS[1]
+    others = tuple(each for each in SCOPES if each != known.scope)
+    headers = tenant.spoil(tenant.by_key(), "x-api-key", ApiKey, scopes=others)
+    reply = request(api, known, headers, tenant, way)
+    assert (reply.status, reply.message) == (403, f"This API key lacks the scope {known.scope}")
+    headers = tenant.spoil(tenant.by_key(), "x-api-key", ApiKey, scopes=(known.scope,))
+    fresh = Tenant()
+    headers = fresh.spoil(headers_for(known, fresh, way), "x-api-key", ApiKey, scopes=(known.scope,))
+    assert request(api, known, headers, fresh, way).status == known.status
+
+
+def test_a_key_counts_before_a_client_id_and_both_before_a_session(api: Api) -> None:
+    """Supplement, part 1: a session is consulted only when no credential header is present."""
+    tenant, other = Tenant(), Tenant()
+    session = tenant.by_wallet()
+    for header, value in (("x-api-key", "key_unknown"), ("x-client-id", "cli_unknown"), ("x-orchestrator-key", "x")):
+        reply = api.request("GET", "/v1/auth/me", None, {**session, header: value})
+        assert (header, reply.status) == (header, 401)
+    key = other.by_key()
+    token = other.link_token()
+    assert api.get(f"/v2/secure-payments/{token}", {**key, **session}).status == 200
+    assert api.get(f"/v2/secure-payments/{token}", {**key, **tenant.by_client()}).status == 403
+
+
+def test_of_two_credentials_the_first_counts_that_the_operation_accepts(api: Api) -> None:
+    tenant = Tenant()
+    both = {**tenant.by_key(), **tenant.by_client()}
+    wallet = f"/v2/payee-destination?walletAddress={tenant.wallet.address}"
+    assert api.get(wallet, both).status == 200
+    assert api.get("/v2/client-ids", both).status == 200
+
+
+def test_a_session_that_a_browser_sends_along_does_not_close_what_is_public(api: Api) -> None:
+    for headers in ({"cookie": "session_token=old"}, {"authorization": "Bearer old"}):
+        assert api.get("/v2/currencies", headers).status == 200
+
+
+def test_the_cookie_is_found_between_others_and_two_of_them_have_no_meaning(api: Api) -> None:
+    token = Tenant().by_wallet()["cookie"]
+    for cookies in (f'a={{"b": 1}}; {token}', f"{token};x", f"a=b;{token}; c=d, e", f"; ;{token}"):
+        assert api.get("/v1/auth/me", {"cookie": cookies}).status == 200, cookies
+    other = Tenant().by_wallet()["cookie"]
+    assert api.get("/v1/auth/me", {"cookie": f"{token}; {other}"}).status == 401
+    assert api.get("/v1/auth/me", {"cookie": f"{token}; {token}"}).status == 200
+
+
+def test_nobody_lists_what_is_anothers(api: Api) -> None:
+    mine, theirs = Tenant(), Tenant()
+    secrets = [theirs.link_token(), theirs.webhook_of_account(), theirs.key_id(), theirs.client_record_id()]
+    for known in OPERATIONS:
+        if known.method != "GET" or "{" in known.path or EXAMPLES[known.method, known.path].query:
+            continue
+        for way in WAYS:
+            if accepts(known, way) and not is_barred(known, way):
+                text = api.get(known.path, way.headers(mine)).body.decode()
+                assert not any(secret in text for secret in (*secrets, theirs.account_id)), known
+
+
+def test_the_operators_revocation_holds_at_once(api: Api) -> None:
+    tenant = Tenant()
+    key = tenant.by_key()
+    assert api.get("/v2/client-ids", key).status == 200
+    admin.revoke(running(), key["x-api-key"])
+    assert api.get("/v2/client-ids", key).status == 401
+
+
+def test_no_refusal_repeats_the_credential(api: Api) -> None:
+    for name, _, spoil, _, _ in FLAWS:
+        way, tenant = next(way for way in WAYS if way.name == name), Tenant()
+        headers = spoil(tenant, way.headers(tenant))
+        text = json.dumps(api.request("POST", "/v2/secure-payments", {}, headers).json)
+        assert not any(value and value in text for value in headers.values())
+
