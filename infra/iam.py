@@ -51,8 +51,8 @@ class Access:
     """What one function may use: actions by table, tables whose index `by_due` or whose lists of accounts it reads,
     queues, key, node URLs.
 
-    `encrypts_for` and `decrypts_for` are patterns of the `owner` that a secret is encrypted for (platform/storage/secrets.py);
-    `rpc_urls` are read with the keys of other services beside them.
+    `encrypts_for` and `decrypts_for` are patterns of the `owner` that a secret is encrypted for
+    (platform/storage/secrets.py); `rpc_urls` are read with the keys of other services beside them.
     """
 
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)

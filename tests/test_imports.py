@@ -69,21 +69,24 @@ def test_the_app_starts_without_our_infrastructure(loaded: set[str]) -> None:
 def test_the_app_starts_with_light_tables_of_routes_however_many_operations_there_are(loaded: set[str]) -> None:
     """No view, model, flow, rule or record: they come with the first call that needs them."""
     ours = {name for name in loaded if name.startswith("chalicelib.")}
-    light = {"access.modes", "base.frozen", "base.limits", "http.operation", "http.routing", "setting_readers", "settings"}
+    light = {"access.modes", "http.operation", "http.routing", "setting_readers", "settings"}
     packages = {name for name in ours if (ROOT / name.replace(".", "/") / "__init__.py").exists()}
-    assert {name for name in ours - packages if not name.endswith(".routes")} == {f"chalicelib.{name}" for name in light}
+    assert {name for name in ours - packages if not name.endswith(".routes")} == {f"chalicelib.platform.{name}" for name in light} | {
+        "chalicelib.base.frozen",
+        "chalicelib.base.limits",
+    }
     assert "pydantic" not in loaded
 
 
 WORKERS = {
     "deliver_webhook": ("webhooks", 53),
-    "scan_chain": ("scanning", 64),
-    "record_transfers": ("recording", 77),
-    "expire_links": ("links", 47),
-    "track_intents": ("checkout.intents", 111),
-    "run_permits": ("checkout.permits", 170),
-    "check_offramps": ("offramp", 84),
-    "run_commerce": ("escrow", 131),
+    "scan_chain": ("payments.scanning", 64),
+    "record_transfers": ("payments.recording", 77),
+    "expire_links": ("payments.links", 47),
+    "track_intents": ("checkout.announced", 111),
+    "run_permits": ("crosschain.service.payment_intents", 170),
+    "check_offramps": ("offramp.service", 84),
+    "run_commerce": ("commerce.service", 131),
 }
 """The room of each worker's jobs, and how many of our modules it may load beside those of `import app`, without the
 packages themselves, which hold one line each."""
@@ -96,7 +99,7 @@ def test_a_worker_loads_no_view_and_no_model_and_little_else(name: str, loaded: 
     script = f"import json, sys, app; app.services(); import chalicelib.{room}.jobs; print(json.dumps(list(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     ours = {each for each in json.loads(answer.stdout) if each.startswith("chalicelib.")} - loaded - PACKAGES
-    assert not {each for each in ours if each.rpartition(".")[2] in ("api", "schemas", "view", "edge", "responses")}
+    assert not {each for each in ours if each.rpartition(".")[2] in ("api", "schemas", "view", "pipeline", "responses")}
     assert "pydantic" not in json.loads(answer.stdout)
     assert len(ours) <= most, (len(ours), sorted(ours))
 

@@ -1,47 +1,47 @@
-"""The errors that become HTTP error responses, in one tree. They hold records; `platform/http/errors.py` builds their bodies.
+"""The errors that become HTTP error responses, in one tree. They hold records; `platform/http/errors.py` has their
+bodies.
 
 ServiceError                         a status and a message that tells the caller what to do
 ├── BadRequest                 400   the input cannot be used; the message says what to change
 │   ├── ValidationFailed       400   a list of problems, one or more fields
-│   ├── MulticallRefused       400   payouts that cannot be in a multicall, in links.multicalls.children
-│   ├── SetRefused             400   payouts that cannot be paid together, in links.multicalls.children
-│   ├── NoRoute                400   the payment cannot be made from that chain, in bridging.rules
-│   ├── BridgeClosed           400   no routes are quoted at the moment, in bridging.rules
+│   ├── MulticallRefused       400   payouts that cannot be in it, in payments.links.multicalls.children
+│   ├── SetRefused             400   payouts that cannot be paid together, in payments.links.multicalls.children
+│   ├── NoRoute                400   the payment cannot be made from that chain, in crosschain.service.router.rules
+│   ├── BridgeClosed           400   no routes are quoted at the moment, in crosschain.service.router.rules
 │   ├── NoRelayer              400   the service sends no transactions on the network, in relayer.keys.signer
-│   ├── TronBatchRefused       400   several payments on Tron at once, in links.errors
-│   └── TransfersOfChildren    400   a request for the transfers of a multicall, in transfers.rules
+│   ├── TronBatchRefused       400   several payments on Tron at once, in payments.links.errors
+│   └── TransfersOfChildren    400   a request for the transfers of a multicall, in payments.transfers.rules
 ├── Unauthorized               401   no credential, or an unknown one
 ├── Forbidden                  403   the credential is valid but does not permit the call
 │   ├── ForeignOrigin          403   the credential does not allow the Origin
-│   ├── LinkAwaitingChain      403   the link's expiry has passed, its network was not read that far, in links.errors
-│   ├── LinkClosed             403   the link has expired or was invalidated, in links.errors
-│   └── WrongWallet            403   only the creator's wallet may pay the payout, in links.errors
+│   ├── LinkAwaitingChain      403   expired, but its network was not read that far, in payments.links.errors
+│   ├── LinkClosed             403   the link has expired or was invalidated, in payments.links.errors
+│   └── WrongWallet            403   only the creator's wallet may pay the payout, in payments.links.errors
 ├── NotFound                   404
-│   └── PayerNotFound          404   the account has no such payer; the log has no id of the person, in payers.rules
+│   └── PayerNotFound          404   no such payer; the log has no id of the person, in offramp.payers.rules
 ├── MethodNotAllowed           405
 ├── Conflict                   409   the record is not in the state that the call requires
-│   └── LinkCompleted          409   the link is already paid, in links.errors
+│   └── LinkCompleted          409   the link is already paid, in payments.links.errors
 ├── PayloadTooLarge            413
 ├── UnsupportedMediaType       415
 ├── Unprocessable              422   the idempotency key was used with another body
 ├── Locked                     423
-│   ├── LinkLocked             423   a transaction of the link is pending, in links.errors
-│   └── RequestExecuted        423   a payment that was signed is being made, in checkout.permits.rules
+│   ├── LinkLocked             423   a transaction of the link is pending, in payments.links.errors
+│   └── RequestExecuted        423   a signed payment is being made, in crosschain.service.payment_intents.rules
 ├── TooManyRequests            429
 ├── BadGateway                 502   a transaction was sent to a node and its outcome is unknown
-├── ProviderUnavailable        503   the compliance provider gave no usable answer, in outbound.compliance
-├── RateUnavailable            503   no exchange rate holds: a source is silent or stale, or they differ, in rates.rules
-├── SafeServiceUnavailable     503   the Safe Transaction Service gave no usable response, in chain.safes.service
-├── NewerShape                 503   a newer version of the service wrote the record, in storage.items
+├── ProviderUnavailable        503   the compliance provider gave no usable answer, in platform.outbound.compliance
+├── RateUnavailable            503   no rate holds: a source is silent or stale, or they differ, in payments.rates.rules
+├── SafeServiceUnavailable     503   the Safe service gave no usable response, in chains.nodes.safes.service
+├── NewerShape                 503   a newer version of the service wrote the record, in platform.storage.items
 └── ChainUnavailable           503   a node gave no usable response; nothing was changed
-    ├── PaymentsStopped        503   the operator has stopped payments; nothing was changed, in stopping.flows
-    ├── RpcError               503   the node responded with an error, in chain.rpc.jsonrpc
-    ├── NodeTimeout            503   the node did not respond in time, in chain.rpc.jsonrpc
-    ├── NodeResponseTooLarge   503   the node's response is too long, in chain.rpc.jsonrpc
-    ├── NodesDisagree          503   two nodes have different blocks of the same height, in chain.nodes
-    └── InconsistentNode       503   two responses of the node contradict each other, in chain.logs
+    ├── PaymentsStopped        503   the operator has stopped payments, in platform.emergency_stop.flows
+    ├── RpcError               503   the node responded with an error, in chains.nodes.rpc.jsonrpc
+    ├── NodeTimeout            503   the node did not respond in time, in chains.nodes.rpc.jsonrpc
+    ├── NodeResponseTooLarge   503   the node's response is too long, in chains.nodes.rpc.jsonrpc
+    ├── NodesDisagree          503   two nodes have different blocks of the same height, in chains.nodes.nodes
+    └── InconsistentNode       503   two responses of the node contradict each other, in chains.nodes.logs
 """
-
 
 from typing import Any
 
@@ -53,7 +53,8 @@ class ServiceError(Exception):
 
     status = 500
     shown_by: str | None = None
-    """The module that registers the additional fields of this error's body (platform/http/errors.py); None if it has none."""
+    """The module that registers the additional fields of this error's body (platform/http/errors.py); None if it has
+    none."""
 
     logged: str | None = None
     """What the log has in place of the message: one that names a person must not be in it."""

@@ -74,8 +74,8 @@ def describe(
 
     A multicall is described even if it cannot be paid, with the block reason of each child, until all are paid. So is a
     commerce payment once the escrow has taken its money: the payer has nothing to pay, and sees where the money is.
-    `asked` are hashes of transactions whose outcomes are told once the link is paid (payments/links/outcomes.py). Raises what
-    `require_payable` raises, for a multicall only LinkCompleted and LinkLocked.
+    `asked` are hashes of transactions whose outcomes are told once the link is paid (payments/links/outcomes.py).
+    Raises what `require_payable` raises, for a multicall only LinkCompleted and LinkLocked.
     """
     payment = load_visible(services, token, viewer)
     details = None

@@ -49,9 +49,11 @@ class Services:
     dollar_rates: dict[tuple[str, datetime], Any] = field(default_factory=dict, compare=False)
     """What a dollar was in a token in a minute, as this container last read it (payments/rates/dollars.py)."""
     shown_rates: dict[tuple[str, str], tuple[datetime, Any]] = field(default_factory=dict, compare=False)
-    """The rates, or None, that this container last showed, with the times at which they were read (payments/rates/flows.py)."""
+    """The rates, or None, that this container last showed, with the times at which they were read
+    (payments/rates/flows.py)."""
     stops: dict[str, tuple[datetime, datetime | None]] = field(default_factory=dict, compare=False)
-    """When this container last read whether payments are stopped, and since when they are (platform/emergency_stop/flows.py)."""
+    """When this container last read whether payments are stopped, and since when they are
+    (platform/emergency_stop/flows.py)."""
 
 
 def assemble(settings: Settings) -> Services:

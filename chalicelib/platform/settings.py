@@ -115,11 +115,13 @@ class Settings:
     price_api_key_header: str = _setting(readers.header, "x-cg-demo-api-key")
     """The header that sends the price source its key, the entry `price_api_key` beside the URLs of nodes."""
     compliance_api_url: str = _setting(readers.optional_url, "")
-    """The compliance and off-ramp provider (platform/outbound/compliance.py); empty: none, and nobody is paid out in fiat."""
+    """The compliance and off-ramp provider (platform/outbound/compliance.py); empty: none, and nobody is paid out in
+    fiat."""
     compliance_account: str = _setting(readers.text, "")
     """The name of this service's account at that provider, which its events have to carry."""
     lifi_base_url: str = _setting(readers.optional_url, "")
-    """The router that finds ways to pay from another chain (platform/outbound/lifi.py), without /v1; empty: none is offered."""
+    """The router that finds ways to pay from another chain (platform/outbound/lifi.py), without /v1; empty: none is
+    offered."""
     lifi_integrator: str = _setting(readers.client_id, "payment-requests")
     router_seconds: int = _setting(readers.whole(1, 20), 8)
     """How long its answers to all questions of a request are waited for."""
@@ -174,7 +176,8 @@ class Settings:
     human-readable amounts: {"USDC-base": "0.05"}; in other currencies the fee of the network in networks.json; "0"
     takes none. The payer signs it with the permit."""
     escrow_contracts: Mapping[str, Any] = _setting(readers.escrows, {})
-    """The contracts of commerce payments by network, where they are not the catalogue's (chains/catalogue/escrows.py)."""
+    """The contracts of commerce payments by network, where they are not the catalogue's
+    (chains/catalogue/escrows.py)."""
     commerce_pre_approval_seconds: int = _setting(readers.whole(60, 10**9), 24 * 3600)
     commerce_authorization_seconds: int = _setting(readers.whole(60, 10**9), 7 * 24 * 3600)
     commerce_refund_seconds: int = _setting(readers.whole(60, 10**9), 60 * 24 * 3600)

@@ -1,7 +1,7 @@
 """Models of the events that webhooks receive, for the `webhooks` section of the OpenAPI document.
 
-The bodies are made elsewhere (payments/recording/events.py, samples.py); tests hold each of them to these models. Bodies may get
-new fields at any time, so the models allow fields that they do not name.
+The bodies are made elsewhere (payments/recording/events.py, samples.py); tests hold each of them to these models.
+Bodies may get new fields at any time, so the models allow fields that they do not name.
 """
 
 import json

@@ -12,34 +12,36 @@ DESCRIPTION = (
 )
 
 TAGS = {
-    "requests": ("Requests", "Amounts that are owed: create them, change them"),
-    "search": ("Search", "The status of a request, and lists of requests, payments and links"),
-    "links": ("Links", "Create payment links, payouts, and links over several payouts"),
-    "checkout": ("Checkout", "What a payer is shown and signs, and transactions that are on their way"),
+    "payments.requests": ("Requests", "Amounts that are owed: create them, change them"),
+    "payments.search": ("Search", "The status of a request, and lists of requests, payments and links"),
+    "payments.links": ("Links", "Create payment links, payouts, and links over several payouts"),
+    "checkout crosschain": ("Checkout", "What a payer is shown and signs, and transactions that are on their way"),
     "recurring": ("Recurring payouts", "Payouts in many payments that their payer signs once"),
-    "escrow": ("Commerce payments", "Payments into an escrow, from which they are captured or given back"),
-    "transfers": ("Transfers", "Every transfer of a link or a request, and refunds"),
+    "commerce.service": ("Commerce payments", "Payments into an escrow, from which they are captured or given back"),
+    "payments.transfers": ("Transfers", "Every transfer of a link or a request, and refunds"),
     "webhooks": ("Webhooks", "Receive events, and see what was delivered"),
-    "currencies": ("Currencies", "The tokens that are supported"),
-    "payers": ("Payers", "Who is paid out in fiat: identity, agreement and bank accounts"),
-    "offramp": ("Off-ramp", "What the compliance and off-ramp provider tells"),
-    "payees": ("Payee destinations", "In which token and on which chain a wallet is paid"),
+    "payments.currencies": ("Currencies", "The tokens that are supported"),
+    "offramp.payers": ("Payers", "Who is paid out in fiat: identity, agreement and bank accounts"),
+    "offramp.service": ("Off-ramp", "What the compliance and off-ramp provider tells"),
+    "accounts.payees": ("Payee destinations", "In which token and on which chain a wallet is paid"),
     "accounts.sign_in": ("Sign in", "Sessions by e-mail address or wallet"),
     "accounts.api_keys": ("API keys", "Credentials of servers"),
     "accounts.client_ids": ("Client ids", "Credentials of web pages, and what they may create"),
     "accounts.branding": ("Branding", "How payment pages of a client id look"),
     "accounts.orchestrators": ("Orchestrators", "Platforms that create links for other accounts"),
     "accounts.audit_log": ("Audit log", "Who changed what"),
-    "scanning": ("Networks", "How far each network is read"),
-    "http": ("Service", "Health, and this document"),
+    "payments.scanning": ("Networks", "How far each network is read"),
+    "platform.http": ("Service", "Health, and this document"),
 }
-"""The name and description of each group of operations, in the order of reading, by the package below chalicelib."""
+"""The name and description of each group of operations, in the order of reading, by its packages below chalicelib."""
 
 
 def tag_of(api: str) -> str:
     """The name of the group of a module such as `chalicelib.payments.links.payouts.api`."""
     package = api.removeprefix("chalicelib.").removesuffix(".api")
-    return next(name for key, (name, _) in TAGS.items() if f"{package}.".startswith(f"{key}."))
+    return next(
+        name for keys, (name, _) in TAGS.items() for key in keys.split() if f"{package}.".startswith(f"{key}.")
+    )
 
 
 SECURITY_SCHEMES: dict[str, dict[str, str]] = {

@@ -32,7 +32,8 @@ _EVENTS = "chalicelib.webhooks.schemas"
 class _Schemas(GenerateJsonSchema):
     """Without a title for every field, which would repeat its name, and without null as a default.
 
-    A field of a response whose default is None is left out unless it is set (platform/http/schemas.py), so it is never null.
+    A field of a response whose default is None is left out unless it is set (platform/http/schemas.py), so it is never
+    null.
     """
 
     def field_title_should_be_set(self, schema: Any) -> bool:

@@ -1,7 +1,7 @@
 """The local market: prices that the price feeds of a local chain and a local price source both tell.
 
-The price source speaks the protocol of CoinGecko's API (chalicelib/platform/outbound/prices.py). Prices stand still until
-somebody changes them, and past ones are the same:
+The price source speaks the protocol of CoinGecko's API (chalicelib/platform/outbound/prices.py). Prices stand still
+until somebody changes them, and past ones are the same:
 
     curl <price_url>/prices -d '{"USDC": 0.95}'     dollars by symbol, for the source and the feeds
     curl <price_url>/prices                                all of them

@@ -75,9 +75,10 @@ def prepare(
     """The transactions that pay a request, or a part of it; `name` is its id or its payment reference.
 
     The first call stores that the request is being paid, and a later one another fee: at most one write. With a chosen
-    bank account they pay the off-ramp provider, whose order is made by the first call (offramp/service/flows.py). Raises
-    NotFound, Conflict if nothing is left to pay, what `require_payable` raises if it is part of a link, BadRequest for
-    options that it does not support, Forbidden for a fee that a limited client id may not ask for, and RateUnavailable.
+    bank account they pay the off-ramp provider, whose order is made by the first call (offramp/service/flows.py).
+    Raises NotFound, Conflict if nothing is left to pay, what `require_payable` raises if it is part of a link,
+    BadRequest for options that it does not support, Forbidden for a fee that a limited client id may not ask for, and
+    RateUnavailable.
 
     Where the credential has payments from another chain signed, it is an offer to sign one, and no transactions.
     """

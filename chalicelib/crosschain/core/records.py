@@ -63,12 +63,13 @@ class Crossing:
     `since` is since when it is at its stage. `deposit` is None until a node has the transaction. `nonce_used_since` is
     since when the source chain has another transaction of its wallet with its nonce; None while it has not. From BRIDGE
     on, `deposit_id` is its number, `relay_hash` what the destination chain knows it by, `fill_key` what the event of
-    its fill is known by (chains/nodes/bridges/deposits.py), and `deposited_block` and `deposited_at` say where it is in the source
-    chain. `searched_to` is the last block of the destination that was searched for its payout, `refund_searched_to` the
-    last one of the source that was searched for its refund; None before. `destination_hash` is the transaction of its
-    payout, `payment_key` the event key of the payment that it made. `is_unknown`: at the last check nobody had the
-    transaction, or its time had passed without an outcome. `is_surplus`: it reached the payee of a request that was
-    paid before. `reason` says in words why it did not pay. `tool` is the bridge, as the payer announced it.
+    its fill is known by (chains/nodes/bridges/deposits.py), and `deposited_block` and `deposited_at` say where it is in
+    the source chain. `searched_to` is the last block of the destination that was searched for its payout,
+    `refund_searched_to` the last one of the source that was searched for its refund; None before. `destination_hash` is
+    the transaction of its payout, `payment_key` the event key of the payment that it made. `is_unknown`: at the last
+    check nobody had the transaction, or its time had passed without an outcome. `is_surplus`: it reached the payee of a
+    request that was paid before. `reason` says in words why it did not pay. `tool` is the bridge, as the payer
+    announced it.
     """
 
     destination: str

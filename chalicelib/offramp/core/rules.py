@@ -23,7 +23,6 @@ from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
 from chalicelib.offramp.core.records import Order, OrderStatus
-from chalicelib.payments.requests.records import RequestStatus
 
 STEPS = (
     OrderStatus.INITIATED,
@@ -207,15 +206,6 @@ def next_check(order: Order, now: datetime, pace: Pace) -> datetime | None:
 def is_open(order: Order) -> bool:
     """Whether the order was paid and its end is not known."""
     return order.paid_at is not None and order.status not in (OrderStatus.FIAT_SENT, *FAILURES)
-
-
-def state_of(order: Order) -> RequestStatus | None:
-    """What the status of the request shows of its order; None while it is neither paid nor failed."""
-    if order.status in FAILURES:
-        return RequestStatus.FAILED
-    if order.paid_at is None:
-        return None
-    return RequestStatus.PAID if order.is_settled else RequestStatus.PROCESSING
 
 
 def is_under_way(order: Order) -> bool:

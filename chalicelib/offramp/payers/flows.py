@@ -1,8 +1,8 @@
 """Creates and updates payers at the provider, and exports what is kept of them.
 
 The id of a person is reserved here before the provider is asked for anything, and the provider creates what has that id
-once. So what a crash or a lost answer leaves is finished by the same call again, or by the sweep (offramp/payers/checking.py),
-and nobody is created twice.
+once. So what a crash or a lost answer leaves is finished by the same call again, or by the sweep
+(offramp/payers/checking.py), and nobody is created twice.
 
 New details are kept beside the old ones until the provider has answered (Payer.update), and numbered: the provider
 takes each number once. So an update whose answer was lost is sent again, and is never overtaken by an older one.

@@ -42,12 +42,12 @@ class AccountStatus(StrEnum):
 class Payer(Record):
     """A person, or a business by its representative, who is paid out in fiat. `user_id` is a UUID of this service.
 
-    `sealed` has the merchant's id and all details as JSON, sealed with the person's data key (platform/privacy/rules.py); None
-    once they are erased. `update` has newer details, sealed likewise, which the provider is asked to take; None once it
-    has answered. `revision` is the number of the newest details, by which the provider knows them again. `sequence` is
-    the provider's number of the state that was taken last, 0 before the first. `is_submitted` says that the provider
-    has the present details. `open_orders` counts payouts that are under way, during which nothing is erased.
-    `is_forgotten` says that the provider has confirmed an erasure.
+    `sealed` has the merchant's id and all details as JSON, sealed with the person's data key
+    (platform/privacy/rules.py); None once they are erased. `update` has newer details, sealed likewise, which the
+    provider is asked to take; None once it has answered. `revision` is the number of the newest details, by which the
+    provider knows them again. `sequence` is the provider's number of the state that was taken last, 0 before the first.
+    `is_submitted` says that the provider has the present details. `open_orders` counts payouts that are under way,
+    during which nothing is erased. `is_forgotten` says that the provider has confirmed an erasure.
     """
 
     KEY = KeyPattern(PAYMENTS, "PAYER#{user_id}", "PAYER")

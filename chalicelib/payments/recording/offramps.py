@@ -6,7 +6,7 @@ from datetime import timedelta
 from chalicelib.base.frozen import frozen
 from chalicelib.base.timestamps import iso
 from chalicelib.offramp.core.records import Order, OrderStatus
-from chalicelib.offramp.core.rules import Advance, Announcement, Telling, after_payment, before_end, state_of
+from chalicelib.offramp.core.rules import FAILURES, Advance, Announcement, Telling, after_payment, before_end
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording.events import event_of, payment_event
 from chalicelib.payments.requests.payments.records import Payment
@@ -30,6 +30,15 @@ class Followed:
     events: tuple[Event, ...] = ()
 
 
+def fiat_status(order: Order) -> RequestStatus | None:
+    """What the status of the request shows of its order; None while it is neither paid nor failed."""
+    if order.status in FAILURES:
+        return RequestStatus.FAILED
+    if order.paid_at is None:
+        return None
+    return RequestStatus.PAID if order.is_settled else RequestStatus.PROCESSING
+
+
 def follow_payment(
     payable: Payable, order: Order, request: Request, payment: Payment | None, is_undone: bool, context: EventContext
 ) -> Followed:
@@ -51,7 +60,7 @@ def followed(
     if payment is None:
         advance = before_end(advance, context.now)
     order = advance.order
-    shown = replace(request, fiat=state_of(order))
+    shown = replace(request, fiat=fiat_status(order))
     settled = replace(payable, requests=(shown,), order=order)
     events = []
     for number, each in enumerate(advance.announcements):

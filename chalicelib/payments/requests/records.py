@@ -110,7 +110,8 @@ class Frequency(StrEnum):
 
 @frozen
 class Recurrence:
-    """How often an invoice recurs: on each date after the first there is a new request (payments/requests/recurring.py)."""
+    """How often an invoice recurs: on each date after the first there is a new request
+    (payments/requests/recurring.py)."""
 
     start_date: str
     """As it was sent: a date or an instant, in ISO 8601."""

@@ -1,8 +1,8 @@
 """Requests that recur: the new request of each date, until the recurrence is stopped.
 
-The request that was created with a recurrence is that of the first date. Dates are those of payments/requests/calendar.py. A
-date that is missed because the schedule did not run is made up for; one that passes while the recurrence is stopped is
-not.
+The request that was created with a recurrence is that of the first date. Dates are those of
+payments/requests/calendar.py. A date that is missed because the schedule did not run is made up for; one that passes
+while the recurrence is stopped is not.
 """
 
 from dataclasses import replace

@@ -140,8 +140,8 @@ def advance(
 ) -> Cursor:
     """The cursor after all blocks up to `last` were read; its limit grows slowly back to `max_range`.
 
-    `time` is the timestamp of the block. After a block that `is_full` (chains/nodes/full_blocks.py) the next one is read
-    alone, too: whoever fills blocks fills many, and a range with one of them is refused.
+    `time` is the timestamp of the block. After a block that `is_full` (chains/nodes/full_blocks.py) the next one is
+    read alone, too: whoever fills blocks fills many, and a range with one of them is refused.
     """
     grown = min(cursor.range_limit + cursor.range_limit // 16 + 1, max_range)
     return replace(

@@ -1,8 +1,8 @@
 """Texts and numbers of a known form, as types of fields: the form stands in the OpenAPI document.
 
 A form here describes and does not check: the rules that parse a text refuse it with a sentence of their own. Generated
-requests hold both together (tests/platform/http/test_contract.py). A `format` names what a pattern cannot say, such as a
-checksum.
+requests hold both together (tests/platform/http/test_contract.py). A `format` names what a pattern cannot say, such as
+a checksum.
 """
 
 import re

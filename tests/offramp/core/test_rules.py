@@ -9,6 +9,7 @@ import pytest
 from chalicelib.offramp.core import rules
 from chalicelib.offramp.core.records import Order, OrderStatus
 from chalicelib.offramp.core.rules import ENDS, FAILURES, STEPS, Advance, OrderReport, Pace, Telling
+from chalicelib.payments.recording.offramps import fiat_status
 from chalicelib.payments.requests.records import RequestStatus
 
 NOW = datetime(2026, 3, 15, 10, tzinfo=UTC)
@@ -187,18 +188,18 @@ def test_money_is_under_way_from_the_payment_to_the_end() -> None:
 
 def test_a_request_shows_what_became_of_its_order() -> None:
     following = Following()
-    assert rules.state_of(following.order) is None
+    assert fiat_status(following.order) is None
     following.report("cancelled")
-    assert rules.state_of(following.order) is RequestStatus.FAILED, "it can be paid no more"
+    assert fiat_status(following.order) is RequestStatus.FAILED, "it can be paid no more"
     following.report("ongoing_checks")
-    assert rules.state_of(following.order) is None
+    assert fiat_status(following.order) is None
     following.pay()
-    assert rules.state_of(following.order) is RequestStatus.PROCESSING
+    assert fiat_status(following.order) is RequestStatus.PROCESSING
     following.report("fiat_sent")
-    assert rules.state_of(following.order) is RequestStatus.PAID
+    assert fiat_status(following.order) is RequestStatus.PAID
     assert following.order.aside is None
     following.report("bounced")
-    assert rules.state_of(following.order) is RequestStatus.FAILED
+    assert fiat_status(following.order) is RequestStatus.FAILED
 
 
 def test_an_order_that_is_not_paid_is_looked_at_once_after_a_day() -> None:

@@ -55,7 +55,8 @@ class Origin:
 
 @frozen
 class Payment(Record):
-    """One confirmed transfer that counts for a request, identified by its transaction and event key (chains/nodes/logs.py).
+    """One confirmed transfer that counts for a request, identified by its transaction and event key
+    (chains/nodes/logs.py).
 
     So it stays the same payment if a fork moves the transaction to another block. `is_announced` means that the
     merchant was told of it by an event.
@@ -174,8 +175,8 @@ class Payment(Record):
 class SentRefund(Payment):
     """A transfer that returned something of a request's payments, in the lists of payments beside them.
 
-    `amount` is what of it counts (payments/recording/returned.py), `payer` who sent it, `payee` who received it, and `value` the
-    part of what the payments count that `amount` is of what they moved.
+    `amount` is what of it counts (payments/recording/returned.py), `payer` who sent it, `payee` who received it, and
+    `value` the part of what the payments count that `amount` is of what they moved.
     """
 
     KEY = KeyPattern(PAYMENTS, "RETURNED#{request_id}", "{network}#{tx_hash}#{event_key}")

@@ -39,9 +39,9 @@ class HeldRate(Record):
     """A rate that is held until `ends_at` for the one payment of a request that a payment intent makes.
 
     It is no quote: nobody is offered it, and no other payment is valued by it. The payment is known by the deposit that
-    brings it: `fill_key` (chains/nodes/bridges/deposits.py), None until the deposit was read. It is of `amount` base units, and comes
-    from a deposit of the `payer` on the `source` network. `tx_hash` and `event_key` are those of the payment once it is
-    recorded: a second one in its transaction is valued as any other.
+    brings it: `fill_key` (chains/nodes/bridges/deposits.py), None until the deposit was read. It is of `amount` base
+    units, and comes from a deposit of the `payer` on the `source` network. `tx_hash` and `event_key` are those of the
+    payment once it is recorded: a second one in its transaction is valued as any other.
     """
 
     KEY = KeyPattern(PAYMENTS, "HELD#{request_id}", "{intent_id}")
