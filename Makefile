@@ -2,9 +2,9 @@
 PYTHON ?= python3
 STAGE ?= local
 
-# The rooms of the tests: every folder below tests/ that holds tests, `links` as well as `links/multicalls`.
-TESTED := $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py tests/*/*/*/test_*.py))))
-ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(folder)))))
+# The rooms of the tests: every folder below tests/ that holds tests, `payments` as well as `payments/links/multicalls`.
+TESTED := $(sort $(patsubst tests/%/,%,$(dir $(wildcard $(foreach depth,* */* */*/* */*/*/*,tests/$(depth)/test_*.py)))))
+ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(folder)))) $(filter-out .,$(patsubst %/,%,$(dir $(TESTED)))))
 
 # What is wanted, and the file that pins it.
 PINS := requirements.txt=infra/packaging/requirements.lock $(foreach each,tests/requirements infra/local/requirements infra/local/node,$(each).txt=$(each).lock)
@@ -28,7 +28,7 @@ local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empt
 	@.venv/bin/python -m infra.local
 
 # Compiled modules are kept, whatever the environment says: each process of the tests needs all of them.
-test: setup ## run the tests; ROOM=links or ROOM=links/multicalls: those of one room (under 30 s; pages, onchain, local, deploy and docs take longer)
+test: setup ## run the tests; ROOM=payments or ROOM=payments/links: those of one room (under 30 s; pages, onchain, local, deploy and docs take longer)
 	@$(if $(filter-out $(ROOMS),$(ROOM:/=)),echo "There is no room '$(ROOM)'. The rooms are: $(ROOMS)." >&2; exit 2)
 	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest $(if $(ROOM),tests/$(ROOM)) --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
@@ -44,7 +44,7 @@ lint-infra: setup ## check the CloudFormation templates by cfn-lint and checkov 
 	@test -x .local/lint-venv/bin/checkov || { $(PYTHON) -m venv .local/lint-venv && .local/lint-venv/bin/pip install --quiet --requirement infra/lint/requirements.txt; }
 	@.venv/bin/python -m infra.lint
 
-mutants: setup ## change the rules in small ways and name the changes that no test of their room notices (ROOM=links, MODULE=fees, SAMPLE=10)
+mutants: setup ## change the rules in small ways and name the changes that no test of their room notices (ROOM=payments/links, MODULE=fees, SAMPLE=10)
 	@ROOM='$(ROOM)' MODULE='$(MODULE)' SAMPLE='$(SAMPLE)' .venv/bin/python -m tests.mutants
 
 chaos: setup ## long runs: kill processes, fork and flood a real chain, 10,000 random outages of nodes, 10,000 histories, two years of payouts (half an hour)

@@ -42,7 +42,7 @@ REHEARSALS = [
     "deploy/test_lifecycle.py",
     "deploy/test_package.py",
     "docs/test_use.py",
-    "http/test_generated.py",
+    "platform/http/test_generated.py",
     "local/test_generated_clients.py",
     "local/test_setup.py",
     "local/test_stack.py",

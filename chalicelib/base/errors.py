@@ -1,5 +1,6 @@
-"""The errors that become HTTP error responses, in one tree. They hold records; `platform/http/errors.py` has their
-bodies.
+"""The errors that become HTTP error responses, in one tree.
+
+They hold records; `platform/http/errors.py` builds their bodies.
 
 ServiceError                         a status and a message that tells the caller what to do
 ├── BadRequest                 400   the input cannot be used; the message says what to change

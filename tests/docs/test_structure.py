@@ -3,6 +3,8 @@
 import re
 import subprocess
 import tomllib
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -67,7 +69,7 @@ def test_the_rehearsal_runs_what_the_tests_leave_out() -> None:
     assert [each for each in REHEARSALS if not each.startswith(tuple(run))] == []
 
 
-@pytest.mark.parametrize("room", ["links", "links/", "links/multicalls", "accounts"])
+@pytest.mark.parametrize("room", ["payments", "payments/links/", "payments/links/multicalls", "accounts"])
 def test_one_room_can_be_tested_alone(room: str) -> None:
     assert f"pytest tests/{room} " in commands(room)
     assert "There is no room" not in commands(room)
@@ -76,7 +78,7 @@ def test_one_room_can_be_tested_alone(room: str) -> None:
 def test_an_unknown_room_is_refused_with_those_that_there_are() -> None:
     tests = ROOT / "tests"
     folders = {file.parent.relative_to(tests).as_posix() for file in tests.rglob("test_*.py")} - {"."}
-    rooms = sorted(folders | {folder.split("/")[0] for folder in folders})
+    rooms = sorted({above for folder in folders for above in (folder, *map(str, Path(folder).parents))} - {"."})
     assert f"There is no room 'nowhere'. The rooms are: {' '.join(rooms)}." in commands("nowhere")
 
 
@@ -94,14 +96,33 @@ def test_each_guarantee_names_its_tests() -> None:
             assert path.startswith("tests/") and (ROOT / path).is_file(), path
 
 
-def test_the_drawing_has_the_packages_in_the_order_in_which_they_may_import_each_other() -> None:
+def test_the_drawing_has_the_folders_in_the_order_in_which_they_may_import_each_other() -> None:
     (drawing,) = [block for block in DOCS["architecture"].blocks("text") if block.startswith("base ")]
-    drawn = re.findall(r"^\w+", drawing, re.MULTILINE)
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    layers = next(contract["layers"] for contract in contracts if "base" in contract.get("layers", ()))
-    assert drawn == list(reversed(layers))
-    packages = {path.parent.name for path in (ROOT / "chalicelib").glob("*/*.py")}
-    assert packages <= set(drawn)
+    whole, *parts = [contract for contract in contracts if contract["type"] == "layers" and "data" not in contract["name"]]
+    products = [name.removeprefix("chalicelib.") for layer in whole["layers"] for name in layer.split(" | ")]
+    drawn = re.findall(r"^[\w/]+", drawing, re.MULTILINE)
+    assert [name.replace("/", ".") for name in drawn] == products[::-1]
+    folders = {path.parent.name for path in (ROOT / "chalicelib").glob("*/__init__.py")}
+    assert folders == {name.partition("/")[0] for name in drawn}
+    inside = {name: re.findall(r"^  (\w+)", rest, re.MULTILINE) for name, rest in sections(drawing) if "\n  " in rest}
+    for part in parts:
+        layers = [layer.strip("()") for layer in part["layers"]]
+        for container in part["containers"]:
+            names = inside.pop(container.removeprefix("chalicelib.").replace(".", "/"))
+            assert names == [layer for layer in layers[::-1] if layer in names]
+            assert set(names) >= {path.parent.name for path in package(container).glob("*/__init__.py")}
+    assert not {name for name, found in inside.items() if found}
+
+
+def sections(drawing: str) -> Iterator[tuple[str, str]]:
+    """Each folder of the drawing with the lines about it."""
+    for section in re.split(r"\n(?=\w)", drawing):
+        yield section.split()[0], section
+
+
+def package(name: str) -> Path:
+    return ROOT.joinpath(*name.split("."))
 
 
 def test_the_table_of_dependencies_has_every_requirement_and_where_it_is_used() -> None:

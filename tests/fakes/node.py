@@ -1,6 +1,6 @@
 """A JSON-RPC node over HTTP, without the network: serves the blocks of a fake chain, and fails in the ways of real nodes.
 
-It stands below the real clients of chalicelib/chain, so that statuses, errors and malformed answers are read by them.
+It stands below the real clients of chalicelib/chains/nodes, so that statuses, errors and malformed answers are read by them.
 """
 
 import json

@@ -1,6 +1,6 @@
 """`make mutants`: makes small changes of the code and lists those that the tests of the same room do not detect.
 
-ROOM=links runs one room, SAMPLE=10 every tenth mutant, MODULE=fees the modules whose path contains this. Fails if less
+ROOM=payments/links runs one room, SAMPLE=10 every tenth mutant, MODULE=fees the modules whose path contains this. Fails if less
 than 95 % are detected, or if a surviving mutant is not in survivors.toml with the reason why it changes no behaviour.
 """
 

@@ -9,8 +9,7 @@ from chalicelib.commerce.core.ledger import is_balanced
 from chalicelib.commerce.core.records import EscrowEntry
 from chalicelib.offramp.core.rules import Telling
 from chalicelib.payments.links.records import Payable
-from chalicelib.payments.recording import commerce as escrows
-from chalicelib.payments.recording import payments, refunds, returned, rules, unexpected, unmatched, valuing
+from chalicelib.payments.recording import commerce, payments, refunds, returned, rules, unexpected, unmatched, valuing
 from chalicelib.payments.recording.offramps import follow_payment
 from chalicelib.payments.recording.payments import Decision
 from chalicelib.payments.recording.rules import OPEN, UNDECIDED, RecordedId, Stored
@@ -139,14 +138,14 @@ class _Deciding:
             self._ignore(entry, "no commerce payment")
             return
         reference = self._stored.references.get(entry.reference_topic)
-        reason = escrows.mismatch(payment, event, reference)
+        reason = commerce.mismatch(payment, event, reference)
         if reason is not None:
             self._ignore(entry, reason)
             return
         known = self._ledger.get(entry.transfer_id)
-        posting = escrows.post(payment, request, entry, known, reference, self._context)
+        posting = commerce.post(payment, request, entry, known, reference, self._context)
         self._put_posting(posting, entry)
-        transfer = escrows.paid(posting.payment, entry)
+        transfer = commerce.paid(posting.payment, entry)
         if transfer is not None:
             earlier = self._payments.get(self._ids[entry.transfer_id])
             worth = Worth(event.amount, dollar_rate=self._stored.dollar_rates.get(entry.transfer_id))
@@ -158,7 +157,7 @@ class _Deciding:
     def _add_returned(self, entry: LoggedTransfer) -> None:
         """Adds the line of a refund by the escrow; nothing for another event."""
         payable, request = self.changes.payable, self._request(entry)
-        if payable.commerce is None or request is None or (sent := escrows.returned(payable.commerce, entry)) is None:
+        if payable.commerce is None or request is None or (sent := commerce.returned(payable.commerce, entry)) is None:
             return
         known, now = self._returned.get(entry.transfer_id), self._context.now
         dollar_rate = self._stored.dollar_rates.get(entry.transfer_id)
@@ -175,19 +174,19 @@ class _Deciding:
         if payment is None or request is None or entry.escrow is None:
             return
         if entry.escrow.kind is EscrowEventKind.PRE_APPROVED:
-            known = escrows.entry_of(payment, entry, self._stored.references.get(entry.reference_topic))
+            known = commerce.entry_of(payment, entry, self._stored.references.get(entry.reference_topic))
         if known is None:
             return
-        posting = escrows.undo(payment, request, known, self._context)
+        posting = commerce.undo(payment, request, known, self._context)
         if posting is None:
             return
-        transfer = escrows.paid(payment, entry)
+        transfer = commerce.paid(payment, entry)
         self._put_posting(posting, entry)
         if transfer is not None:
             self._unpay(transfer, posting.request)
         self._take_back_returned(entry, self._request(entry))
 
-    def _put_posting(self, posting: escrows.Posting, entry: LoggedTransfer) -> None:
+    def _put_posting(self, posting: commerce.Posting, entry: LoggedTransfer) -> None:
         before = self.changes.payable
         self.changes.payable = replace(before, commerce=posting.payment)
         self.changes.put(posting.payment)
@@ -322,7 +321,7 @@ class _Deciding:
         if (known := self._payments.get(recorded_id)) is not None:
             self._put_payment(payments.moved_to(successor, known))
         if (posted := self._ledger.get(entry.transfer_id)) is not None:
-            voided, moved = escrows.move(posted, successor)
+            voided, moved = commerce.move(posted, successor)
             earlier = self._ledger.get(successor.transfer_id)
             self._put_entry(entry.transfer_id, voided)
             self._put_entry(successor.transfer_id, replace(moved, version=earlier.version if earlier else 0))

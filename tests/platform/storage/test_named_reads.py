@@ -27,7 +27,7 @@ READS = {
 GENERIC = (
     "chalicelib/base/records.py",
     "chalicelib/base/lists.py",
-    "chalicelib/storage/",
+    "chalicelib/platform/storage/",
     "infra/documents/data.py",
     "infra/bench/",
     "infra/recovery/",
