@@ -23,7 +23,7 @@ FOLLOWED = {
         "docs/operations.md",
         "Set `API_URL`",
     ): "deploy/test_hosts.py::test_a_stage_at_hosts_of_its_own_is_paid_in_a_browser",
-    ("docs/operations.md", "**Expand**"): "storage/test_evolution.py::test_code_of_a_newer_shape_reads_items",
+    ("docs/operations.md", "**Expand**"): "platform/storage/test_evolution.py::test_code_of_a_newer_shape_reads_items",
     ("infra/runbook.md", "Once per stage: say in"): "deploy/test_lifecycle.py::test_a_stage_lives_by_the_commands",
     ("infra/runbook.md", "Set `RELAYER_KEYS`"): "local/test_stack.py::test_a_fresh_demo_that_is_to_run_once",
     ("infra/runbook.md", "Read some, and find"): "docs/test_runbook_commands.py::test_",

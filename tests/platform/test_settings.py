@@ -135,6 +135,6 @@ def test_a_key_without_a_daily_limit_is_refused() -> None:
 
 
 def test_the_amounts_of_the_configuration_are_those_of_the_code() -> None:
-    written = json.loads((Path(__file__).parents[1] / ".chalice" / "config.json").read_text())["environment_variables"]
+    written = json.loads((Path(__file__).parents[2] / ".chalice" / "config.json").read_text())["environment_variables"]
     names = {name: text for name, text in written.items() if name.startswith("RELAYER_")}
     assert len(names) == 8 and read(**names) == read()

@@ -124,11 +124,11 @@ class TransferId:
 class LoggedTransfer(Record):
     """A transfer that has the reference of a request, in a block that was confirmed when it was read.
 
-    Its fields are those of the event (chains/nodes/logs.py). `payable_id` is that of the reference's request when it was
-    read. `payer` is who paid, as its network writes addresses; None if the receipt does not show it. `conversion` is
-    set if a conversion proxy paid it, and `path_amount` is then what it would have moved by the path of the catalogue,
-    None if that is not known (payments/scanning/details.py). `value` is what it counts for once it is SUMMED, in the
-    units of the request's amount; None in items from before it was kept, where it is `amount`.
+    Its fields are those of the event (chains/nodes/logs.py). `payable_id` is that of the reference's request when it
+    was read. `payer` is who paid, as its network writes addresses; None if the receipt does not show it. `conversion`
+    is set if a conversion proxy paid it, and `path_amount` is then what it would have moved by the path of the
+    catalogue, None if that is not known (payments/scanning/details.py). `value` is what it counts for once it is
+    SUMMED, in the units of the request's amount; None in items from before it was kept, where it is `amount`.
     """
 
     KEY = KeyPattern(

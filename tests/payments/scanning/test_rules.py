@@ -231,7 +231,7 @@ def test_a_verification_reads_ranges_up_to_its_target_and_then_gets_the_next_tar
 
 
 def test_a_lease_lasts_as_long_as_the_function_may_run_so_that_no_two_ticks_of_a_network_write_at_once() -> None:
-    config = json.loads((Path(__file__).parents[2] / ".chalice" / "config.json").read_text())
+    config = json.loads((Path(__file__).parents[3] / ".chalice" / "config.json").read_text())
     timeouts = {stage["lambda_functions"]["scan_chain"]["lambda_timeout"] for stage in config["stages"].values()}
     assert max(timeouts) <= LEASE.total_seconds()
 

@@ -202,7 +202,7 @@ def _collect(hint: Any, found: dict[str, list[str]]) -> None:
         _collect(part, found)
     if not is_dataclass(hint) or not isinstance(hint, type):
         return
-    name = f"{hint.__module__.split('.')[1]}.{hint.__name__}"
+    name = f"{'.'.join(hint.__module__.split('.')[1:-1])}.{hint.__name__}"
     if name not in found:
         found[name] = sorted(field.metadata.get("attribute", field.name) for field in fields(hint))
         for part in get_type_hints(hint).values():
