@@ -32,7 +32,7 @@ from chalicelib.payments.links.multicalls import reading as multicalls
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
 from chalicelib.payments.links.outcomes import outcomes
 from chalicelib.payments.links.reading import Viewer, load_visible
-from chalicelib.payments.links.records import Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.links.sent import SentOutcome, warnings
 from chalicelib.payments.payable import conversions
@@ -46,7 +46,7 @@ class Description:
     for a link that can be paid from several chains, else `checkout` and `holdings`. `commerce` is where the money of a
     commerce payment is. `sent` are transactions that were sent to pay it, with what became of them."""
 
-    payment: SecurePayment
+    payment: PayableLink
     multicall: MulticallDetails | None = None
     positions: tuple[Position, ...] = ()
     checkout: Checkout | None = None
@@ -61,8 +61,8 @@ class Description:
 class PreparedLink:
     """The transactions that pay a link. `parts` are what is paid: the link itself, or the children of a multicall."""
 
-    payment: SecurePayment
-    parts: tuple[SecurePayment, ...]
+    payment: PayableLink
+    parts: tuple[PayableLink, ...]
     prepared: Prepared
 
 
@@ -122,8 +122,8 @@ def _without_wallet(description: Description, owed: Sequence[Owed]) -> Descripti
 
 def _told(
     services: Services,
-    require: Callable[[Services, SecurePayment], None],
-    payment: SecurePayment,
+    require: Callable[[Services, PayableLink], None],
+    payment: PayableLink,
     asked: Sequence[str],
 ) -> None:
     """Raises what `require` raises, LinkCompleted with what became of the transactions that were `asked` for."""
@@ -163,7 +163,7 @@ def refresh_step(
     return _prepare(services, payment, step.options)
 
 
-def _prepare(services: Services, payment: SecurePayment, options: PayOptions) -> PreparedLink:
+def _prepare(services: Services, payment: PayableLink, options: PayOptions) -> PreparedLink:
     if payment.commerce is not None:
         require_payable(services, payment)
         return PreparedLink(payment, (payment,), held.prepare(services, payment, options))
@@ -178,7 +178,7 @@ def _prepare(services: Services, payment: SecurePayment, options: PayOptions) ->
 def _prepared(
     services: Services,
     link: Link,
-    parts: Sequence[SecurePayment],
+    parts: Sequence[PayableLink],
     positions: Sequence[Position],
     options: PayOptions,
 ) -> Prepared:
@@ -212,7 +212,7 @@ def signable_transactions(services: Services, token: str, viewer: Viewer, wallet
 
 
 def safe_transactions(
-    services: Services, link: Link, parts: Sequence[SecurePayment]
+    services: Services, link: Link, parts: Sequence[PayableLink]
 ) -> tuple[SafeTransaction, ...]:
     """Every transaction that `/pay` can return for a Safe to pay the remaining amounts of `parts`, whatever its
     allowances are; one without approvals also as a plain call. One call to the node if the link is a batch.
@@ -238,8 +238,8 @@ def is_batched(link: Link) -> bool:
 
 
 def _payable_parts(
-    services: Services, payment: SecurePayment, check: Callable[[SecurePayment], None]
-) -> tuple[SecurePayment, ...]:
+    services: Services, payment: PayableLink, check: Callable[[PayableLink], None]
+) -> tuple[PayableLink, ...]:
     """The links that are paid: the link itself, or the children of a multicall. `check` raises if it cannot be paid."""
     if payment.link.payment_type is PaymentType.MULTICALL:
         return multicalls.payable_children(services, payment, check)
@@ -248,7 +248,7 @@ def _payable_parts(
 
 
 def _check_options(
-    options: PayOptions, link: Link, parts: Sequence[SecurePayment], owed: Sequence[Owed]
+    options: PayOptions, link: Link, parts: Sequence[PayableLink], owed: Sequence[Owed]
 ) -> None:
     name = owed[0].token.network
     for address, field_name in ((options.wallet, "wallet"), (options.eoa_wallet, "eoaWallet")):

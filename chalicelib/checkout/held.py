@@ -11,7 +11,7 @@ from chalicelib.chains.calldata.checkout import Checkout
 from chalicelib.checkout import building
 from chalicelib.checkout.building import PayOptions, Prepared
 from chalicelib.commerce.service.paying import PayersCall, pre_approval_of, reclaim_of
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.payable.rules import Owed, direct
 from chalicelib.payments.requests.rules import currency_of, remaining
 from chalicelib.platform.services import Services
@@ -22,7 +22,7 @@ RECLAIM_GAS = 120_000
 """An upper estimate of taking back what is held."""
 
 
-def prepare(services: Services, payment: SecurePayment, options: PayOptions) -> Prepared:
+def prepare(services: Services, payment: PayableLink, options: PayOptions) -> Prepared:
     """The transactions with which a wallet lets the escrow take its tokens: the buyer's if no wallet is named.
 
     One read and one write at most, and the calls to the node of `building.complete`. Raises Conflict if it is
@@ -36,7 +36,7 @@ def prepare(services: Services, payment: SecurePayment, options: PayOptions) -> 
     return _prepared(services, payment, made, commerce.max_amount, PRE_APPROVAL_GAS, options)
 
 
-def reclaim(services: Services, payment: SecurePayment, wallet: str, is_safe: bool) -> Prepared:
+def reclaim(services: Services, payment: PayableLink, wallet: str, is_safe: bool) -> Prepared:
     """The one transaction with which the wallet that has paid takes back what is held. One call to the node.
 
     Raises BadRequest for a link that is no commerce payment, and as `reclaim_of`.
@@ -48,7 +48,7 @@ def reclaim(services: Services, payment: SecurePayment, wallet: str, is_safe: bo
 
 
 def _prepared(
-    services: Services, payment: SecurePayment, made: PayersCall, debit: BaseUnits, gas: int, options: PayOptions
+    services: Services, payment: PayableLink, made: PayersCall, debit: BaseUnits, gas: int, options: PayOptions
 ) -> Prepared:
     """A call of the payer that takes `debit` from its wallet, with the approvals that this needs."""
     (request,) = payment.requests

@@ -14,7 +14,7 @@ from chalicelib.checkout.flows import prepare
 from chalicelib.payments.links.multicalls import reading as multicalls
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
 from chalicelib.payments.links.reading import Viewer, load_visible
-from chalicelib.payments.links.records import PaymentType, SecurePayment
+from chalicelib.payments.links.records import PayableLink, PaymentType
 from chalicelib.payments.links.rules import check_payable, status_at
 from chalicelib.payments.payable.rules import owed_of
 from chalicelib.platform.access.callers import Caller
@@ -103,7 +103,7 @@ def code_text(services: Services, visitor: Caller, token: str, step: int | None)
     return uri
 
 
-def _load(services: Services, visitor: Caller, token: str) -> SecurePayment:
+def _load(services: Services, visitor: Caller, token: str) -> PayableLink:
     try:
         return load_visible(services, token, Viewer.of(visitor))
     except NotFound:
@@ -111,13 +111,13 @@ def _load(services: Services, visitor: Caller, token: str) -> SecurePayment:
         raise
 
 
-def _parts(payment: SecurePayment, details: MulticallDetails | None) -> Sequence[SecurePayment]:
+def _parts(payment: PayableLink, details: MulticallDetails | None) -> Sequence[PayableLink]:
     if details is None:
         return (payment,)
     return [child.payment for child in details.children if child.payment is not None]
 
 
-def _state(payment: SecurePayment, details: MulticallDetails | None, now: datetime) -> str:
+def _state(payment: PayableLink, details: MulticallDetails | None, now: datetime) -> str:
     if payment.is_paid or (payment.commerce is not None and payment.commerce.is_collected):
         return "completed"
     if payment.intent is not None and payment.is_locked:
@@ -125,7 +125,7 @@ def _state(payment: SecurePayment, details: MulticallDetails | None, now: dateti
     return (details.time_status if details else status_at(payment.link, now)).value
 
 
-def _steps(payment: SecurePayment, dues: Sequence[PageDue]) -> tuple[str, ...]:
+def _steps(payment: PayableLink, dues: Sequence[PageDue]) -> tuple[str, ...]:
     """Returns the steps of a single payment: approval and payment, for the native coin the payment only.
 
     The calldata of a batch or of a commerce payment does not fit a QR code, and that of a conversion is right for

@@ -19,7 +19,7 @@ from chalicelib.chains.calldata.checkout import Checkout, Due
 from chalicelib.chains.calldata.explanations.calls import explain
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.tokens import token_with_id
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.payable.rules import direct, owed_of
 from chalicelib.payments.requests.references import payment_reference
 from infra.bench.figures import ROUNDS, Figure
@@ -75,7 +75,7 @@ def _building() -> Iterator[Figure]:
         yield Figure(label, seconds[label] * 1e3, "ms", f"npm {PACKAGE}", seconds[PACKAGE] * 1e3, goal)
 
 
-def _children(count: int) -> list[SecurePayment]:
+def _children(count: int) -> list[PayableLink]:
     """Returns payouts of increasing amounts, each to a payee of its own, with a fee of 1 %."""
     services, children = World().services, []
     for number in range(count):
@@ -87,12 +87,12 @@ def _children(count: int) -> list[SecurePayment]:
     return children
 
 
-def _due(child: SecurePayment) -> Due:
+def _due(child: PayableLink) -> Due:
     (owed,) = owed_of([child])
     return direct(owed).due
 
 
-def _built(children: list[SecurePayment]) -> Checkout:
+def _built(children: list[PayableLink]) -> Checkout:
     dues = [direct(owed).due for owed in owed_of(children)]
     return checkout.with_approvals(checkout.pay_together(dues), {})
 
@@ -105,7 +105,7 @@ def _cpu(build: Callable[[], object], count: int) -> float:
 
 
 @contextmanager
-def _upstream(children: list[SecurePayment], built: Checkout) -> Iterator[Callable[[int], float]]:
+def _upstream(children: list[PayableLink], built: Checkout) -> Iterator[Callable[[int], float]]:
     """Yields a function that builds the batch a number of times with the npm package and returns the CPU seconds.
 
     Raises AssertionError if the package's batch does not make the same payments as `built`.
@@ -143,7 +143,7 @@ def _paid(data: str) -> tuple[Any, ...]:
     return details, fee_address
 
 
-def _upstream_request(child: SecurePayment) -> dict[str, Any]:
+def _upstream_request(child: PayableLink) -> dict[str, Any]:
     """Returns a child in the form of the package's requests."""
     assert _TOKEN is not None
     (request,), link, due = child.requests, child.link, _due(child)
@@ -183,7 +183,7 @@ def _gas() -> Iterator[Figure]:
             yield Figure(f"a batch of {count}", together, "gas", "paid one by one", one_by_one)
 
 
-def _transactions(children: list[SecurePayment], single: bool = False) -> list[dict[str, Any]]:
+def _transactions(children: list[PayableLink], single: bool = False) -> list[dict[str, Any]]:
     built = _built(children)
     if single:
         (child,) = children

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.records import Reference
 from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.scanning import flows as scanning
@@ -118,7 +118,7 @@ def _open_links(world: World, first: int, last: int) -> None:
         store.write(*(record for number in numbers for record in _records(pattern, number)))
 
 
-def _records(pattern: SecurePayment, number: int) -> Iterator[Any]:
+def _records(pattern: PayableLink, number: int) -> Iterator[Any]:
     token, reference = f"{number:026}", number.to_bytes(8, "big")
     request = replace(pattern.requests[0], request_id=token, payable_id=token, payment_reference="0x" + reference.hex())
     yield replace(pattern.link, token=token)

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.records import Intent, Link, SecurePayment
+from chalicelib.payments.links.records import Intent, Link, PayableLink
 from chalicelib.payments.requests.records import Request
 from infra.bench.calls import Calls, counted
 from infra.bench.figures import Figure
@@ -36,7 +36,7 @@ def measure() -> list[Figure]:
     return figures
 
 
-def create(world: World, children: list[SecurePayment]) -> tuple[Calls, float]:
+def create(world: World, children: list[PayableLink]) -> tuple[Calls, float]:
     """Combines payouts; returns the DynamoDB calls and the seconds that it took."""
     tokens = [child.link.token for child in children]
     with counted(world.client) as calls:
@@ -44,7 +44,7 @@ def create(world: World, children: list[SecurePayment]) -> tuple[Calls, float]:
     return calls, seconds
 
 
-def _item_by_item(world: World, children: list[SecurePayment]) -> None:
+def _item_by_item(world: World, children: list[PayableLink]) -> None:
     """Makes the same reads and writes with one item each; leaves the links unchanged, so that they can be combined."""
     store = world.services.store
     for child in children:

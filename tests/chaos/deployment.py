@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from chalicelib.payments.links import flows as links
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
@@ -37,7 +37,7 @@ class Merchant:
     deliveries: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Event kind and request id by delivery id."""
 
-    def events_of(self, payment: SecurePayment) -> Counter[str]:
+    def events_of(self, payment: PayableLink) -> Counter[str]:
         ids = {request.request_id for request in payment.requests}
         return Counter(kind for kind, request_id in self.deliveries.values() if request_id in ids)
 
@@ -93,5 +93,5 @@ class Deployment:
     def register(self, url: str) -> None:
         webhooks.register(self.services, Actor(ACCOUNT, "chaos", "203.0.113.7", "chaos"), CLIENT, Mode.API_KEY, url)
 
-    def create_link(self, **changes: Any) -> SecurePayment:
+    def create_link(self, **changes: Any) -> PayableLink:
         return links.create(self.services, OWNER, draft(**changes))

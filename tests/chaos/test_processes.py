@@ -15,7 +15,7 @@ from chalicelib.chains.calldata.checkout import spender_of
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.payments.links import reading
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording.payments import MAX_SMALL_PAYMENTS
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.records import Request
@@ -104,20 +104,20 @@ def wait_until(is_done: Callable[[], bool], chain: Chain, seconds: float = 300) 
         time.sleep(1)
 
 
-def load(deployed: Deployment, payment: SecurePayment) -> SecurePayment:
+def load(deployed: Deployment, payment: PayableLink) -> PayableLink:
     found = reading.load(deployed.services, payment.link.token)
     assert found is not None
     return found
 
 
-def is_completed(deployed: Deployment, payment: SecurePayment) -> bool:
+def is_completed(deployed: Deployment, payment: PayableLink) -> bool:
     return load(deployed, payment).link.status is LinkStatus.COMPLETED
 
 
 def test_processes_that_are_killed_at_random_lose_and_double_nothing(
     deployed: Deployment, shop: Merchant, chain: Chain
 ) -> None:
-    rng, payer, paid = random.Random(7), Payer(chain), list[SecurePayment]()
+    rng, payer, paid = random.Random(7), Payer(chain), list[PayableLink]()
     for _ in range(KILLS):
         payment = deployed.create_link()
         payer.pay(payment.requests[0])
@@ -156,7 +156,7 @@ def test_dust_to_one_link_is_summed_and_holds_no_other_link_up(
     deployed: Deployment, shop: Merchant, chain: Chain
 ) -> None:
     payer, dusty = Payer(chain), deployed.create_link(amount="1000000")
-    others = list[SecurePayment]()
+    others = list[PayableLink]()
     for number in range(DUST // DUST_PER_TRANSACTION):
         payer.dust(dusty.requests[0], DUST_PER_TRANSACTION)
         if number % 10 == 0:

@@ -19,7 +19,7 @@ from chalicelib.checkout.announced import flows as intents
 from chalicelib.checkout.announced import tracking
 from chalicelib.payments.announced.announcements import IntentDraft
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import Intent, SecurePayment
+from chalicelib.payments.links.records import Intent, PayableLink
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.outbound.lifi import QuoteCall
 from tests.fakes.chain import FEE_ADDRESS, SENDER, FakeChain, FakeChains
@@ -71,7 +71,7 @@ class Bridge:
         self._ids = 0
         self.tick()
 
-    def link(self, **changes: Any) -> SecurePayment:
+    def link(self, **changes: Any) -> PayableLink:
         return self.world.create_link(currency="USDC-arbitrum-one", **changes)
 
     def tick(self, minutes: float = 0) -> None:
@@ -123,7 +123,7 @@ class Bridge:
         return deposit_of(wanted, int(self.world.now.timestamp()))
 
     def send(
-        self, payment: SecurePayment, payer: str = SENDER, nonce: int = 0, source: str = SOURCE, **changes: Any
+        self, payment: PayableLink, payer: str = SENDER, nonce: int = 0, source: str = SOURCE, **changes: Any
     ) -> Sent:
         """A payer sends the deposit, which is in no block yet."""
         deposit = replace(self.deposit_for(payment.requests[0], payer, source=source), **changes)
@@ -199,7 +199,7 @@ class Bridge:
         return self._log(self.source, sent.deposit.input_token, transfer)
 
     def announce(
-        self, payment: SecurePayment, sent: Sent | str, viewer: Viewer | None = None, **changes: Any
+        self, payment: PayableLink, sent: Sent | str, viewer: Viewer | None = None, **changes: Any
     ) -> Intent:
         tx_hash = sent if isinstance(sent, str) else sent.tx_hash
         source = _network(SOURCE if isinstance(sent, str) else sent.network).label
@@ -207,11 +207,11 @@ class Bridge:
         viewer = viewer or Viewer(self.world.account_id, None)
         return intents.record(self.world.services, payment.link.token, viewer, draft)[1]
 
-    def intents(self, payment: SecurePayment) -> tuple[Intent, ...]:
+    def intents(self, payment: PayableLink) -> tuple[Intent, ...]:
         record = self.world.load(payment).intent
         return record.all if record is not None else ()
 
-    def intent(self, payment: SecurePayment) -> Intent:
+    def intent(self, payment: PayableLink) -> Intent:
         (found,) = self.intents(payment)
         return found
 

@@ -11,7 +11,7 @@ from chalicelib.checkout.announced import flows as intents
 from chalicelib.checkout.announced import tracking
 from chalicelib.payments.announced.announcements import IntentDraft
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import Intent, SecurePayment
+from chalicelib.payments.links.records import Intent, PayableLink
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.payable.rules import direct, owed_of
 from chalicelib.platform.services import Services
@@ -25,7 +25,7 @@ def proposed(nonce: int = 0, safe: str = SAFE) -> Proposal:
     return Proposal(safe, SafeTransaction(SAFE, 0, "0x1234", 0), SafeTerms(nonce))
 
 
-def paying(payment: SecurePayment, nonce: int = 0, safe: str = SAFE) -> Proposal:
+def paying(payment: PayableLink, nonce: int = 0, safe: str = SAFE) -> Proposal:
     """A proposal of what `/pay` returns for a Safe to pay a single link."""
     (owed,) = owed_of([payment])
     transactions = with_approvals(pay_one(direct(owed).due), {}).transactions
@@ -57,7 +57,7 @@ def announced(safe_tx_hash: str = HASH, **changes: object) -> IntentDraft:
 
 def record(
     world: World,
-    payment: SecurePayment,
+    payment: PayableLink,
     draft: IntentDraft | None = None,
     services: Services | None = None,
     viewer: Viewer | None = None,
@@ -89,7 +89,7 @@ def let_pass(world: World, minutes: float) -> None:
     world.scan()
 
 
-def is_free(world: World, payment: SecurePayment) -> bool:
+def is_free(world: World, payment: PayableLink) -> bool:
     try:
         check_payable(world.load(payment), world.now)
     except Locked:

@@ -8,7 +8,7 @@ from typing import Any
 from chalicelib.base import ids
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.tokens import token_with_id
-from chalicelib.payments.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.references import payment_reference
 from chalicelib.platform.services import Services
@@ -20,7 +20,7 @@ _BATCH = 25
 """The most items of a BatchWriteItem call."""
 
 
-def store_payouts(services: Services, account_id: str, count: int, **changes: Any) -> list[SecurePayment]:
+def store_payouts(services: Services, account_id: str, count: int, **changes: Any) -> list[PayableLink]:
     """Writes pending payouts of 12.50 fUSDC on sepolia; `changes` are fields of the link or of its request."""
     made = [payout(services, account_id, **changes) for _ in range(count)]
     records = [record for payment in made for record in (payment.link, *payment.requests)]
@@ -30,7 +30,7 @@ def store_payouts(services: Services, account_id: str, count: int, **changes: An
     return made
 
 
-def payout(services: Services, account_id: str, **changes: Any) -> SecurePayment:
+def payout(services: Services, account_id: str, **changes: Any) -> PayableLink:
     """Returns a payout without writing it."""
     now: datetime = services.clock()
     entropy = services.entropy
@@ -74,10 +74,10 @@ def payout(services: Services, account_id: str, **changes: Any) -> SecurePayment
         "version": 1,
         **request_fields,
     }
-    return SecurePayment(Link(**link), (Request(**request),))
+    return PayableLink(Link(**link), (Request(**request),))
 
 
-def on_its_way(payment: SecurePayment, status: IntentStatus = IntentStatus.PENDING) -> SecurePayment:
+def on_its_way(payment: PayableLink, status: IntentStatus = IntentStatus.PENDING) -> PayableLink:
     """Returns the link with a multisig intent without writing it."""
     now = payment.link.created_at
     intent = Intent(

@@ -26,7 +26,7 @@ from chalicelib.payments.currencies.rules import ConversionFacts
 from chalicelib.payments.links import expiry, reading
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.creation import Draft, Terms
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.recording.jobs import record_transfers
 from chalicelib.payments.requests.targets import Item
@@ -269,10 +269,10 @@ class World:
     def register_webhook(self) -> tuple[Endpoint, str]:
         return webhooks.register(self.services, self.actor, self.client_id, Mode.API_KEY, "https://shop.example/hook")
 
-    def create_link(self, **changes: Any) -> SecurePayment:
+    def create_link(self, **changes: Any) -> PayableLink:
         return links.create(self.services, self.owner, draft(**changes))
 
-    def load(self, payment: SecurePayment) -> SecurePayment:
+    def load(self, payment: PayableLink) -> PayableLink:
         found = reading.load(self.services, payment.link.token)
         assert found is not None
         return found
@@ -316,7 +316,7 @@ class World:
         self.chain.clock = self.clock
         self.scan()
 
-    def expire(self, *payments: SecurePayment) -> int:
+    def expire(self, *payments: PayableLink) -> int:
         """Lets the expiry of links pass, the chain be read that far, and the sweep run; returns how many expired."""
         self.read_past(max(payment.link.expires_at for payment in payments))
         return expiry.expire_due(self.services)

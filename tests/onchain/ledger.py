@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.base.addresses import address_bytes
 from chalicelib.chains.catalogue.networks import network as network_named
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.requests.records import RequestStatus
 from infra.local.chain import Chain
 from tests.fakes.world import World
@@ -57,7 +57,7 @@ def settle(world: World, chain: Chain) -> int:
     return world.tick(network=chain.network)
 
 
-def assert_completed(world: World, payment: SecurePayment) -> None:
+def assert_completed(world: World, payment: PayableLink) -> None:
     """The link is completed, and every request of it was paid what it asked for, exactly."""
     now = world.load(payment)
     assert now.link.status is LinkStatus.COMPLETED
@@ -71,6 +71,6 @@ def confirmed(world: World) -> list[str]:
     return sorted(body["requestId"] for body in bodies if body["event"] == "payment.confirmed")
 
 
-def request_ids(payment: SecurePayment) -> list[str]:
+def request_ids(payment: PayableLink) -> list[str]:
     """Sorted."""
     return sorted(request.request_id for request in payment.requests)

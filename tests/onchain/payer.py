@@ -6,7 +6,7 @@ from eth_account import Account
 
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.schemas.pay_responses import pay_answer
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from infra.local.chain import Chain
 from tests.fakes.world import World
 
@@ -22,11 +22,11 @@ class Payer:
         self.address, self._key, self._chain = account.address, account.key.hex(), chain
         chain.fund(self.address, 10**6)
 
-    def quote(self, world: World, payment: SecurePayment, **how: Any) -> dict[str, Any]:
+    def quote(self, world: World, payment: PayableLink, **how: Any) -> dict[str, Any]:
         """The body of GET /v2/secure-payments/:token/pay for this wallet."""
         return pay_body(world, payment, self.address, **how)
 
-    def pay(self, world: World, payment: SecurePayment, **how: Any) -> list[dict[str, Any]]:
+    def pay(self, world: World, payment: PayableLink, **how: Any) -> list[dict[str, Any]]:
         """Signs and sends every transaction of the quote as it is; returns the receipts."""
         return [self.send(transaction) for transaction in self.quote(world, payment, **how)["transactions"]]
 
@@ -36,7 +36,7 @@ class Payer:
         return receipt
 
 
-def pay_body(world: World, payment: SecurePayment, wallet: str | None = None, **how: Any) -> dict[str, Any]:
+def pay_body(world: World, payment: PayableLink, wallet: str | None = None, **how: Any) -> dict[str, Any]:
     """The body of GET /v2/secure-payments/:token/pay for any wallet; `how` as in checkout.PayOptions."""
     viewer = checkout.Viewer(world.account_id, None)
     prepared = checkout.prepare(world.services, payment.link.token, viewer, checkout.PayOptions(wallet, **how))

@@ -17,7 +17,7 @@ from chalicelib.checkout.announced import tracking
 from chalicelib.crosschain.core.records import Crossing, Stage
 from chalicelib.payments.announced.announcements import IntentDraft
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, SecurePayment
+from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.payable.rules import SourceToken
 from chalicelib.payments.requests.payments import store as payment_store
@@ -88,19 +88,19 @@ class Shop:
         self.scan()
         tracking.track_due(self.world.services)
 
-    def link(self) -> SecurePayment:
+    def link(self) -> PayableLink:
         return self.world.create_link(currency="USDC-arbitrum-one")
 
-    def quote(self, payment: SecurePayment, wallet: Wallet) -> list[dict[str, Any]]:
+    def quote(self, payment: PayableLink, wallet: Wallet) -> list[dict[str, Any]]:
         body = pay_body(self.world, payment, wallet.address, source=SourceToken("BASE", "USDC"))
         return list(body["transactions"])
 
-    def announce(self, payment: SecurePayment, tx_hash: str) -> Intent:
+    def announce(self, payment: PayableLink, tx_hash: str) -> Intent:
         draft = IntentDraft(tx_hash, None, None, "BASE", "USDC", None)
         viewer = Viewer(self.world.account_id, None)
         return intents.record(self.world.services, payment.link.token, viewer, draft)[1]
 
-    def pay(self, payment: SecurePayment, wallet: Wallet) -> Deposited:
+    def pay(self, payment: PayableLink, wallet: Wallet) -> Deposited:
         """Pays as the page does: quote, approval, deposit, announcement."""
         *approvals, bridging = self.quote(payment, wallet)
         for approval in approvals:
@@ -110,16 +110,16 @@ class Shop:
         (deposited,) = self.bridge.deposits_of("base", tx_hash)
         return deposited
 
-    def state(self, payment: SecurePayment) -> tuple[IntentStatus, Stage]:
+    def state(self, payment: PayableLink) -> tuple[IntentStatus, Stage]:
         (intent,) = self.intents(payment)
         return intent.status, crossing_of(intent).stage
 
-    def intents(self, payment: SecurePayment) -> tuple[Intent, ...]:
+    def intents(self, payment: PayableLink) -> tuple[Intent, ...]:
         record = self.world.load(payment).intent
         assert record is not None
         return record.all
 
-    def is_free(self, payment: SecurePayment) -> bool:
+    def is_free(self, payment: PayableLink) -> bool:
         try:
             check_payable(self.world.load(payment), self.world.now)
         except Locked:

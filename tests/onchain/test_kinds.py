@@ -19,7 +19,7 @@ from chalicelib.payments.links.multicalls import reading
 from chalicelib.payments.links.multicalls.children import MulticallRefused
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.storage.store import Store
 from infra.bench.calls import counted
@@ -55,12 +55,12 @@ def item(amount: str, currency: str, payee: str) -> Item:
     return Item(amount, None, payee, currency, currency)
 
 
-def batch(world: World, *items: Item, **changes: Any) -> SecurePayment:
+def batch(world: World, *items: Item, **changes: Any) -> PayableLink:
     """A link of several payments, with 1 % as its fee unless changed."""
     return world.create_link(items=items, **changes)
 
 
-def payout(world: World, payer: Payer, amount: str, recipient: str, currency: str, **about: Any) -> SecurePayment:
+def payout(world: World, payer: Payer, amount: str, recipient: str, currency: str, **about: Any) -> PayableLink:
     network = currency.partition("-")[2]
     asked = PayoutDraft(recipient, payer.address, network, currency, amount, draft(items=(), **about))
     return payouts.create(world.services, world.owner, None, asked)
@@ -236,7 +236,7 @@ def test_what_was_paid_of_a_batch_before_is_not_paid_again(world_on: WorldOn, ch
     assert confirmed(world) == request_ids(payment)
 
 
-def pay_part(payer: Payer, payment: SecurePayment, amount: int) -> None:
+def pay_part(payer: Payer, payment: PayableLink, amount: int) -> None:
     """A part of the first request of a link, in USDC of base, with 1 % as its fee, by the payer's own hand."""
     request, proxy = payment.requests[0], address_of(ERC20_FEE_PROXY, "base")
     made = fee_proxy.pay_erc20(
@@ -366,9 +366,9 @@ def test_a_multicall_whose_child_was_paid_alone_is_partly_settled_and_refused_wi
     assert status(world, parent) is LinkStatus.COMPLETED
 
 
-def combine(world: World, children: list[SecurePayment]) -> SecurePayment:
+def combine(world: World, children: list[PayableLink]) -> PayableLink:
     return multicalls.create(world.services, world.owner, [child.link.token for child in children], None).payment
 
 
-def status(world: World, parent: SecurePayment) -> LinkStatus:
+def status(world: World, parent: PayableLink) -> LinkStatus:
     return reading.read(world.services, parent.link.token, world.account_id).status

@@ -6,7 +6,7 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.logs import BlockRange
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from infra.local.chain import Chain, RpcError
 from tests.fakes.chain import FakeChains
 from tests.fakes.world import FEE_ADDRESS, PAYEE, World
@@ -131,7 +131,7 @@ def test_a_fee_address_that_becomes_a_contract_later_is_refused_when_paying(
         payer.quote(world, payment)
 
 
-def look_alikes(chain: Chain, payment: SecurePayment, pay: dict[str, str]) -> dict[str, dict[str, str]]:
+def look_alikes(chain: Chain, payment: PayableLink, pay: dict[str, str]) -> dict[str, dict[str, str]]:
     """The same payment by another proxy with the same code, in another token, to another payee."""
     impostor = evm_address("0x" + "0f" * 20)
     chain.rpc("anvil_setCode", impostor, chain.rpc("eth_getCode", FEE_PROXY, "latest"))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.transfers.api import list_transfers
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Caller
@@ -25,7 +25,7 @@ def world(world: World) -> World:
     return world
 
 
-def transfers_of(world: World, payment: SecurePayment) -> list[dict[str, Any]]:
+def transfers_of(world: World, payment: PayableLink) -> list[dict[str, Any]]:
     """The body of GET /v2/secure-payments/:token/transfers."""
     caller = Caller(Mode.API_KEY, world.account_id, "key", "digest", "credential", Tier.DEFAULT, None)
     actor = Actor(world.account_id, "key", "127.0.0.1", "-")

@@ -16,7 +16,7 @@ from chalicelib.checkout.announced import flows as intents
 from chalicelib.checkout.announced import tracking
 from chalicelib.payments.announced.announcements import IntentDraft
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
+from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PayableLink, Proof
 from infra.local.chain import Chain
 from infra.local.safe import Safe, SafeTransaction
 from tests.fakes.chain import SENDER
@@ -34,15 +34,15 @@ class Merchant:
     chain: Chain
     safe: Safe
 
-    def link(self) -> SecurePayment:
+    def link(self) -> PayableLink:
         return self.world.create_link(fee_percentage=None, fee_address=None)
 
-    def payment_of(self, payment: SecurePayment, safe_tx_gas: int = 0) -> SafeTransaction:
+    def payment_of(self, payment: PayableLink, safe_tx_gas: int = 0) -> SafeTransaction:
         """What the API returns for a Safe, as its next transaction."""
         body = pay_body(self.world, payment, self.safe.address, is_safe=True)
         return self.safe.transaction(body["safeTransaction"], safe_tx_gas=safe_tx_gas)
 
-    def announce(self, payment: SecurePayment, transaction: SafeTransaction, **changes: Any) -> None:
+    def announce(self, payment: PayableLink, transaction: SafeTransaction, **changes: Any) -> None:
         """The owners' service knows the transaction, and the payer announces it."""
         safe_tx_hash = self.safe.hash(transaction)
         told = safe_calldata.SafeTransaction(
@@ -53,7 +53,7 @@ class Merchant:
         self.claim(payment, safe_tx_hash, **{"payer_address": self.safe.address, **changes})
         assert not self.is_free(payment)
 
-    def claim(self, payment: SecurePayment, safe_tx_hash: str, **changes: Any) -> Intent:
+    def claim(self, payment: PayableLink, safe_tx_hash: str, **changes: Any) -> Intent:
         """Somebody announces a hash."""
         fields = {"deadline": None, "viewer": Viewer(self.world.account_id, None), **changes}
         viewer = fields.pop("viewer")
@@ -64,7 +64,7 @@ class Merchant:
         self.chain.mine(2)
         self.world.tick()
 
-    def look(self, payment: SecurePayment) -> Intent:
+    def look(self, payment: PayableLink) -> Intent:
         """A few minutes later the schedule fires."""
         self.world.advance(301)
         tracking.track_due(self.world.services)
@@ -72,7 +72,7 @@ class Merchant:
         assert intent is not None
         return intent
 
-    def is_free(self, payment: SecurePayment) -> bool:
+    def is_free(self, payment: PayableLink) -> bool:
         return is_free(self.world, payment)
 
 

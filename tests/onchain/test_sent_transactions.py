@@ -12,7 +12,7 @@ from chalicelib.checkout.announced import flows as intents
 from chalicelib.checkout.announced import tracking
 from chalicelib.payments.announced.announcements import IntentDraft
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
+from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PayableLink, Proof
 from infra.local.chain import Chain
 from tests.fakes.intents import is_free
 from tests.fakes.world import World, in_process_aws
@@ -29,10 +29,10 @@ class Shop:
     def __init__(self, world: World, chain: Chain) -> None:
         self.world, self.chain = world, chain
 
-    def link(self) -> SecurePayment:
+    def link(self) -> PayableLink:
         return self.world.create_link(currency="ETH-sepolia-sepolia", amount="0.5", fee_percentage=None, fee_address=None)
 
-    def send(self, payment: SecurePayment, **changed: Any) -> str:
+    def send(self, payment: PayableLink, **changed: Any) -> str:
         """Signs and sends what the API returns, with other fields if a test wants so; returns the hash."""
         (transaction,) = pay_body(self.world, payment, PAYER)["transactions"]
         fields = {
@@ -50,11 +50,11 @@ class Shop:
         sent: str = self.chain.rpc("eth_sendRawTransaction", "0x" + bytes(signed).hex())
         return sent
 
-    def announce(self, payment: SecurePayment, tx_hash: str) -> Intent:
+    def announce(self, payment: PayableLink, tx_hash: str) -> Intent:
         draft = IntentDraft(tx_hash, None, None, "SEPOLIA", "ETH-sepolia", None)
         return intents.record(self.world.services, payment.link.token, Viewer(self.world.account_id, None), draft)[1]
 
-    def look(self, payment: SecurePayment, seconds: float = 301) -> Intent:
+    def look(self, payment: PayableLink, seconds: float = 301) -> Intent:
         self.world.advance(seconds)
         tracking.track_due(self.world.services)
         intent = self.world.load(payment).intent
@@ -65,7 +65,7 @@ class Shop:
         self.chain.mine(3)
         self.world.tick()
 
-    def is_free(self, payment: SecurePayment) -> bool:
+    def is_free(self, payment: PayableLink) -> bool:
         return is_free(self.world, payment)
 
 

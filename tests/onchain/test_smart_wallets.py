@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.chains.catalogue.contracts import BATCH, ERC20_FEE_PROXY, address_of
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.targets import Item
 from infra.local.chain import RpcError
 from infra.local.safe import EXECUTION_SUCCESS
@@ -23,7 +23,7 @@ FINNEY = 10**15
 Of = Callable[[str], Any]
 
 
-def link(world: World, *wanted: tuple[str, str, str]) -> SecurePayment:
+def link(world: World, *wanted: tuple[str, str, str]) -> PayableLink:
     """(amount, currency of base, payee) each, with 1 % as its fee; the merchant has a webhook."""
     world.register_webhook()
     items = tuple(Item(amount, None, payee, currency, currency) for amount, currency, payee in wanted)

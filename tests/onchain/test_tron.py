@@ -10,7 +10,7 @@ from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls import reading
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import PayoutDraft
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from infra.local.tron import SOLID_AFTER, TronNode
 from tests.fakes.world import World, draft
 from tests.onchain.ledger import Ledger, allowance, assert_completed, confirmed, request_ids, settle
@@ -80,7 +80,7 @@ def test_a_multicall_is_paid_through_the_batch_contract(
     assert confirmed(world) == sorted(child.requests[0].request_id for child in children)
 
 
-def payout(world: World, creator: str, recipient: str, fee: str | None) -> SecurePayment:
+def payout(world: World, creator: str, recipient: str, fee: str | None) -> PayableLink:
     about = draft(items=(), fee_percentage=fee, fee_address=FEE_ADDRESS if fee else None)
     asked = PayoutDraft(recipient, creator, "tron", "USDC-tron", "10", about)
     return payouts.create(world.services, world.owner, None, asked)

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.jobs import expire_links
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.links.rules import status_at
 from chalicelib.payments.recording.jobs import sweep_transfers
 from chalicelib.payments.requests.references import reference_topic
@@ -83,7 +83,7 @@ class Outcome:
     """The links with their planned ones, the status of each after each step, and what the merchant received."""
 
     world: World
-    links: list[tuple[PlannedLink, SecurePayment]]
+    links: list[tuple[PlannedLink, PayableLink]]
     statuses: list[list[LinkStatus]]
     paid_in_time: list[bool]
     paid: list[bool]
@@ -145,7 +145,7 @@ class _Run:
         self.world.services = self._services = _with_memory(self.world.services)
         self.world.register_webhook()
         self.outcome = Outcome(self.world, [], [], [], [])
-        self._links: dict[PlannedLink, SecurePayment] = {}
+        self._links: dict[PlannedLink, PayableLink] = {}
 
     def _clock(self) -> datetime:
         return self.world.now if self.world is not None else START
@@ -222,5 +222,5 @@ def _with_memory(services: Services) -> Services:
     return replace(services, store=MemoryStore())
 
 
-def _topic(payment: SecurePayment) -> str:
+def _topic(payment: PayableLink) -> str:
     return reference_topic(bytes.fromhex(payment.requests[0].payment_reference[2:]))

@@ -17,7 +17,7 @@ from moto import mock_aws
 
 from chalicelib.chains.catalogue.networks import network
 from chalicelib.payments.links import reading as links
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.scanning import flows as scanning
@@ -81,7 +81,7 @@ class Stack:
         else:
             {"mainnet": self.mainnet, "sepolia": self.chain, **self.others}[name].mine(blocks)
 
-    def payment(self, token: str) -> SecurePayment:
+    def payment(self, token: str) -> PayableLink:
         with self.lock:
             found = links.load(running(), token)
         assert found is not None

@@ -20,7 +20,7 @@ from chalicelib.crosschain.service.payment_intents.records import PaymentIntent
 from chalicelib.offramp.payers import bank_accounts
 from chalicelib.offramp.payers import flows as payers
 from chalicelib.payments.links import flows as links
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests.creation import Draft
 from chalicelib.payments.requests.records import Frequency, Recurrence
@@ -235,7 +235,7 @@ class Tenant:
         running().store.write(replace(session, expires_at=session.created_at - timedelta(seconds=1)))
         return headers
 
-    def _link(self) -> SecurePayment:
+    def _link(self) -> PayableLink:
         owner = Owner(self.account_id, None, None)
         return links.create(running(), owner, draft(fee_percentage=None, fee_address=None))
 

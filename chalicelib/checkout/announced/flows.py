@@ -17,7 +17,7 @@ from chalicelib.payments.announced.announcements import IntentDraft, IntentStart
 from chalicelib.payments.announced.observing import nonce_of, proof_of, read_proposal
 from chalicelib.payments.announced.rules import withdraw as withdrawn
 from chalicelib.payments.links.reading import Viewer, load_stored, load_visible, screened
-from chalicelib.payments.links.records import Intent, Proof, SecurePayment
+from chalicelib.payments.links.records import Intent, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
@@ -30,7 +30,7 @@ _NONCES = 5
 other transactions in its queue."""
 
 
-def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -> tuple[SecurePayment, Intent]:
+def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -> tuple[PayableLink, Intent]:
     """Records an intent for a link; returns the pending one if it is for the same transaction.
 
     The intent is written with the link, on condition that the link's version is unchanged: so two intents, or an intent
@@ -91,14 +91,14 @@ def withdraw(services: Services, token: str, account_id: str, client_id: str | N
     raise WriteConflict
 
 
-def _check_open(payment: SecurePayment, now: datetime) -> None:
+def _check_open(payment: PayableLink, now: datetime) -> None:
     """Raises what `check_payable` raises, but not because of other pending intents of this very link."""
     is_of_multicall = payment.intent is not None and payment.intent.link_token != payment.link.token
     check_payable(payment if is_of_multicall else replace(payment, intent=None), now)
 
 
 def _start(
-    services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], draft: IntentDraft, start: IntentStart
+    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: IntentDraft, start: IntentStart
 ) -> IntentStart:
     """The start of a new intent. Events are read from one range before detection's cursor, because the owners may have
     executed the transaction before they announced it."""
@@ -127,7 +127,7 @@ def _is_unseen(known: Intent) -> bool:
 
 
 def _start_elsewhere(
-    services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], draft: IntentDraft, start: IntentStart
+    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: IntentDraft, start: IntentStart
 ) -> IntentStart:
     """The start of an intent on another chain than the link's. A Safe's events are read from one range before the
     newest block on."""
@@ -145,8 +145,8 @@ def _start_elsewhere(
 def _with_safe(
     services: Services,
     chain: Network,
-    payment: SecurePayment,
-    parts: Sequence[SecurePayment],
+    payment: PayableLink,
+    parts: Sequence[PayableLink],
     draft: IntentDraft,
     start: IntentStart,
 ) -> IntentStart:

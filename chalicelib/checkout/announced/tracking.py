@@ -13,7 +13,7 @@ from chalicelib.payments.announced.observing import observed
 from chalicelib.payments.announced.rules import Observation
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.reading import load
-from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
@@ -106,7 +106,7 @@ def _write(services: Services, before: Intent, checked: Checked) -> int:
     return len(ended)
 
 
-def with_children(services: Services, stored: SecurePayment) -> tuple[SecurePayment, tuple[SecurePayment, ...]]:
+def with_children(services: Services, stored: PayableLink) -> tuple[PayableLink, tuple[PayableLink, ...]]:
     """The link, and the links that it pays. A multicall gets its status and its requests from its children."""
     if stored.link.payment_type is not PaymentType.MULTICALL:
         return stored, (stored,)
@@ -115,7 +115,7 @@ def with_children(services: Services, stored: SecurePayment) -> tuple[SecurePaym
     details = read_details(services, stored)
     status = details.status if details.status is LinkStatus.COMPLETED else stored.link.status
     parts = tuple(child.payment for child in details.children if child.payment is not None)
-    return SecurePayment(replace(stored.link, status=status), details.requests, stored.intent), parts
+    return PayableLink(replace(stored.link, status=status), details.requests, stored.intent), parts
 
 
 def _tracked(services: Services, record: Intent, unavailable: set[str]) -> Checked:
@@ -156,7 +156,7 @@ def _postponed(intent: Intent, now: datetime) -> Intent:
 
 
 def _seen(
-    services: Services, payment: SecurePayment, intent: Intent, unavailable: set[str]
+    services: Services, payment: PayableLink, intent: Intent, unavailable: set[str]
 ) -> tuple[Intent, Observation | None]:
     """The intent with what is known of it now, and the observation; None if the node does not answer."""
     if intent.network not in unavailable:
@@ -177,7 +177,7 @@ def _decided(seen: Iterable[tuple[Intent, Observation | None]], is_completed: bo
     ]
 
 
-def _payment(services: Services, record: Intent) -> SecurePayment:
+def _payment(services: Services, record: Intent) -> PayableLink:
     """The link of a record as it is now; a multicall has the status and the requests that follow from its children."""
     stored = load(services, record.link_token)
     assert stored is not None, "an intent is written together with its link"

@@ -13,7 +13,7 @@ from chalicelib.crosschain.service.router.rules import Purpose, Route
 from chalicelib.crosschain.service.sources.rules import check_bridged, is_own, payer_of, source_for, wanted_for
 from chalicelib.payments.links.multicalls.children import Child, MulticallRefused, Reason, check_count
 from chalicelib.payments.links.multicalls.rules import ExecutionKind, execution_kind
-from chalicelib.payments.links.records import Link, SecurePayment
+from chalicelib.payments.links.records import Link, PayableLink
 from chalicelib.payments.payable.rules import Position, SourceToken
 from chalicelib.platform.services import Services
 
@@ -23,7 +23,7 @@ _REASONS = {"no_route": Reason.UNSUPPORTED_ROUTE, "unavailable": Reason.QUOTE_UN
 def prepare(
     services: Services,
     link: Link,
-    parts: Sequence[SecurePayment],
+    parts: Sequence[PayableLink],
     positions: Sequence[Position],
     options: PayOptions,
 ) -> Prepared:
@@ -70,7 +70,7 @@ def _unsupported(positions: Sequence[Position], source: SourceToken) -> dict[int
     return failures
 
 
-def _refuse(services: Services, parts: Sequence[SecurePayment], failures: Mapping[int, tuple[Reason, str]]) -> None:
+def _refuse(services: Services, parts: Sequence[PayableLink], failures: Mapping[int, tuple[Reason, str]]) -> None:
     """Raises MulticallRefused if there are failures, with the child at each place and why it failed."""
     if failures:
         blocked = [Child(i, parts[i].link.token, parts[i], reason, text) for i, (reason, text) in failures.items()]

@@ -14,7 +14,7 @@ from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.chains.catalogue.networks import network
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.checkout.building import PayOptions
-from chalicelib.payments.links.records import PaymentType, SecurePayment
+from chalicelib.payments.links.records import PayableLink, PaymentType
 from chalicelib.payments.payable.rules import SourceToken
 from chalicelib.payments.requests.rules import currency_of
 
@@ -58,7 +58,7 @@ class Step:
         return cls(token, PayOptions(evm_address(wallet), SourceToken(chain, symbol), is_safe, eoa_wallet))
 
 
-def check_step(step: Step, payment: SecurePayment, to_chain_id: int, to_address: str) -> None:
+def check_step(step: Step, payment: PayableLink, to_chain_id: int, to_address: str) -> None:
     """Raises BadRequest unless a step is of this link, and leads to the fee proxy of its network."""
     is_single = payment.link.payment_type is PaymentType.SINGLE
     token = currency_of(payment.requests[0]) if is_single and payment.requests else None

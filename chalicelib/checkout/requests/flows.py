@@ -20,7 +20,7 @@ from chalicelib.offramp.service.rules import NO_ACCOUNT, ChosenAccount, check_un
 from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed, WrongWallet
 from chalicelib.payments.links.flows import require_payable
 from chalicelib.payments.links.reading import Viewer, load_request
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.payable import conversions
 from chalicelib.payments.payable.rules import Owed, Position, being_paid, check_payer
 from chalicelib.payments.rates.flows import current_or_none
@@ -135,7 +135,7 @@ def routes(
     return direct, choices(services, direct.prepared.positions[0], wallet) if direct is not None else ()
 
 
-def _held(services: Services, link: SecurePayment, options: PayOptions, part: Part) -> PreparedRequest:
+def _held(services: Services, link: PayableLink, options: PayOptions, part: Part) -> PreparedRequest:
     """What pays a request that is a commerce payment: all of it, by the escrow."""
     if part.amount is not None or part.fee.is_charged:
         raise BadRequest("A commerce payment is authorized as a whole, and its fee is taken from what is captured")
@@ -159,7 +159,7 @@ def _prepared(services: Services, due: _Due, options: PayOptions) -> PreparedReq
 
 def _due(
     services: Services,
-    loaded: tuple[Request, SecurePayment | None],
+    loaded: tuple[Request, PayableLink | None],
     owner: Owner,
     options: PayOptions,
     part: Part,
@@ -196,7 +196,7 @@ def _with_account(services: Services, owner: Owner, request: Request, account: C
     return offramp.for_bank_account(services, owner, request, account, amount)
 
 
-def _check_options(request: Request, payment: SecurePayment | None, options: PayOptions) -> None:
+def _check_options(request: Request, payment: PayableLink | None, options: PayOptions) -> None:
     check_payer((request,), options.wallet, "wallet")
     if source_for(currency_of(request), options.source) is not None:
         payer_of(options.wallet, None)

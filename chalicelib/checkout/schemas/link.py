@@ -19,7 +19,7 @@ from chalicelib.crosschain.service.sources.balances import Sources, tokens_of
 from chalicelib.crosschain.service.sources.rules import on_source
 from chalicelib.payments.links.fees.rules import plan_of
 from chalicelib.payments.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
-from chalicelib.payments.links.records import PaymentType, SecurePayment
+from chalicelib.payments.links.records import PayableLink, PaymentType
 from chalicelib.payments.links.schemas import (
     ChainAnswer,
     CrosschainIntentAnswer,
@@ -198,7 +198,7 @@ def secure_payment_answer(
     )
 
 
-def _link_facts(payment: SecurePayment) -> dict[str, Any]:
+def _link_facts(payment: PayableLink) -> dict[str, Any]:
     link = payment.link
     return {
         "status": link.status.value,

@@ -20,7 +20,7 @@ from chalicelib.checkout.schemas.routes_taken import bundle_facts, destination_c
 from chalicelib.commerce.service.terms import commerce_terms
 from chalicelib.crosschain.service.router.rules import Route
 from chalicelib.payments.links.multicalls.rules import ExecutionKind
-from chalicelib.payments.links.records import PaymentType, SecurePayment
+from chalicelib.payments.links.records import PayableLink, PaymentType
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, remaining
 from chalicelib.platform.settings import ValueForm
@@ -104,7 +104,7 @@ def _kind(prepared: Prepared, token: Token) -> ExecutionKind:
     return ExecutionKind.TRON_BATCH if token.network == "tron" else ExecutionKind.EVM_SAME_CHAIN
 
 
-def _child(position: int, part: SecurePayment, source: Token, route: Route | None) -> MulticallChildAnswer:
+def _child(position: int, part: PayableLink, source: Token, route: Route | None) -> MulticallChildAnswer:
     """A child that is paid in `source`, by a route if there is one."""
     request: Request = part.requests[0]
     token = currency_of(request)

@@ -16,7 +16,7 @@ from chalicelib.payments.links.creation import Draft as LinkDraft
 from chalicelib.payments.links.creation import Terms as LinkTerms
 from chalicelib.payments.links.creation import build_link
 from chalicelib.payments.links.fees import rules as fees
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.fields import parse_field, refused
 from chalicelib.payments.requests.targets import Target
 from chalicelib.payments.requests.targets import Terms as RequestTerms
@@ -104,7 +104,7 @@ def token_of(draft: Draft) -> Token:
 
 def create_payment(
     draft: Draft, owner: Owner, token: Token, conditions: Conditions, now: datetime, entropy: Entropy
-) -> tuple[SecurePayment, CommercePayment]:
+) -> tuple[PayableLink, CommercePayment]:
     """The new link with its request, and the commerce payment.
 
     Raises ValidationFailed with what to change, Forbidden for another payee than the bound destination.

@@ -18,7 +18,7 @@ from chalicelib.commerce.service.paying import PayerOptions, payer_options, recl
 from chalicelib.commerce.service.reading import load, status_now
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links import permissions as link_permissions
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests import permissions
 from chalicelib.platform.access.callers import Owner
@@ -31,7 +31,7 @@ from chalicelib.relayer import flows as relayer
 class Created:
     """A new commerce payment with its link, and what its payer sends or signs; None while any wallet may pay."""
 
-    link: SecurePayment
+    link: PayableLink
     payment: CommercePayment
     options: PayerOptions | None
 

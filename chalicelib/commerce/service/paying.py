@@ -19,7 +19,7 @@ from chalicelib.commerce.service import steps
 from chalicelib.commerce.service.calls import contracts_of, hash_for, info_of, payer_calls, token_address
 from chalicelib.commerce.service.rules import known_payer
 from chalicelib.payments.links.errors import LinkClosed, WrongWallet
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
 
@@ -58,7 +58,7 @@ class PayersCall:
     transaction: Transaction
 
 
-def pre_approval_of(services: Services, link: SecurePayment, wallet: str | None) -> PayersCall:
+def pre_approval_of(services: Services, link: PayableLink, wallet: str | None) -> PayersCall:
     """What a wallet, or the buyer, sends so that the escrow may take its tokens, after its allowance for the called
     contract. At most one read and one write: the entry that finds the payment by its hash with this wallet.
 
@@ -100,14 +100,14 @@ def reclaim_of(services: Services, payment: CommercePayment, wallet: str | None 
     return PayersCall(payer, reclaim(info_of(payment, payer), contracts))
 
 
-def check_payable(services: Services, link: SecurePayment, payment: CommercePayment) -> None:
+def check_payable(services: Services, link: PayableLink, payment: CommercePayment) -> None:
     """Raises Conflict if the escrow has the money already, LinkClosed after the time in which it could take it."""
     if payment.is_collected:
         raise Conflict("This payment is authorized already: its money is in the escrow")
     check_open(services, link, payment)
 
 
-def check_open(services: Services, link: SecurePayment, payment: CommercePayment) -> None:
+def check_open(services: Services, link: PayableLink, payment: CommercePayment) -> None:
     """Raises LinkClosed after the time in which the escrow could take the money, if it has not."""
     if not payment.is_collected and services.clock() >= payment.pre_approval_expiry:
         raise LinkClosed(LinkStatus.EXPIRED, link, branding.of_client(services, link.link.client_id))

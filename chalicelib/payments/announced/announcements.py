@@ -23,7 +23,7 @@ from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.crosschain.core.records import LONGEST_QUOTE, Crossing
 from chalicelib.payments.announced.rules import MIN_CHECK_DELAY, ends_unpaid, is_same, merged, together
 from chalicelib.payments.links.errors import LinkClosed, LinkLocked, WrongWallet
-from chalicelib.payments.links.records import Intent, IntentStatus, Link, LinkStatus, Payable, Proof, SecurePayment
+from chalicelib.payments.links.records import Intent, IntentStatus, Link, LinkStatus, Payable, PayableLink, Proof
 from chalicelib.payments.requests.references import reference_topic
 
 MAX_CLAIMS, MAX_COMPUTED = 3, 6
@@ -71,7 +71,7 @@ class IntentStart:
     crossing: Crossing | None = None
 
 
-def pending_for(payment: SecurePayment, draft: IntentDraft) -> Intent | None:
+def pending_for(payment: PayableLink, draft: IntentDraft) -> Intent | None:
     """The link's pending intent that a draft repeats; None if it is for another transaction, or perhaps for one.
 
     A multisig transaction is the same if its Safe is, or if no Safe is named and the intent's Safe is not a mere claim.
@@ -94,7 +94,7 @@ def _repeats(draft: IntentDraft, intent: Intent) -> bool:
     return intent.wallet is not None and same_address(intent.wallet, draft.payer_address)
 
 
-def check_draft(payment: SecurePayment, draft: IntentDraft, now: datetime) -> Network:
+def check_draft(payment: PayableLink, draft: IntentDraft, now: datetime) -> Network:
     """The network that the announced transaction is executed on. Raises BadRequest if it cannot be tracked.
 
     A multicall has to be given the requests of its children. It has none if all of them were merged into other links.
@@ -121,7 +121,7 @@ def check_deadline(draft: IntentDraft, now: datetime) -> None:
         raise BadRequest("safePaymentDeadline must be in the future")
 
 
-def _pays_in(payment: SecurePayment, symbol: str | None, chain: Network) -> bool:
+def _pays_in(payment: PayableLink, symbol: str | None, chain: Network) -> bool:
     """Whether a request is in a token with that symbol, or with the id `<symbol>-<network>`, such as USDC-sepolia.
 
     True if none is named.
@@ -140,7 +140,7 @@ def check_payer(link: Link, safe: str | None) -> None:
         raise WrongWallet(creator)
 
 
-def names_payment(payment: Payable | SecurePayment, to: str | None, data: str) -> bool:
+def names_payment(payment: Payable, to: str | None, data: str) -> bool:
     """Whether a transaction's bytes hold a payment of the link: a reference of it, and a payment contract's address.
 
     Both may be deep inside the calls of a smart wallet, so this does not say that the payment will succeed.
@@ -151,7 +151,7 @@ def names_payment(payment: Payable | SecurePayment, to: str | None, data: str) -
     return has_reference and any(address_bytes(each) in raw for each in contracts)
 
 
-def check_sent(payment: SecurePayment, sent: SentTransaction, scanned_to: int) -> None:
+def check_sent(payment: PayableLink, sent: SentTransaction, scanned_to: int) -> None:
     """Raises BadRequest unless a transaction that the node has can still pay the link."""
     if not pays_link(payment, sent):
         raise BadRequest("This transaction does not pay this link: announce the payment, not an approval")
@@ -161,14 +161,14 @@ def check_sent(payment: SecurePayment, sent: SentTransaction, scanned_to: int) -
         raise BadRequest("This transaction is confirmed, so its payment is detected without an intent")
 
 
-def pays_link(payment: SecurePayment, sent: SentTransaction) -> bool:
+def pays_link(payment: PayableLink, sent: SentTransaction) -> bool:
     """Whether a transaction names a payment of the link, or has paid one."""
     topics = {reference_topic(bytes.fromhex(each.payment_reference[2:])) for each in payment.requests}
     return names_payment(payment, sent.to, sent.data) or not topics.isdisjoint(sent.paid_topics)
 
 
 def create_intent(
-    payment: SecurePayment, draft: IntentDraft, start: IntentStart, now: datetime, entropy: Entropy
+    payment: PayableLink, draft: IntentDraft, start: IntentStart, now: datetime, entropy: Entropy
 ) -> Intent:
     """A new intent, which is not part of the link's record yet."""
     end = now + start.lifetime
@@ -201,7 +201,7 @@ def create_intent(
     )
 
 
-def admit(payment: SecurePayment, new: Intent, lifetime: timedelta) -> tuple[Intent, Intent]:
+def admit(payment: PayableLink, new: Intent, lifetime: timedelta) -> tuple[Intent, Intent]:
     """The record of the link's intents with a new one, and the intent in it: the new one, or the pending one for the
     same transaction with what the new one adds.
 

@@ -15,7 +15,7 @@ from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailab
 from chalicelib.payments.announced import rules as intents
 from chalicelib.payments.announced.announcements import names_payment, pays_link
 from chalicelib.payments.announced.rules import Execution, Observation
-from chalicelib.payments.links.records import Intent, Payable, Proof, SecurePayment
+from chalicelib.payments.links.records import Intent, Payable, PayableLink, Proof
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.scanning.records import Cursor
 from chalicelib.platform.services import Services
@@ -27,7 +27,7 @@ _RANGES_PER_CHECK = 5
 
 
 def observed(
-    services: Services, payment: SecurePayment, intent: Intent, unavailable: set[str]
+    services: Services, payment: PayableLink, intent: Intent, unavailable: set[str]
 ) -> tuple[Intent, Observation]:
     """The intent with its Safe, nonce, proof and span updated, and the observation, without the state of the link.
 
@@ -56,7 +56,7 @@ def observed(
 
 
 def _observed_sent(
-    services: Services, chain: "EvmChain", payment: SecurePayment, intent: Intent, cursor: Cursor
+    services: Services, chain: "EvmChain", payment: PayableLink, intent: Intent, cursor: Cursor
 ) -> tuple[Intent, Observation]:
     """The intent of a transaction that was sent with its sender and nonce, and the observation.
 
@@ -130,7 +130,7 @@ def _read_or_none(nonce: Callable[[], int | None]) -> int | None:
 
 
 def with_proposal(
-    services: Services, payment: Payable | SecurePayment, intent: Intent, unavailable: set[str]
+    services: Services, payment: Payable, intent: Intent, unavailable: set[str]
 ) -> tuple[Intent, bool]:
     """The intent with Safe, nonce and proof from the Safe Transaction Service, and whether the service answered that it
     does not know the transaction. It is read until it knows it.
@@ -147,7 +147,7 @@ def with_proposal(
     return replace(known, proof=proof_of(payment, proposal) or intent.proof), False
 
 
-def proof_of(payment: Payable | SecurePayment, proposal: Proposal) -> Proof | None:
+def proof_of(payment: Payable, proposal: Proposal) -> Proof | None:
     """PROPOSED if a proposal pays the link; other proposals are no proof, since anybody can read those of any Safe."""
     called = proposal.transaction
     return Proof.PROPOSED if names_payment(payment, called.to, called.data) else None

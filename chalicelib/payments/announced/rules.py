@@ -17,7 +17,7 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.crosschain.core.records import Crossing
-from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
+from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PayableLink, Proof
 
 MIN_CHECK_DELAY, MAX_CHECK_DELAY = timedelta(seconds=10), timedelta(minutes=5)
 """The delay until the next check: an eighth of the intent's age, within these bounds."""
@@ -234,7 +234,7 @@ def decide_unobserved(intent: Intent, is_completed: bool, now: datetime) -> Inte
     return replace(intent, status=IntentStatus.SETTLED) if is_completed else postpone(intent, now)
 
 
-def withdraw(payment: SecurePayment) -> Intent:
+def withdraw(payment: PayableLink) -> Intent:
     """The record of the link's intents, the pending ones ended by the link's owner. Raises NotFound if none is pending.
 
     If one of the transactions is executed later, its payment counts like any other.

@@ -13,7 +13,7 @@ from chalicelib.payments.links.fees.schemas import fee_plan_or_null
 from chalicelib.payments.links.listed import LinksPage, LinksPagination, ListedLink, LookupQuery
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls.children import Reason, block_reason
-from chalicelib.payments.links.records import Link, PaymentType, SecurePayment
+from chalicelib.payments.links.records import Link, PayableLink, PaymentType
 from chalicelib.payments.links.rules import check_unlocked, shown_status, status_at
 from chalicelib.payments.links.schemas import (
     Branding,
@@ -66,7 +66,7 @@ def _look_up(call: Call[None, LookupQuery], request_id: str) -> SecurePaymentFou
 
 
 def _found(
-    payment: SecurePayment, reason: Reason | None, now: datetime, pay_url: str, branding: PageBranding | None
+    payment: PayableLink, reason: Reason | None, now: datetime, pay_url: str, branding: PageBranding | None
 ) -> SecurePaymentFound:
     link, first = payment.link, payment.requests[0]
     currencies = {request.currency for request in payment.requests}

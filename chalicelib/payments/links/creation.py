@@ -12,7 +12,7 @@ from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.payments.links.errors import TronBatchRefused
 from chalicelib.payments.links.fees import rules as fees
-from chalicelib.payments.links.records import Flow, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.links.rules import LARGEST_TOTAL, amount_with_fee
 from chalicelib.payments.requests.creation import new_request
 from chalicelib.payments.requests.fields import for_each, refused
@@ -53,7 +53,7 @@ def create_link(
     now: datetime,
     entropy: Entropy,
     bound: Destination | None = None,
-) -> SecurePayment:
+) -> PayableLink:
     """The new link: single for one item, a batch for several. `bound` is the active destination of the client id.
 
     Raises ValidationFailed or BadRequest with what to change in each wrong item, Forbidden for another destination than
@@ -72,7 +72,7 @@ def build_link(
     now: datetime,
     entropy: Entropy,
     creator_wallet: str | None = None,
-) -> SecurePayment:
+) -> PayableLink:
     """The link and its requests, for targets on one network; a payout with `creator_wallet`. Raises BadRequest."""
     fee = fees.resolve(Fee(draft.fee_percentage, draft.fee_address), owner.settings.fee, family_of(targets[0].token))
     token = ids.ulid(now, entropy)
@@ -99,7 +99,7 @@ def build_link(
         new_request(token, position, target, owner, now, entropy) for position, target in enumerate(targets)
     )
     check_totals(link, requests)
-    return SecurePayment(link, requests)
+    return PayableLink(link, requests)
 
 
 def redirect_label_of(redirect_url: str | None, redirect_label: str | None) -> str | None:

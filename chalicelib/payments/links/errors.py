@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, Locked
-from chalicelib.payments.links.records import Intent, LinkStatus, SecurePayment
+from chalicelib.payments.links.records import Intent, LinkStatus, PayableLink
 
 if TYPE_CHECKING:
     from chalicelib.accounts.branding.records import PageBranding
@@ -15,7 +15,7 @@ class LinkCompleted(Conflict):
 
     shown_by = "chalicelib.payments.links.responses"
 
-    def __init__(self, payment: SecurePayment, branding: "PageBranding | None" = None) -> None:
+    def __init__(self, payment: PayableLink, branding: "PageBranding | None" = None) -> None:
         super().__init__("Secure payment has already been completed")
         self.payment, self.branding = payment, branding
         self.sent: tuple[SentOutcome, ...] = ()
@@ -26,7 +26,7 @@ class LinkLocked(Locked):
 
     shown_by = "chalicelib.payments.links.responses"
 
-    def __init__(self, payment: SecurePayment, intent: Intent, branding: "PageBranding | None" = None) -> None:
+    def __init__(self, payment: PayableLink, intent: Intent, branding: "PageBranding | None" = None) -> None:
         super().__init__("Secure payment is in progress")
         self.payment, self.intent, self.branding = payment, intent, branding
 
@@ -36,7 +36,7 @@ class LinkAwaitingChain(Forbidden):
 
     shown_by = "chalicelib.payments.links.responses"
 
-    def __init__(self, payment: SecurePayment, branding: "PageBranding | None" = None) -> None:
+    def __init__(self, payment: PayableLink, branding: "PageBranding | None" = None) -> None:
         super().__init__("Secure payment is past its expiry; payments sent before it are still being looked for")
         self.payment, self.branding = payment, branding
 
@@ -47,7 +47,7 @@ class LinkClosed(Forbidden):
     shown_by = "chalicelib.payments.links.responses"
 
     def __init__(
-        self, link_status: LinkStatus, payment: SecurePayment | None = None, branding: "PageBranding | None" = None
+        self, link_status: LinkStatus, payment: PayableLink | None = None, branding: "PageBranding | None" = None
     ) -> None:
         super().__init__("Secure payment token expired or invalid status")
         self.link_status, self.payment, self.branding = link_status, payment, branding

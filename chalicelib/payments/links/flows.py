@@ -8,7 +8,7 @@ from chalicelib.base.records import Record
 from chalicelib.chains.catalogue.interop import parse_destination_id
 from chalicelib.payments.links import permissions
 from chalicelib.payments.links.creation import Draft, Terms, create_link
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.links.rules import check_payable, is_payable
 from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests.counts import LARGEST
@@ -19,7 +19,7 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import LARGEST_TRANSACTION
 
 
-def create(services: Services, owner: Owner, draft: Draft) -> SecurePayment:
+def create(services: Services, owner: Owner, draft: Draft) -> PayableLink:
     """Creates a link that pays the merchant. One read if the owner's client id is bound to a payee destination."""
     bound = requests.bound_destination(services, owner)
     check_creator(owner, bound)
@@ -32,7 +32,7 @@ def create(services: Services, owner: Owner, draft: Draft) -> SecurePayment:
     return payment
 
 
-def check_limits(services: Services, owner: Owner, payments: Iterable[SecurePayment]) -> None:
+def check_limits(services: Services, owner: Owner, payments: Iterable[PayableLink]) -> None:
     """Raises Forbidden if the owner's client id may not create or combine these; see permissions.check_limits.
 
     One read if the client id is limited and bound to a payee destination.
@@ -47,7 +47,7 @@ def terms_of(services: Services) -> Terms:
     return Terms(lifetime, requests.terms_of(services))
 
 
-def save(services: Services, payment: SecurePayment, *others: Record) -> None:
+def save(services: Services, payment: PayableLink, *others: Record) -> None:
     """Writes a new link with its requests, their index entries and `others`. Raises BadRequest if its network is not
     served.
 
@@ -65,7 +65,7 @@ def save(services: Services, payment: SecurePayment, *others: Record) -> None:
         services.store.write(*requests.created(services, records[start : start + size]))
 
 
-def require_payable(services: Services, payment: SecurePayment) -> None:
+def require_payable(services: Services, payment: PayableLink) -> None:
     """Raises LinkCompleted, LinkLocked or LinkClosed unless the link can be paid now.
 
     The error holds the link's branding, for the payment page. One read, only if an error is raised.
@@ -75,14 +75,14 @@ def require_payable(services: Services, payment: SecurePayment) -> None:
         check_payable(payment, now, branding.of_client(services, payment.link.client_id))
 
 
-def require_open(services: Services, payment: SecurePayment) -> None:
+def require_open(services: Services, payment: PayableLink) -> None:
     """Raises LinkCompleted, or LinkLocked while the link is waiting for an announced transaction, with the branding."""
     if payment.is_paid or payment.is_locked:
         client_branding = branding.of_client(services, payment.link.client_id)
         check_payable(payment, services.clock(), client_branding)
 
 
-def check_fee_addresses(services: Services, payments: Iterable[SecurePayment]) -> None:
+def check_fee_addresses(services: Services, payments: Iterable[PayableLink]) -> None:
     """As requests.flows.check_fee_addresses, for the fees of links."""
     requests.check_fee_addresses(
         services,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.links.sent import MAX_ASKED, Outcome, SentOutcome, is_surplus, shown_hash
 from chalicelib.payments.requests import listing
 from chalicelib.payments.requests.payments import store as payment_store
@@ -16,7 +16,7 @@ _MAX_LISTED = 250
 """The most payments by one transaction that are read: a link has fewer requests."""
 
 
-def outcomes(services: Services, payment: SecurePayment, asked: Sequence[str]) -> tuple[SentOutcome, ...]:
+def outcomes(services: Services, payment: PayableLink, asked: Sequence[str]) -> tuple[SentOutcome, ...]:
     """What became of the transactions that somebody asks for, and those of others that paid too much.
 
     One query for each, at most MAX_ASKED and four. A multicall has to be given the requests of its children.
@@ -31,7 +31,7 @@ def outcomes(services: Services, payment: SecurePayment, asked: Sequence[str]) -
     return (*found, *(each for each in told if each.outcome is Outcome.SURPLUS))
 
 
-def _outcome(services: Services, payment: SecurePayment, network: str, tx_hash: str) -> SentOutcome:
+def _outcome(services: Services, payment: PayableLink, network: str, tx_hash: str) -> SentOutcome:
     requests = {each.request_id: each for each in payment.requests}
     made = [each for each in _made(services, payment, network, tx_hash) if each.status is PaymentStatus.CONFIRMED]
     made = [each for each in made if each.request_id in requests and each.network == network]
@@ -41,7 +41,7 @@ def _outcome(services: Services, payment: SecurePayment, network: str, tx_hash: 
     return SentOutcome(tx_hash, network, Outcome.COUNTED if made else Outcome.UNKNOWN)
 
 
-def _made(services: Services, payment: SecurePayment, network: str, tx_hash: str) -> Iterable[Payment]:
+def _made(services: Services, payment: PayableLink, network: str, tx_hash: str) -> Iterable[Payment]:
     """The payments by a transaction; for several requests from a list, which may lag by about a second."""
     if len(payment.requests) == 1:
         return payment_store.payments_by(services.store, payment.requests[0].request_id, network, tx_hash)

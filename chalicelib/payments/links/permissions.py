@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 from chalicelib.chains.catalogue.interop import Destination
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.links.rules import fee_on
 from chalicelib.payments.requests import permissions
 from chalicelib.platform.access.callers import Owner
 
 
-def check_limits(owner: Owner, payments: Iterable[SecurePayment], bound: Destination | None) -> None:
+def check_limits(owner: Owner, payments: Iterable[PayableLink], bound: Destination | None) -> None:
     """Raises Forbidden if a limited client id creates or combines `payments` beyond what its owner allows.
 
     `bound` is its active payee destination, which is always allowed (chalicelib/payments/requests/permissions.py).

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.payments.links import store
-from chalicelib.payments.links.records import LINKS, Flow, Link, LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LINKS, Flow, Link, LinkStatus, PayableLink
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.permissions import sees
 from chalicelib.payments.requests.records import Request
@@ -43,7 +43,7 @@ class Viewer:
         return sees(self.account_id, self.client_id, owned)
 
 
-def load_visible(services: Services, token: str, viewer: Viewer) -> SecurePayment:
+def load_visible(services: Services, token: str, viewer: Viewer) -> PayableLink:
     """The link with its requests. One read, two if a multicall has claimed the link, up to three more for payouts with
     a `recipientIdentifier`.
 
@@ -53,7 +53,7 @@ def load_visible(services: Services, token: str, viewer: Viewer) -> SecurePaymen
     return screened(services, load_stored(services, token, viewer))
 
 
-def load_stored(services: Services, token: str, viewer: Viewer) -> SecurePayment:
+def load_stored(services: Services, token: str, viewer: Viewer) -> PayableLink:
     """As `load_visible`, with the link as it is stored, so that it can be written again."""
     payment = load(services, token)
     if payment is None or not _is_visible(viewer, payment.link):
@@ -62,12 +62,12 @@ def load_stored(services: Services, token: str, viewer: Viewer) -> SecurePayment
     return _with_parents_intents(services, [payment])[0].seen_by(viewer.announcer)
 
 
-def screened(services: Services, payment: SecurePayment) -> SecurePayment:
+def screened(services: Services, payment: PayableLink) -> PayableLink:
     """The link as it can be paid: `compliance_failed` if the compliance provider has refused whom it pays."""
     return _screened(services, [payment])[0]
 
 
-def load(services: Services, token: str) -> SecurePayment | None:
+def load(services: Services, token: str) -> PayableLink | None:
     """A link with its requests, without an access check; None while it is not complete. One read."""
     return store.link_with_requests(services.store, token)
 
@@ -91,7 +91,7 @@ def listing(
 
 def load_by_request(
     services: Services, request_id: str, account_id: str, client_id: str | None = None
-) -> SecurePayment:
+) -> PayableLink:
     """The link that a request belongs to, if it is visible with the client id. Two reads, three if it was merged, and
     up to two more for a payout with a `recipientIdentifier`. Raises NotFound."""
     payable_id = request_store.payable_id(services.store, request_id)
@@ -102,7 +102,7 @@ def load_by_request(
     return _screened(services, [payment])[0]
 
 
-def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request, SecurePayment | None]:
+def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request, PayableLink | None]:
     """The request with this id or payment reference, and its link if it has one; of a merged link the batch.
 
     Two reads, up to two more if it has a link that was merged, or that a multicall has claimed, and up to three for a
@@ -123,8 +123,8 @@ def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request
 
 
 def load_many(
-    services: Services, tokens: Sequence[str], parent: SecurePayment | None = None
-) -> dict[str, SecurePayment]:
+    services: Services, tokens: Sequence[str], parent: PayableLink | None = None
+) -> dict[str, PayableLink]:
     """The links that exist, by token, each with its first request and its intent; other requests are not read.
 
     Reads three keys per link, one per multicall that claimed some of them, except `parent`, and two per payout with a
@@ -135,7 +135,7 @@ def load_many(
     return dict(zip(found, _screened(services, payments), strict=True))
 
 
-def _screened(services: Services, payments: list[SecurePayment]) -> list[SecurePayment]:
+def _screened(services: Services, payments: list[PayableLink]) -> list[PayableLink]:
     """The links; a payout to a person whom the compliance provider has refused is `compliance_failed`, and so is a
     batch of such payouts. That is not stored: the provider may take its refusal back. A person is known by the
     `recipientIdentifier` of the payout.
@@ -161,7 +161,7 @@ def _screened(services: Services, payments: list[SecurePayment]) -> list[SecureP
     return [_refused(each) if refused & hashes.get(each.link.token, set()) else each for each in payments]
 
 
-def _recipients(payment: SecurePayment, merged: Mapping[str, Link]) -> set[str]:
+def _recipients(payment: PayableLink, merged: Mapping[str, Link]) -> set[str]:
     """Whom the payouts of a link name, of those that a secret credential has created."""
     link = payment.link
     payouts = [merged.get(token) for token in link.merged_tokens] or [link]
@@ -174,13 +174,13 @@ def _recipients(payment: SecurePayment, merged: Mapping[str, Link]) -> set[str]:
     }  # fmt: skip
 
 
-def _refused(payment: SecurePayment) -> SecurePayment:
+def _refused(payment: PayableLink) -> PayableLink:
     return replace(payment, link=replace(payment.link, status=LinkStatus.COMPLIANCE_FAILED))
 
 
 def _with_parents_intents(
-    services: Services, payments: Sequence[SecurePayment], known: SecurePayment | None = None
-) -> list[SecurePayment]:
+    services: Services, payments: Sequence[PayableLink], known: PayableLink | None = None
+) -> list[PayableLink]:
     """The links, each with the pending intent of its multicall, if any: that transaction pays the children, too.
 
     Reads the intents, except the intent of the `known` parent.

@@ -246,7 +246,7 @@ class Payable:
 
 
 @frozen
-class SecurePayment:
+class PayableLink:
     """A link with its requests in order, and its intents: the one that is shown, with the others.
 
     `commerce` is set if its request is paid through the commerce escrow.
@@ -257,7 +257,7 @@ class SecurePayment:
     intent: Intent | None = None
     commerce: CommercePayment | None = None
 
-    def seen_by(self, announcer: str | None) -> "SecurePayment":
+    def seen_by(self, announcer: str | None) -> "PayableLink":
         """The link as somebody with this hash of a secret sees it: without the transactions that they announced.
 
         Only for reading: the record of its intents is not complete.

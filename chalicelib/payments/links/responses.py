@@ -15,7 +15,7 @@ from chalicelib.payments.links.errors import (
     WrongWallet,
 )
 from chalicelib.payments.links.progress import crosschain_intents
-from chalicelib.payments.links.records import Intent, LinkStatus, SecurePayment
+from chalicelib.payments.links.records import Intent, LinkStatus, PayableLink
 from chalicelib.payments.links.sent import sent_facts, shown_hash
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.http.errors import details_of
@@ -61,13 +61,13 @@ def _(error: TronBatchRefused) -> dict[str, Any]:
     return {"advice": error.advice}
 
 
-def _crossings(payment: SecurePayment) -> dict[str, Any]:
+def _crossings(payment: PayableLink) -> dict[str, Any]:
     """The payments from other chains of a link that has any."""
     found = crosschain_intents(payment.intent)
     return {"crosschainIntents": found} if found else {}
 
 
-def _page_facts(payment: SecurePayment, branding: PageBranding | None) -> dict[str, Any]:
+def _page_facts(payment: PayableLink, branding: PageBranding | None) -> dict[str, Any]:
     """What the payment page shows of a link that cannot be paid: its branding and its redirect."""
     link = payment.link
     return {"branding": link_branding(branding), "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked
-from chalicelib.payments.links.records import ASSEMBLY_TIME, Link, LinkStatus, SecurePayment
+from chalicelib.payments.links.records import ASSEMBLY_TIME, Link, LinkStatus, PayableLink
 
 if TYPE_CHECKING:
     from chalicelib.accounts.branding.records import PageBranding
@@ -44,12 +44,12 @@ def with_next_check(link: Link, now: datetime) -> Link:
     return replace(link, expiry_check_at=now + delay)
 
 
-def is_payable(payment: SecurePayment, now: datetime) -> bool:
+def is_payable(payment: PayableLink, now: datetime) -> bool:
     """Whether the link can be paid now: pending, not expired, and not waiting for an announced transaction."""
     return not payment.is_paid and not payment.is_locked and status_at(payment.link, now) is LinkStatus.PENDING
 
 
-def check_payable(payment: SecurePayment, now: datetime, branding: "PageBranding | None" = None) -> None:
+def check_payable(payment: PayableLink, now: datetime, branding: "PageBranding | None" = None) -> None:
     """Raises LinkCompleted, LinkLocked, LinkAwaitingChain or LinkClosed unless the link can be paid now (supplement,
     error bodies 7.2).
 
@@ -65,7 +65,7 @@ def check_payable(payment: SecurePayment, now: datetime, branding: "PageBranding
         raise LinkClosed(status, payment, branding)
 
 
-def check_unlocked(payment: SecurePayment, branding: "PageBranding | None" = None) -> None:
+def check_unlocked(payment: PayableLink, branding: "PageBranding | None" = None) -> None:
     """Raises LinkLocked while the link is unpaid and waiting for an announced transaction."""
     if payment.intent is not None and payment.is_locked:
         raise LinkLocked(payment, payment.intent, branding)

@@ -13,7 +13,7 @@ from chalicelib.payments.links.creation import Draft
 from chalicelib.payments.links.fees.rules import plan_of
 from chalicelib.payments.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
 from chalicelib.payments.links.progress import crosschain_intents
-from chalicelib.payments.links.records import Link, LinkStatus, SecurePayment
+from chalicelib.payments.links.records import Link, LinkStatus, PayableLink
 from chalicelib.payments.links.sent import SentOutcome, sent_facts
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
@@ -238,7 +238,7 @@ def sent_answers(sent: Iterable[SentOutcome]) -> list[SentTransactionAnswer]:
     return [SentTransactionAnswer(**sent_facts(each)) for each in sent]
 
 
-def crosschain_answers(payment: SecurePayment | None, request: Request | None = None) -> list[CrosschainIntentAnswer]:
+def crosschain_answers(payment: PayableLink | None, request: Request | None = None) -> list[CrosschainIntentAnswer]:
     """The payments from other chains that were announced for a link, or for one request of it."""
     if payment is None:
         return []
@@ -285,7 +285,7 @@ class SecurePaymentCreated(Output):
     )
 
     @classmethod
-    def of(cls, payment: SecurePayment, pay_url: str) -> Self:
+    def of(cls, payment: PayableLink, pay_url: str) -> Self:
         return cls(
             requestIds=[request.request_id for request in payment.requests],
             securePaymentUrl=page_url(payment.link, pay_url),

@@ -5,7 +5,7 @@ from typing import Any
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.payments.records import NOTICED, Payment
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import amount_text, invoice_of
@@ -35,7 +35,7 @@ class SentOutcome:
     excess: BaseUnits = BaseUnits(0)
 
 
-def warnings(payment: SecurePayment) -> tuple[SentOutcome, ...]:
+def warnings(payment: PayableLink) -> tuple[SentOutcome, ...]:
     """The transactions that can still pay a link, and that do not lock it any more."""
     found = payment.intent.all if payment.intent is not None else ()
     return tuple(

@@ -7,7 +7,7 @@ from datetime import datetime
 from chalicelib.base.records import Key, Record
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.offramp.core.records import Order
-from chalicelib.payments.links.records import Intent, Link, LinkStatus, Payable, SecurePayment
+from chalicelib.payments.links.records import Intent, Link, LinkStatus, Payable, PayableLink
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import Request, RequestPointer
 from chalicelib.platform.storage.store import Store
@@ -26,7 +26,7 @@ def links(store: Store, tokens: Iterable[str]) -> dict[str, Link]:
     return {each.token: each for each in found.values()}
 
 
-def link_with_requests(store: Store, token: str) -> SecurePayment | None:
+def link_with_requests(store: Store, token: str) -> PayableLink | None:
     """A link with its requests and its intents. One query.
 
     None while the link is not complete: its Link record is written last, or has the status `assembling`.
@@ -38,10 +38,10 @@ def link_with_requests(store: Store, token: str) -> SecurePayment | None:
     if found is None or found.status is LinkStatus.ASSEMBLING:
         return None
     intent = next((record for record in records if isinstance(record, Intent)), None)
-    return SecurePayment(found, _requests_of(found, records), intent, _commerce(records))
+    return PayableLink(found, _requests_of(found, records), intent, _commerce(records))
 
 
-def current_link(store: Store, token: str) -> SecurePayment | None:
+def current_link(store: Store, token: str) -> PayableLink | None:
     """As `link_with_requests`; for a link that was merged into a batch, the batch. One or two queries."""
     payment = link_with_requests(store, token)
     if payment is not None and payment.link.successor_token is not None:
@@ -90,13 +90,13 @@ def requests(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
     return alone | {request_id: each for request_id, each in of_links.items() if isinstance(each, Request)}
 
 
-def successor(store: Store, payment: SecurePayment) -> SecurePayment | None:
+def successor(store: Store, payment: PayableLink) -> PayableLink | None:
     """The batch that a link was merged into; None if it was not merged. One query, none if it was not merged."""
     token = payment.link.successor_token
     return link_with_requests(store, token) if token is not None else None
 
 
-def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, SecurePayment]:
+def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, PayableLink]:
     """The complete links, by token, each with its first request and its intent; other requests are not read.
 
     Three keys per link, in batches of 100.
@@ -108,7 +108,7 @@ def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, S
         found_link, request, intent = (records.get(key) for key, _ in of_link)
         if found_link is not None and found_link.status is not LinkStatus.ASSEMBLING:
             requests = _requests_of(found_link, (request,) if request else ())
-            found[token] = SecurePayment(found_link, requests, intent)
+            found[token] = PayableLink(found_link, requests, intent)
     return found
 
 

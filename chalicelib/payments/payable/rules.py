@@ -13,7 +13,7 @@ from chalicelib.chains.calldata.conversions.proxy import Conversion
 from chalicelib.chains.calldata.conversions.rates import PathRate
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.payments.currencies.rules import Way
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.links.rules import LARGEST_TOTAL
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.rates.rules import most_to_spend, to_pay
@@ -71,7 +71,7 @@ class Position:
     converted: Converted | None = None
 
 
-def owed_of(parts: Sequence[SecurePayment]) -> list[Owed]:
+def owed_of(parts: Sequence[PayableLink]) -> list[Owed]:
     """The remaining amounts of the unpaid requests, in order, with the fees of their links."""
     return [
         Owed(request, remaining(request), part.link.fee)

@@ -8,7 +8,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.reading import Viewer, load_request, load_visible
-from chalicelib.payments.links.records import Link, PaymentType, Proof, SecurePayment
+from chalicelib.payments.links.records import Link, PayableLink, PaymentType, Proof
 from chalicelib.payments.links.rules import check_unlocked
 from chalicelib.payments.recording import unmatched
 from chalicelib.payments.requests.payments import store as payment_store
@@ -103,7 +103,7 @@ def _listing(services: Services, requests: Sequence[Request], link: Link | None,
     return Listing(listed, is_truncated or len(classified) > MAX_LISTED)
 
 
-def _known_wallets(*payments: SecurePayment) -> frozenset[str]:
+def _known_wallets(*payments: PayableLink) -> frozenset[str]:
     """The addresses of known payers, which may be contracts: the creators of payouts, and Safes that have proposed or
     executed an announced transaction, or that the link's owner has named. Others may be named by anybody."""
     known = [each.link.creator_wallet for each in payments]

@@ -13,7 +13,7 @@ from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthorized
 from chalicelib.chains.catalogue.interop import Destination, destination_id
 from chalicelib.payments.links import flows as links
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.callers import ClientSettings, Owner
 from chalicelib.platform.access.credentials.records import ClientId
@@ -83,7 +83,7 @@ def owner(world: World, client: ClientId, orchestrator_id: str | None = None) ->
     return Owner(known.account_id, known.client_id, None, settings, orchestrator_id)
 
 
-def create(world: World, client: ClientId, **changes: Any) -> SecurePayment:
+def create(world: World, client: ClientId, **changes: Any) -> PayableLink:
     """A link that carries only an amount, unless changed."""
     bare = {"payee": None, "invoice_currency": None, "payment_currency": None, **changes}
     return links.create(world.services, owner(world, client), draft(**bare))

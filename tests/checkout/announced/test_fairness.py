@@ -9,7 +9,7 @@ from chalicelib.checkout.announced import tracking
 from chalicelib.payments.announced.rules import in_turn
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.records import Intent, IntentStatus, SecurePayment
+from chalicelib.payments.links.records import Intent, IntentStatus, PayableLink
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.scanning.jobs import scan_chain
 from chalicelib.platform.storage.sweeping import SweepIncomplete
@@ -23,7 +23,7 @@ def world(world: World) -> World:
     return with_safe(world)
 
 
-def intent_of(world: World, payment: SecurePayment) -> Intent:
+def intent_of(world: World, payment: PayableLink) -> Intent:
     intent = world.services.store.get(Intent, Intent.KEY.of(link_token=payment.link.token))
     assert intent is not None
     return intent
@@ -33,7 +33,7 @@ def announce_many(world: World, count: int, account: str) -> None:
     """Intents that are due now, of links of one account."""
     for _ in range(count):
         link = replace(payout(world.services, account).link, version=0)
-        pending = on_its_way(SecurePayment(link, ())).intent
+        pending = on_its_way(PayableLink(link, ())).intent
         assert pending is not None
         request = replace(payout(world.services, account).requests[0], payable_id=link.token, version=0)
         world.services.store.write(link, request, replace(pending, wallet=SAFE, account_id=account))
@@ -143,8 +143,8 @@ def test_a_multicalls_transaction_has_not_failed_while_a_childs_payment_is_not_r
     assert track(world).status is IntentStatus.SETTLED
 
 
-def _payout(world: World) -> SecurePayment:
+def _payout(world: World) -> PayableLink:
     made = payout(world.services, world.account_id, creator_wallet=SAFE)
-    fresh = SecurePayment(replace(made.link, version=0), tuple(replace(each, version=0) for each in made.requests))
+    fresh = PayableLink(replace(made.link, version=0), tuple(replace(each, version=0) for each in made.requests))
     links.save(world.services, fresh)
     return fresh

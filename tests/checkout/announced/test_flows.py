@@ -13,7 +13,7 @@ from chalicelib.payments.links.errors import LinkCompleted
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls import reading
 from chalicelib.payments.links.reading import Viewer, load_visible
-from chalicelib.payments.links.records import Flow, IntentStatus, LinkStatus, SecurePayment
+from chalicelib.payments.links.records import Flow, IntentStatus, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable, check_unlocked
 from chalicelib.payments.requests.records import Reference, Request
 from chalicelib.payments.requests.references import reference_topic
@@ -108,14 +108,14 @@ def test_a_payout_takes_the_intent_of_its_creators_safe_alone(world: World) -> N
     assert record(world, payment).status is IntentStatus.PENDING
 
 
-def a_multicall(world: World, **changes: object) -> SecurePayment:
+def a_multicall(world: World, **changes: object) -> PayableLink:
     owner = Owner(world.account_id, None, None)
     children = store_payouts(world.services, world.account_id, 2, creator_wallet=SAFE, **changes)
     made = multicalls.create(world.services, owner, [child.link.token for child in children], None)
     return world.load(made.payment)
 
 
-def children_of(world: World, parent: SecurePayment) -> tuple[SecurePayment, ...]:
+def children_of(world: World, parent: PayableLink) -> tuple[PayableLink, ...]:
     return reading.payable_children(world.services, world.load(parent), lambda whole: check_payable(whole, world.now))
 
 

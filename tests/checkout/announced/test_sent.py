@@ -16,7 +16,7 @@ from chalicelib.payments.announced.announcements import MAX_CLAIMS, IntentDraft
 from chalicelib.payments.announced.rules import MAX_ANNOUNCERS, MAX_SENT, MOST_WAITING
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.reading import load_visible
-from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
+from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.links.sent import Outcome, warnings
 from chalicelib.payments.requests.references import reference_topic
@@ -40,7 +40,7 @@ def sent(tx_hash: str) -> IntentDraft:
     return IntentDraft(tx_hash, None, None, "SEPOLIA", "USDC", None)
 
 
-def pay(world: World, payment: SecurePayment) -> tuple[str, Intent]:
+def pay(world: World, payment: PayableLink) -> tuple[str, Intent]:
     tx_hash = world.chain.send(payment.requests[0])
     return tx_hash, record(world, payment, sent(tx_hash))
 
@@ -328,11 +328,11 @@ def test_while_the_node_has_the_transaction_and_it_is_not_confirmed_the_link_is_
 # --- who is not locked out, and for how long ---
 
 
-def by_page(world: World, payment: SecurePayment, tx_hash: str, announcer: str | None = None) -> Intent:
+def by_page(world: World, payment: PayableLink, tx_hash: str, announcer: str | None = None) -> Intent:
     return record(world, payment, replace(sent(tx_hash), announcer=announcer), viewer=PAGE)
 
 
-def is_free_for(world: World, payment: SecurePayment, announcer: str | None) -> bool:
+def is_free_for(world: World, payment: PayableLink, announcer: str | None) -> bool:
     viewer = replace(PAGE, announcer=announcer)
     found = load_visible(world.services, payment.link.token, viewer)
     return not found.is_locked

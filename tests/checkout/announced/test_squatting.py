@@ -13,7 +13,7 @@ from chalicelib.chains.calldata.checkout import pay_one, with_approvals
 from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction, bundle
 from chalicelib.chains.nodes.safes.service import Proposal
 from chalicelib.checkout.announced import tracking
-from chalicelib.payments.links.records import IntentStatus, Proof, SecurePayment
+from chalicelib.payments.links.records import IntentStatus, PayableLink, Proof
 from chalicelib.payments.payable.rules import direct, owed_of
 from tests.fakes.intents import (
     HASH,
@@ -150,7 +150,7 @@ def test_whatever_others_announce_and_emit_a_link_stays_locked_while_its_safes_t
         assert is_free(world, payment), "no longer than the bounds"
 
 
-def attack(world: World, payment: SecurePayment, taken: list) -> None:
+def attack(world: World, payment: PayableLink, taken: list) -> None:
     for kind, *facts in taken:
         if kind == "announce":
             payer, safe_tx_hash, seconds = facts

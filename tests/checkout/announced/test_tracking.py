@@ -7,7 +7,7 @@ import pytest
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.checkout.announced import tracking as intents
 from chalicelib.payments.announced.rules import UNREAD_GRACE
-from chalicelib.payments.links.records import IntentStatus, LinkStatus, Proof, SecurePayment
+from chalicelib.payments.links.records import IntentStatus, LinkStatus, PayableLink, Proof
 from chalicelib.platform.storage.sweeping import SweepIncomplete
 from tests.fakes.chain import FakeChain
 from tests.fakes.intents import (
@@ -309,7 +309,7 @@ def test_a_node_that_answers_for_few_blocks_is_read_in_ranges_over_several_looks
 
 
 @pytest.fixture
-def flooded(world: World) -> SecurePayment:
+def flooded(world: World) -> PayableLink:
     """A link for which a contract was announced whose events no node answers for."""
     world.chain.contracts.add(FLOODING)
     world.chain.flooding.add(FLOODING)
@@ -319,7 +319,7 @@ def flooded(world: World) -> SecurePayment:
 
 
 def test_the_intent_of_a_contract_that_floods_its_events_lapses_an_hour_after_its_end(
-    world: World, flooded: SecurePayment
+    world: World, flooded: PayableLink
 ) -> None:
     world.chain.mine(100)
     world.scan()
@@ -331,7 +331,7 @@ def test_the_intent_of_a_contract_that_floods_its_events_lapses_an_hour_after_it
     assert is_free(world, flooded)
 
 
-def test_it_settles_once_its_link_is_paid(world: World, flooded: SecurePayment) -> None:
+def test_it_settles_once_its_link_is_paid(world: World, flooded: PayableLink) -> None:
     world.chain.pay(flooded.requests[0])
     world.scan()
     assert world.load(flooded).link.status is LinkStatus.COMPLETED

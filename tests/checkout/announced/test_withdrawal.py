@@ -10,7 +10,7 @@ from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.checkout.announced import flows as intents
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls import reading
-from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, SecurePayment
+from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
@@ -25,7 +25,7 @@ def world(world: World) -> World:
     return with_safe(world)
 
 
-def withdraw(world: World, payment: SecurePayment, services: Services | None = None) -> Intent:
+def withdraw(world: World, payment: PayableLink, services: Services | None = None) -> Intent:
     return intents.withdraw(services or world.services, payment.link.token, world.account_id, None)
 
 

@@ -11,7 +11,7 @@ from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.flows import PreparedLink
 from chalicelib.checkout.schemas.pay_responses import pay_answer
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.payable.rules import SourceToken
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import WALLET, World, in_process_aws
@@ -30,18 +30,18 @@ class Bridged(World):
         chain: FakeChain = self.services.chains.of(network)  # type: ignore[assignment]
         return chain
 
-    def link(self, **changes: Any) -> SecurePayment:
+    def link(self, **changes: Any) -> PayableLink:
         """A link of 12.50 USDC on arbitrum-one with a fee of 1 %."""
         return self.create_link(**{"currency": "USDC-arbitrum-one", **changes})
 
     def viewer(self) -> Viewer:
         return Viewer(self.account_id, None)
 
-    def prepare(self, payment: SecurePayment, source: SourceToken | None = BASE_USDC, **options: Any) -> PreparedLink:
+    def prepare(self, payment: PayableLink, source: SourceToken | None = BASE_USDC, **options: Any) -> PreparedLink:
         chosen = PayOptions(**{"wallet": WALLET, "source": source, **options})
         return checkout.prepare(self.services, payment.link.token, self.viewer(), chosen)
 
-    def pay(self, payment: SecurePayment, source: SourceToken | None = BASE_USDC, **options: Any) -> dict[str, Any]:
+    def pay(self, payment: PayableLink, source: SourceToken | None = BASE_USDC, **options: Any) -> dict[str, Any]:
         """The body of /pay."""
         made = self.prepare(payment, source, **options)
         return pay_answer(made, "hex").model_dump(exclude_unset=True, by_alias=True)

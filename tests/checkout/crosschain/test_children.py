@@ -13,7 +13,7 @@ from chalicelib.chains.nodes.wallets import TokenReading
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls.children import MulticallRefused, SetRefused
 from chalicelib.payments.links.multicalls.rules import ExecutionKind
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.payable.rules import SourceToken
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.outbound.lifi import RouterRefused, RouterUnavailable
@@ -27,7 +27,7 @@ from tests.support.errors import body_of
 ARBITRUM, MAINNET, BASE = "USDC-arbitrum-one", "USDT-mainnet", "USDC-base"
 
 
-def combined(world: Bridged, *currencies: str, kind: ExecutionKind | None = None) -> SecurePayment:
+def combined(world: Bridged, *currencies: str, kind: ExecutionKind | None = None) -> PayableLink:
     """A multicall of payouts in these currencies, in this order."""
     tokens = [
         store_payouts(world.services, world.account_id, 1, currency=each)[0].link.token for each in currencies

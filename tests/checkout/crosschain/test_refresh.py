@@ -7,7 +7,7 @@ import pytest
 from chalicelib.base.errors import BadRequest
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.schemas.pay_responses import single_answer
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.targets import Item
 from tests.checkout.crosschain.conftest import Bridged
 from tests.fakes.world import PAYEE, WALLET
@@ -15,7 +15,7 @@ from tests.fakes.world import PAYEE, WALLET
 OWNER = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
 
 
-def refreshed(world: Bridged, payment: SecurePayment, step: dict[str, Any]) -> dict[str, Any]:
+def refreshed(world: Bridged, payment: PayableLink, step: dict[str, Any]) -> dict[str, Any]:
     action = step["action"]
     made = checkout.refresh_step(
         world.services, payment.link.token, world.viewer(), step["id"], action["toChainId"], action["toAddress"]

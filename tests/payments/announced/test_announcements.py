@@ -18,7 +18,7 @@ from chalicelib.payments.announced.announcements import (
 )
 from chalicelib.payments.announced.rules import KEPT_ENDED, together
 from chalicelib.payments.links.errors import LinkLocked
-from chalicelib.payments.links.records import Intent, IntentStatus, Proof, SecurePayment
+from chalicelib.payments.links.records import Intent, IntentStatus, PayableLink, Proof
 from tests.fakes.world import START
 from tests.payments.announced.test_rules import FINAL, INTENT, in_currencies
 
@@ -31,7 +31,7 @@ def new_intent(**facts: object) -> Intent:
     return replace(INTENT, **facts)  # type: ignore[arg-type]
 
 
-def a_link(intent: Intent | None = None) -> SecurePayment:
+def a_link(intent: Intent | None = None) -> PayableLink:
     return replace(in_currencies("sepolia", "fUSDC-sepolia"), intent=intent)
 
 

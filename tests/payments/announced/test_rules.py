@@ -23,7 +23,7 @@ from chalicelib.payments.announced.rules import (
     span_of,
     widened,
 )
-from chalicelib.payments.links.records import Intent, IntentStatus, Proof, SecurePayment
+from chalicelib.payments.links.records import Intent, IntentStatus, PayableLink, Proof
 from tests.fakes.world import START
 from tests.payments.recording.test_payments import link_of
 from tests.payments.recording.test_payments import new_link as new_payable
@@ -203,12 +203,12 @@ def test_the_wait_grows_with_its_age() -> None:
     assert waits == [timedelta(seconds=10), timedelta(minutes=1), timedelta(minutes=2), timedelta(minutes=5)]
 
 
-def new_link() -> SecurePayment:
+def new_link() -> PayableLink:
     payable = new_payable()
-    return SecurePayment(link_of(payable), payable.requests)
+    return PayableLink(link_of(payable), payable.requests)
 
 
-def in_currencies(network: str, *currencies: str) -> SecurePayment:
+def in_currencies(network: str, *currencies: str) -> PayableLink:
     payment = new_link()
     requests = (replace(payment.requests[0], network=network, currency=currency) for currency in currencies)
     return replace(payment, requests=tuple(requests))
@@ -262,7 +262,7 @@ def test_a_deadline_has_to_be_later_than_this_very_moment() -> None:
     ],
     ids=["chain", "token", "spelling"],
 )
-def test_what_would_have_to_be_bridged_is_not_announced(payment: SecurePayment, chain: str, token: str) -> None:
+def test_what_would_have_to_be_bridged_is_not_announced(payment: PayableLink, chain: str, token: str) -> None:
     with pytest.raises(BadRequest, match="Unsupported crosschain configuration"):
         check_draft(payment, replace(ANNOUNCED, chain=chain, token=token), START)
 

@@ -12,7 +12,7 @@ from chalicelib.base.money import format_amount
 from chalicelib.payments.currencies.rules import ConversionFacts
 from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.fees.rules import plan_of
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.rules import amount_text
 from chalicelib.payments.requests.targets import LARGEST_CONVERTED, Item
 from chalicelib.platform.access.callers import Owner
@@ -24,7 +24,7 @@ FACTS = ConversionFacts(frozenset(("mainnet", "matic", "base", "tron")), has_pri
 USD_BY_CONTRACT = item(amount="12.50", invoiceCurrency="USD", paymentCurrency="USDC-mainnet")
 
 
-def made(*items: Item, **changes: Any) -> SecurePayment:
+def made(*items: Item, **changes: Any) -> PayableLink:
     terms = replace(TERMS, requests=replace(TERMS.requests, conversions=FACTS))
     return create_link(draft(items=items, **changes), Owner("acct", None, None), terms, START, bytes)
 

@@ -19,7 +19,7 @@ from chalicelib.payments.links.creation import (
     create_link,
     redirect_label_of,
 )
-from chalicelib.payments.links.records import Flow, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import Flow, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.requests.targets import Item, Target
 from chalicelib.platform.access.callers import Owner
@@ -31,7 +31,7 @@ assert FUSDC is not None
 BOUND = Destination(PAYEE, 11155111, FUSDC.address)
 
 
-def made(owner: Owner = OWNER, bound: Destination | None = None, terms: Terms = TERMS, **changes: Any) -> SecurePayment:
+def made(owner: Owner = OWNER, bound: Destination | None = None, terms: Terms = TERMS, **changes: Any) -> PayableLink:
     counter = itertools.count(1)
     return create_link(draft(**changes), owner, terms, START, lambda n: next(counter).to_bytes(n, "big"), bound)
 
@@ -177,10 +177,10 @@ def test_a_batch_is_on_one_network_and_not_on_tron() -> None:
 # --- how much ---
 
 
-def with_amounts(*amounts: int, flow: Flow = Flow.GET_PAID, fee: str | None = None) -> SecurePayment:
+def with_amounts(*amounts: int, flow: Flow = Flow.GET_PAID, fee: str | None = None) -> PayableLink:
     payment = made(items=(item(),) * len(amounts), fee_percentage=fee or "0")
     requests = tuple(replace(each, amount=BaseUnits(amount)) for each, amount in zip(payment.requests, amounts, strict=True))
-    return SecurePayment(replace(payment.link, flow=flow), requests)
+    return PayableLink(replace(payment.link, flow=flow), requests)
 
 
 def test_an_amount_with_its_fee_is_at_most_a_uint256() -> None:

@@ -12,7 +12,7 @@ from chalicelib.payments.links import expiry
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.links.rules import status_at
 from chalicelib.payments.recording.jobs import record_transfers
 from chalicelib.payments.scanning import store as scan_store
@@ -31,7 +31,7 @@ def world() -> Iterator[World]:
         yield World(client)
 
 
-def status(world: World, payment: SecurePayment) -> LinkStatus:
+def status(world: World, payment: PayableLink) -> LinkStatus:
     """The status as every read computes it."""
     return status_at(world.load(payment).link, world.now)
 
@@ -40,7 +40,7 @@ def sweep(world: World) -> int:
     return expiry.expire_due(world.services)
 
 
-def past_expiry(world: World, payment: SecurePayment, by: timedelta = timedelta(0)) -> None:
+def past_expiry(world: World, payment: PayableLink, by: timedelta = timedelta(0)) -> None:
     """Passes the link's expiry by our clock alone; nothing is mined."""
     world.now = payment.link.expires_at + by
 
@@ -226,8 +226,8 @@ def _tick(world: World, *chains: FakeChain) -> None:
         record_transfers(world.services, waiting.body)
 
 
-def _unwritten(payment: SecurePayment) -> SecurePayment:
-    return SecurePayment(replace(payment.link, version=0), tuple(replace(each, version=0) for each in payment.requests))
+def _unwritten(payment: PayableLink) -> PayableLink:
+    return PayableLink(replace(payment.link, version=0), tuple(replace(each, version=0) for each in payment.requests))
 
 
 class _Slow:

@@ -8,7 +8,7 @@ from chalicelib.checkout import flows as checkout
 from chalicelib.payments.links.errors import LinkCompleted
 from chalicelib.payments.links.outcomes import outcomes
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.links.sent import MAX_ASKED, Outcome
 from chalicelib.payments.transfers.returning import refund
 from tests.fakes.intents import with_safe
@@ -24,14 +24,14 @@ def world(world: World) -> World:
     return with_safe(world)
 
 
-def pays(world: World, payment: SecurePayment, amount: int | None = None) -> str:
+def pays(world: World, payment: PayableLink, amount: int | None = None) -> str:
     """The hash of a transaction that pays the first request."""
     log = world.chain.pay(payment.requests[0], amount)
     world.scan()
     return str(log["transactionHash"])
 
 
-def told(world: World, payment: SecurePayment, *hashes: str) -> list[tuple[Outcome, int]]:
+def told(world: World, payment: PayableLink, *hashes: str) -> list[tuple[Outcome, int]]:
     found = outcomes(world.services, world.load(payment), hashes)[: len(hashes)]
     assert [each.tx_hash for each in found] == list(hashes)
     return [(each.outcome, each.excess) for each in found]

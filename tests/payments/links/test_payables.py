@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from chalicelib.payments.links import store
 from chalicelib.payments.links.creation import Item
-from chalicelib.payments.links.records import LinkStatus, Payable, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, Payable, PayableLink
 from chalicelib.payments.requests.records import Request
 from tests.fakes.payouts import store_payouts
 from tests.fakes.requests import standalone, store_request
@@ -13,7 +13,7 @@ from tests.fakes.world import PAYEE, START, World
 OWNED_FIELDS = ("account_id", "client_id", "origin", "created_at")
 
 
-def of_before(world: World, payment: SecurePayment) -> SecurePayment:
+def of_before(world: World, payment: PayableLink) -> PayableLink:
     """Writes the requests of a link as before they kept their owner."""
     unowned = [replace(r, account_id="", client_id=None, origin=None, created_at=None) for r in payment.requests]
     world.services.store.write(*(replace(each, version=1) for each in unowned))

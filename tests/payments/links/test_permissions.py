@@ -13,7 +13,7 @@ from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.permissions import check_limits
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.permissions import is_limited
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.access.callers import ClientSettings, Owner
@@ -29,7 +29,7 @@ NOT_ALLOWED = "The owner of this client ID limits what it creates without an API
 PUT = "The owner can change that with PUT /v2/client-ids/{id}, or create this with an API key"
 
 
-def payment(*items: tuple[str, str], fee: tuple[str, str] | None = None, owner: Owner = OWNER) -> SecurePayment:
+def payment(*items: tuple[str, str], fee: tuple[str, str] | None = None, owner: Owner = OWNER) -> PayableLink:
     """A link that pays each payee 1 unit of a currency."""
     entropy, made = itertools.count(1), [Item("1", None, payee, currency, currency) for payee, currency in items]
     percentage, address = fee or (None, None)
@@ -41,7 +41,7 @@ def limited(**settings: Any) -> Owner:
     return replace(OWNER, settings=ClientSettings(**settings))
 
 
-def refuses(owner: Owner, made: SecurePayment, why: str, bound: Destination | None = None) -> None:
+def refuses(owner: Owner, made: PayableLink, why: str, bound: Destination | None = None) -> None:
     with pytest.raises(Forbidden) as refused:
         check_limits(owner, [made], bound)
     assert str(refused.value) == f"{NOT_ALLOWED}{why}. {PUT}"

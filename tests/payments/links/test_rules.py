@@ -8,7 +8,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked
-from chalicelib.payments.links.records import IntentStatus, LinkStatus, SecurePayment
+from chalicelib.payments.links.records import IntentStatus, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import (
     amount_with_fee,
     check_payable,
@@ -30,11 +30,11 @@ END = START + timedelta(days=7)
 JUST_BEFORE = END - timedelta(microseconds=1)
 
 
-def with_status(status: LinkStatus) -> SecurePayment:
+def with_status(status: LinkStatus) -> PayableLink:
     return replace(MADE, link=replace(MADE.link, status=status))
 
 
-def paid(payment: SecurePayment = MADE) -> SecurePayment:
+def paid(payment: PayableLink = MADE) -> PayableLink:
     return replace(payment, requests=tuple(replace(each, status=RequestStatus.PAID) for each in payment.requests))
 
 
@@ -113,7 +113,7 @@ def test_a_link_that_awaits_the_chain_is_refused_by_an_error_of_its_own() -> Non
 @pytest.mark.parametrize(
     "payment", [MADE, paid(on_its_way(MADE)), on_its_way(MADE, IntentStatus.REPLACED)], ids=["none", "paid", "over"]
 )
-def test_nothing_waits_for_an_intent_that_is_over_or_where_all_is_paid(payment: SecurePayment) -> None:
+def test_nothing_waits_for_an_intent_that_is_over_or_where_all_is_paid(payment: PayableLink) -> None:
     check_unlocked(payment)
 
 

@@ -18,7 +18,7 @@ from chalicelib.chains.catalogue.contracts import BATCH, ERC20_CONVERSION_PROXY,
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.schemas.link import secure_payment_answer
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.payable.rules import Owed, by_quote
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.rates.rules import RateUnavailable, value_of
@@ -73,7 +73,7 @@ def approved(transaction: dict[str, Any]) -> tuple[str, int]:
     return spender, amount
 
 
-def quotes_of(world: World, payment: SecurePayment) -> int:
+def quotes_of(world: World, payment: PayableLink) -> int:
     request_id = payment.requests[0].request_id
     return len(world.services.store.query(Quote, Quote.KEY.all(request_id=request_id)))
 

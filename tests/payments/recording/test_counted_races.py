@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from chalicelib.payments.links import flows as links
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.requests.targets import Item
@@ -43,7 +43,7 @@ def test_recorders_of_one_account_count_every_payment_once_and_a_fork_takes_it_b
     world.scan()
     items = (Item("5", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia"),) * PAYMENTS
 
-    def create(_: int) -> SecurePayment:
+    def create(_: int) -> PayableLink:
         services = world.start(cloud.client("dynamodb"))
         return links.create(services, world.owner, draft(items=items, reference="INV-1"))
 

@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links import flows as links
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.requests.payments.records import UnmatchedTransfer
 from chalicelib.payments.requests.records import RequestStatus
@@ -105,7 +105,7 @@ def run_alone(act: Act, wire: Tripwire) -> World:
         return world
 
 
-def run(act: Act, wire: Tripwire) -> tuple[World, SecurePayment]:
+def run(act: Act, wire: Tripwire) -> tuple[World, PayableLink]:
     with in_process_aws() as client:
         world = World(client)
         world.register_webhook()

@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.recording import payments, unmatched
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, UnmatchedTransfer
@@ -142,7 +142,7 @@ def test_a_batch_of_200_that_is_paid_at_once_is_recorded_in_20_transactions(worl
     assert {request.status for request in after.requests} == {RequestStatus.PAID}
 
 
-def with_earlier_payments(world: World, listed: int, unlisted: int) -> SecurePayment:
+def with_earlier_payments(world: World, listed: int, unlisted: int) -> PayableLink:
     """A link whose request has had so many payments of one unit. At most 300 of the listed ones are stored."""
     payment = world.load(world.create_link())
     (request,) = payment.requests

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import payments
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.records import RequestStatus
@@ -17,7 +17,7 @@ from tests.fakes.world import PAYEE, World
 CONFIRMED = ["payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"]
 
 
-def payments_of(world: World, payment: SecurePayment) -> tuple[Payment, ...]:
+def payments_of(world: World, payment: PayableLink) -> tuple[Payment, ...]:
     request_id = payment.requests[0].request_id
     return world.services.store.query(Payment, Payment.KEY.all(request_id=request_id))
 
@@ -29,7 +29,7 @@ def told(world: World) -> list[str]:
     return [body["event"] for body in bodies if body["event"].count(".") == 1]
 
 
-def new_link(world: World) -> SecurePayment:
+def new_link(world: World) -> PayableLink:
     """A link of 12.50 on a network that is being read."""
     world.register_webhook()
     world.scan()

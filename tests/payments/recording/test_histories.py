@@ -17,7 +17,7 @@ from chalicelib.base.lists import Named, Span, list_of
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Record
 from chalicelib.chains.nodes.transfers import transfers_of
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.recording import payments
@@ -89,7 +89,7 @@ class History:
 
     world: World = field(default_factory=lambda: World(object()))
     store: MortalStore = field(default_factory=MortalStore)
-    links: list[SecurePayment] = field(default_factory=list)
+    links: list[PayableLink] = field(default_factory=list)
     alone: list[Request] = field(default_factory=list)
     forks: list[tuple[Block, list[Block]]] = field(default_factory=list)
     """The parent and the blocks of each branch that was removed."""

@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links import store as link_store
-from chalicelib.payments.links.records import LinkStatus, Payable, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, Payable, PayableLink
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.recording.jobs import record_transfers, sweep_transfers
 from chalicelib.payments.requests.payments.records import Payment
@@ -24,7 +24,7 @@ from tests.payments.recording.test_floods import SlowTransactions
 from tests.payments.recording.test_shared import Interposed
 
 
-def found(world: World, amount: int | None = None) -> SecurePayment:
+def found(world: World, amount: int | None = None) -> PayableLink:
     """A link whose payment is in the log, and not recorded."""
     payment = world.create_link()
     world.chain.pay(payment.requests[0], amount=amount)
@@ -95,7 +95,7 @@ def test_a_run_records_newer_work_that_a_run_beside_it_leaves_to_it(world: World
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 
 
-def pay_at_once(world: World, payments: list[SecurePayment], network: str = "sepolia") -> list[Waiting]:
+def pay_at_once(world: World, payments: list[PayableLink], network: str = "sepolia") -> list[Waiting]:
     """Pays links in one block, and reads it; returns the recorder's messages."""
     world.chain.mine()
     for payment in payments:
@@ -106,7 +106,7 @@ def pay_at_once(world: World, payments: list[SecurePayment], network: str = "sep
     return list(world.queue.messages)
 
 
-def other_account_pays(world: World) -> SecurePayment:
+def other_account_pays(world: World) -> PayableLink:
     owner = replace(world.owner, account_id="other", client_id="cli_other")
     return links.create(world.services, owner, draft())
 

@@ -13,7 +13,7 @@ from chalicelib.base.errors import BadRequest, Conflict, Forbidden
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.links.creation import Draft, create_link
-from chalicelib.payments.links.records import Link, LinkStatus, Payable, SecurePayment
+from chalicelib.payments.links.records import Link, LinkStatus, Payable, PayableLink
 from chalicelib.payments.links.rules import check_payable, fee_on, status_at
 from chalicelib.payments.recording.payments import (
     MAX_PAYMENTS,
@@ -47,7 +47,7 @@ def entropy_of(seed: int):  # type: ignore[no-untyped-def]
     return lambda n: next(counter).to_bytes(n, "big")
 
 
-def new_link(amount: str = "10", **changes: object) -> SecurePayment:
+def new_link(amount: str = "10", **changes: object) -> PayableLink:
     return create_link(draft(amount=amount, **changes), OWNER, TERMS, START, entropy_of(1))
 
 
@@ -93,8 +93,8 @@ class Ledger:
         self.state, self.by_transaction, self.events = payable, dict[str, Payment](), list[str]()
 
     @property
-    def shown(self) -> SecurePayment:
-        return SecurePayment(link_of(self.state), self.state.requests)
+    def shown(self) -> PayableLink:
+        return PayableLink(link_of(self.state), self.state.requests)
 
     @property
     def request(self) -> Request:

@@ -16,7 +16,7 @@ from chalicelib.payments.announced.announcements import MAX_CLAIMS, IntentDraft
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.requests.payments.records import Payment, UnmatchedTransfer
@@ -211,7 +211,7 @@ def test_one_url_gets_one_webhook_from_20_registrations(cloud: Cloud, world: Wor
 
 
 def test_of_20_batches_of_the_same_payouts_one_is_made_and_has_their_requests(cloud: Cloud, world: World) -> None:
-    def payout() -> SecurePayment:
+    def payout() -> PayableLink:
         about = draft(items=(), fee_percentage=None, fee_address=None)
         wanted = PayoutDraft(PAYEE, WALLET, "sepolia", "fUSDC-sepolia", "12.50", about)
         return payouts.create(world.services, world.owner, None, wanted)
@@ -219,7 +219,7 @@ def test_of_20_batches_of_the_same_payouts_one_is_made_and_has_their_requests(cl
     made = [payout() for _ in range(3)]
     wanted = MergeDraft(tuple(payment.link.token for payment in made), None, None)
     results = in_parallel(lambda services: payouts.combine(services, world.owner, wanted), cloud, world)
-    (batch,) = [result for result in results if isinstance(result, SecurePayment)]
+    (batch,) = [result for result in results if isinstance(result, PayableLink)]
     assert {world.load(payment).link.successor_token for payment in made} == {batch.link.token}
     assert [request.request_id for request in world.load(batch).requests] == [p.requests[0].request_id for p in made]
 

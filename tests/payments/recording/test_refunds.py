@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import refunds as sending
 from chalicelib.payments.recording.refunds import MAX_ANNOUNCED
 from chalicelib.payments.requests.payments.records import Refund
@@ -34,24 +34,24 @@ def world() -> Iterator[World]:
         yield world
 
 
-def overpaid(world: World, payer: str = WALLET) -> SecurePayment:
+def overpaid(world: World, payer: str = WALLET) -> PayableLink:
     """A completed link with 7.5 fUSDC too much."""
     payment = world.create_link()
     pay_by(world, payment, payer, 20_000_000)
     return payment
 
 
-def pay_by(world: World, payment: SecurePayment, payer: str, amount: int, **altered: str) -> None:
+def pay_by(world: World, payment: PayableLink, payer: str, amount: int, **altered: str) -> None:
     log = world.chain.pay(payment.requests[0], amount=amount, **altered)
     world.chain.payers[log["transactionHash"]] = payer
     world.scan()
 
 
-def listed(world: World, payment: SecurePayment) -> tuple[ListedTransfer, ...]:
+def listed(world: World, payment: PayableLink) -> tuple[ListedTransfer, ...]:
     return transfers.list_of_link(world.services, payment.link.token, Viewer(world.account_id, None)).transfers
 
 
-def offer(world: World, payment: SecurePayment, position: int = 0) -> RefundOffer:
+def offer(world: World, payment: PayableLink, position: int = 0) -> RefundOffer:
     found = listed(world, payment)[position].refund
     assert found is not None
     return found
@@ -63,7 +63,7 @@ def refund_of(request: Request, payer: str = WALLET) -> Request:
     return replace(request, payment_reference="0x" + reference.hex(), payee=payer)
 
 
-def send(world: World, payment: SecurePayment, amount: int, **altered: str) -> None:
+def send(world: World, payment: PayableLink, amount: int, **altered: str) -> None:
     world.chain.pay(refund_of(payment.requests[0]), amount=amount, **altered)
     world.scan()
 

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.recording import unmatched
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, UnmatchedTransfer
@@ -48,7 +48,7 @@ class Interposed:
         return interposed
 
 
-def batch_of(world: World, count: int) -> SecurePayment:
+def batch_of(world: World, count: int) -> PayableLink:
     return world.create_link(items=tuple(Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia") for _ in range(count)))
 
 
@@ -56,7 +56,7 @@ def payments_of(world: World, request_id: str) -> tuple[Payment, ...]:
     return world.services.store.query(Payment, Payment.KEY.all(request_id=request_id))
 
 
-def unmatched_transfer(world: World, payment: SecurePayment) -> tuple[UnmatchedTransfer, ...]:
+def unmatched_transfer(world: World, payment: PayableLink) -> tuple[UnmatchedTransfer, ...]:
     kept = UnmatchedTransfer.KEY.all(request_id=payment.requests[0].request_id)
     return world.services.store.query(UnmatchedTransfer, kept)
 
@@ -125,13 +125,13 @@ def test_two_requests_that_are_paid_at_the_same_moment_complete_their_link(world
     assert after.link.status is LinkStatus.COMPLETED
 
 
-def two_payouts(world: World) -> list[SecurePayment]:
+def two_payouts(world: World) -> list[PayableLink]:
     about = replace(draft(), items=())
     facts = PayoutDraft(PAYEE, WALLET, "sepolia", "fUSDC-sepolia", "12.50", about)
     return [payouts.create(world.services, world.owner, None, facts) for _ in range(2)]
 
 
-def merge(services: Services, world: World, children: list[SecurePayment]) -> SecurePayment:
+def merge(services: Services, world: World, children: list[PayableLink]) -> PayableLink:
     return payouts.combine(services, world.owner, MergeDraft(tuple(c.link.token for c in children), None, None))
 
 
@@ -150,7 +150,7 @@ def test_a_payment_for_a_payout_that_was_merged_counts_for_the_batch(world: Worl
 
 @pytest.mark.parametrize("call", ["query", "transact_write_items"])
 def test_a_payment_counts_once_when_its_payout_is_merged_while_it_is_being_recorded(world: World, call: str) -> None:
-    children, made = two_payouts(world), list[SecurePayment]()
+    children, made = two_payouts(world), list[PayableLink]()
     world.chain.pay(children[0].requests[0], amount=5)
     world.chain.mine(2)
     services = world.start(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.recording.unexpected import MAX_A_DAY
 from chalicelib.payments.recording.unmatched import MAX_PER_KIND, UnmatchedKind
 from chalicelib.platform.access.modes import Mode
@@ -32,7 +32,7 @@ class Shop:
         self.world.services = replace(self.world.services, store=self.store)
         self.world.chain.clock = self.world.clock
         self.world.scan()
-        self.payment: SecurePayment = self.world.create_link()
+        self.payment: PayableLink = self.world.create_link()
 
     def pay(self, amount: int = FULL, **altered: str) -> None:
         self.world.advance(1)

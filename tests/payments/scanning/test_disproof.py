@@ -8,7 +8,7 @@ import pytest
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
 from chalicelib.chains.nodes.receipts import BlockReceipts
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.scanning import disproof, store
 from chalicelib.payments.scanning import flows as scanning
 from chalicelib.payments.scanning.records import TransferState
@@ -24,7 +24,7 @@ def twice(chain: FakeChain, log: dict[str, Any], index: int = 7) -> None:
     chain.forged.append({**log, "logIndex": hex(index)})
 
 
-def half(world: World, payment: SecurePayment) -> dict[str, Any]:
+def half(world: World, payment: PayableLink) -> dict[str, Any]:
     return world.chain.pay(payment.requests[0], amount=6_250_000)
 
 
@@ -40,7 +40,7 @@ def states(world: World) -> list[TransferState]:
     return sorted(each.state for each in logged)
 
 
-def paid(world: World, payment: SecurePayment) -> int:
+def paid(world: World, payment: PayableLink) -> int:
     return world.load(payment).requests[0].paid
 
 
@@ -92,7 +92,7 @@ def test_a_flood_of_equal_transfers_is_read_in_small_ranges(world: World, monkey
     assert max(asked) <= 4 and sum(asked) == 40
 
 
-def believe_twice(world: World, payment: SecurePayment) -> None:
+def believe_twice(world: World, payment: PayableLink) -> None:
     """The receipt had it twice, too, when it was read first."""
     log = half(world, payment)
     block = world.chain.blocks[-1]

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.records import Record
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.scanning import flows as scanning
 from chalicelib.payments.scanning import store
@@ -96,7 +96,7 @@ def test_a_range_that_is_read_again_is_not_logged_again_and_makes_work_only_whil
     assert len(logged(world)) == 1
 
 
-def pay_500_links(world: World) -> list[SecurePayment]:
+def pay_500_links(world: World) -> list[PayableLink]:
     payments = [world.create_link() for _ in range(500)]
     for start in range(0, 500, 10):
         world.chain.mine()
@@ -411,7 +411,7 @@ def test_blocks_that_are_unfinished_are_not_read_before_the_chain_has_them_again
     assert (cursor(world).scanned_to, cursor(world).unfinished) == (len(world.chain.blocks) - 2, None)
 
 
-def paid_and_recorded(world: World) -> SecurePayment:
+def paid_and_recorded(world: World) -> PayableLink:
     """A payment that the recorder has recorded, four blocks deep."""
     scan(world)
     payment = world.create_link()

@@ -10,7 +10,7 @@ from chalicelib.checkout.announced import tracking
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.references import payment_reference
 from chalicelib.payments.requests.targets import Item
@@ -30,7 +30,7 @@ TRON_PAYEE = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
 TRON_PAYER = "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8"
 
 
-def listed(world: World, payment: SecurePayment) -> tuple[ListedTransfer, ...]:
+def listed(world: World, payment: PayableLink) -> tuple[ListedTransfer, ...]:
     listing = transfers.list_of_link(world.services, payment.link.token, Viewer(world.account_id, world.client_id))
     assert not listing.truncated
     return listing.transfers
@@ -103,7 +103,7 @@ def test_a_contract_is_paid_back_only_where_it_is_known_to_be_the_payers_wallet(
         assert (found.payer, found.refund.payer, found.refund.amount) == (SAFE, SAFE, 7_500_000)
 
 
-def a_payout(world: World, creator: str) -> SecurePayment:
+def a_payout(world: World, creator: str) -> PayableLink:
     about = replace(draft(), items=())
     facts = PayoutDraft(PAYEE, creator, "sepolia", "fUSDC-sepolia", "12.50", about)
     return payouts.create(world.services, world.owner, None, facts)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.creation import create_link
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.payments.records import Payment, PaymentKind, PaymentStatus, UnmatchedTransfer
 from chalicelib.payments.transfers.rules import Classification, RecoveryAction, classify, without_payer
 from chalicelib.platform.access.callers import Owner
@@ -65,7 +65,7 @@ def strayed(reason: str, **changes: object) -> UnmatchedTransfer:
     return replace(known, **changes)  # type: ignore[arg-type]
 
 
-def judged(*payments: Payment, payment: SecurePayment = LINK) -> list[tuple[str, int, str]]:
+def judged(*payments: Payment, payment: PayableLink = LINK) -> list[tuple[str, int, str]]:
     found = classify(payment.link, payment.requests[0], payments, ())
     return [(each.classification.value, each.excess, each.action.value) for each in found]  # type: ignore[misc]
 

@@ -18,7 +18,7 @@ from chalicelib.crosschain.core.records import Deposit
 from chalicelib.crosschain.service.router.rules import BridgedCall, read_source
 from chalicelib.crosschain.service.router.verification import has_route_times
 from chalicelib.crosschain.service.tracking.rules import least_input
-from chalicelib.payments.links.records import PaymentType, SecurePayment
+from chalicelib.payments.links.records import PayableLink, PaymentType
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.platform.services import Services
@@ -40,7 +40,7 @@ class PaidDeposit:
     logged: LoggedDeposit | None = None
 
 
-def check_source(payment: SecurePayment, chain: str, symbol: str | None) -> Network:
+def check_source(payment: PayableLink, chain: str, symbol: str | None) -> Network:
     """The other chain that a link is paid from, in the token with that symbol, or in any if none is named.
 
     Raises BadRequest if it cannot be paid so.
@@ -101,7 +101,7 @@ def covers(deposit: Deposit, request: Request, due: int | None) -> bool:
     return due is not None and deposit.amount >= due and deposit.input_amount >= least
 
 
-def least_due_of(services: Services, parts: Iterable[SecurePayment], request: Request) -> int | None:
+def least_due_of(services: Services, parts: Iterable[PayableLink], request: Request) -> int | None:
     """What is due of a request in the token that is paid; 0 if nothing is, None if it is converted and no quote was
     given."""
     from chalicelib.payments.payable import conversions  # it is asked once of each deposit

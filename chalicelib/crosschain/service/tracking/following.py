@@ -10,7 +10,7 @@ from chalicelib.crosschain.service.tracking.deposits import covers, least_due_of
 from chalicelib.crosschain.service.tracking.events import failed_event
 from chalicelib.crosschain.service.tracking.observations import SourceSeen
 from chalicelib.crosschain.service.tracking.observing import observed
-from chalicelib.payments.links.records import Intent, IntentStatus, Payable, SecurePayment
+from chalicelib.payments.links.records import Intent, IntentStatus, Payable, PayableLink
 from chalicelib.payments.rates.rules import RateUnavailable
 from chalicelib.payments.recording import counting
 from chalicelib.payments.requests.payments import store as payment_store
@@ -34,7 +34,7 @@ class Concluded:
     events: tuple[Event, ...] = ()
 
 
-def checked(services: Services, payment: Payable | SecurePayment, intent: Intent, unavailable: set[str]) -> Intent:
+def checked(services: Services, payment: Payable, intent: Intent, unavailable: set[str]) -> Intent:
     """The intent after a check of both chains; see observing.py for the calls.
 
     Logs an error, of which an alarm is made, for one whose outcome is overdue.
@@ -53,7 +53,7 @@ def checked(services: Services, payment: Payable | SecurePayment, intent: Intent
     return after
 
 
-def _measured(services: Services, payment: Payable | SecurePayment, intent: Intent, seen: SourceSeen) -> SourceSeen:
+def _measured(services: Services, payment: Payable, intent: Intent, seen: SourceSeen) -> SourceSeen:
     """What was read, with whether a deposit for a link covers what is due, if it is read for the first time."""
     assert intent.crossing is not None, "it comes from another chain"
     request = request_of(payment.requests, seen.deposit) if seen.deposit is not None else None
@@ -77,7 +77,7 @@ def put_off(before: Sequence[Intent], after: Sequence[Intent], now: datetime) ->
 
 def concluded(
     services: Services,
-    payment: Payable | SecurePayment,
+    payment: Payable,
     record: Intent,
     before: Sequence[Intent],
     after: Sequence[Intent],
@@ -109,7 +109,7 @@ def concluded(
     return Concluded(tuple(intents), told, tuple(payments), tuple(counts), tuple(events))
 
 
-def _request(payment: Payable | SecurePayment, intent: Intent) -> Request | None:
+def _request(payment: Payable, intent: Intent) -> Request | None:
     deposit = intent.crossing.deposit if intent.crossing is not None else None
     return request_of(payment.requests, deposit) if deposit is not None else None
 

@@ -28,14 +28,14 @@ from chalicelib.crosschain.service.tracking.observations import Arrival, Seen, S
 from chalicelib.crosschain.service.tracking.refunds import read_refund
 from chalicelib.crosschain.service.tracking.rules import redirected
 from chalicelib.crosschain.service.tracking.sources import read_source_chain
-from chalicelib.payments.links.records import Intent, Payable, SecurePayment
+from chalicelib.payments.links.records import Intent, Payable, PayableLink
 from chalicelib.platform.services import Services
 
 T = TypeVar("T")
 
 
 def observed(
-    services: Services, payment: Payable | SecurePayment, intent: Intent, unavailable: set[str]
+    services: Services, payment: Payable, intent: Intent, unavailable: set[str]
 ) -> tuple[Intent, Seen]:
     """The intent with what is known of its Safe's transaction, and what the chains say of it.
 

@@ -18,20 +18,20 @@ from chalicelib.crosschain.service.tracking.deposits import (
     request_of,
 )
 from chalicelib.payments.announced.announcements import IntentDraft, IntentStart, names_payment
-from chalicelib.payments.links.records import PaymentType, Proof, SecurePayment
+from chalicelib.payments.links.records import PayableLink, PaymentType, Proof
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
 
 _FOREIGN = "This transaction does not pay this link: announce the one that deposits into the bridge, not an approval"
 
 
-def is_crossing(payment: SecurePayment, draft: IntentDraft) -> bool:
+def is_crossing(payment: PayableLink, draft: IntentDraft) -> bool:
     """Whether a draft is of a transaction on another chain than the link's; of a multicall, than that of a child."""
     return any(draft.chain != known_network(each.network).label for each in payment.requests)
 
 
 def children_paid(
-    services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], draft: IntentDraft
+    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: IntentDraft
 ) -> tuple[str, ...]:
     """The tokens of the multicall's children that a transaction of a source chain pays, through a bridge or on that
     chain itself; none if it is not known yet.
@@ -55,7 +55,7 @@ def children_paid(
 
 
 def started(
-    services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], draft: IntentDraft, start: IntentStart
+    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: IntentDraft, start: IntentStart
 ) -> tuple[Network, IntentStart]:
     """The source chain, and the start of an intent on it, without the Safe of a Safe's transaction.
 
@@ -83,7 +83,7 @@ def started(
     return source, replace(start, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT, crossing=known)
 
 
-def _paid(source: Network, payment: SecurePayment, sent: SentTransaction) -> tuple[PaidDeposit, ...]:
+def _paid(source: Network, payment: PayableLink, sent: SentTransaction) -> tuple[PaidDeposit, ...]:
     """The deposits that pay the link. Raises BadRequest if there can be none."""
     if sent.success is False:
         raise BadRequest("This transaction failed: get the transactions from /pay again")
@@ -94,7 +94,7 @@ def _paid(source: Network, payment: SecurePayment, sent: SentTransaction) -> tup
 
 
 def _check_amount(
-    services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], paid: PaidDeposit
+    services: Services, payment: PayableLink, parts: Sequence[PayableLink], paid: PaidDeposit
 ) -> None:
     """Raises BadRequest for a deposit that brings less than what is due, takes too little to be filled, or that only
     whoever sends it may fill: it could lock the link for long without the money for it."""

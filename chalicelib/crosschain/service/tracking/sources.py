@@ -12,7 +12,7 @@ from chalicelib.crosschain.service.tracking.chains import known_network, newest_
 from chalicelib.crosschain.service.tracking.deposits import paid_by, request_of
 from chalicelib.crosschain.service.tracking.observations import Source, SourceSeen
 from chalicelib.payments.announced.observing import execution, with_proposal
-from chalicelib.payments.links.records import Intent, Payable, Proof, SecurePayment
+from chalicelib.payments.links.records import Intent, Payable, PayableLink, Proof
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
 
@@ -23,7 +23,7 @@ _REPLAY_GAS = 2_000_000
 
 
 def read_source_chain(
-    services: Services, payment: Payable | SecurePayment, intent: Intent, unavailable: set[str]
+    services: Services, payment: Payable, intent: Intent, unavailable: set[str]
 ) -> tuple[Intent, SourceSeen]:
     """The intent with what is known of its Safe's transaction, and what the source chain says. Raises ChainUnavailable.
 
@@ -47,7 +47,7 @@ def read_source_chain(
 
 
 def _directed(
-    services: Services, payment: Payable | SecurePayment, intent: Intent, seen: SourceSeen
+    services: Services, payment: Payable, intent: Intent, seen: SourceSeen
 ) -> SourceSeen:
     """What was read, with the chain that it leads to if that is another one than was thought. Raises ChainUnavailable
     if that is not read here. At most one read."""
@@ -62,7 +62,7 @@ def _directed(
 
 
 def source_seen(
-    chain: "EvmChain", payment: Payable | SecurePayment, newest: int, sent: SentTransaction, tx_hash: str
+    chain: "EvmChain", payment: Payable, newest: int, sent: SentTransaction, tx_hash: str
 ) -> SourceSeen:
     """What a transaction that the node has says. Raises InconsistentNode if its block is not the canonical one."""
     source = known_network(chain.network)

@@ -10,7 +10,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
 from chalicelib.chains.catalogue.tokens import Token, family_of, find_tokens, token_with_id
-from chalicelib.payments.links.records import Flow, SecurePayment
+from chalicelib.payments.links.records import Flow, PayableLink
 from chalicelib.payments.links.rules import fee_on
 from chalicelib.payments.requests.rules import invoice_of
 
@@ -79,7 +79,7 @@ def _check_requested(requested: Fee, family: str) -> Fee:
     return Fee(requested.percentage, address)
 
 
-def plan_of(payment: SecurePayment) -> FeePlan | None:
+def plan_of(payment: PayableLink) -> FeePlan | None:
     """The plan of a link's full amounts, including what is paid already.
 
     None unless all are invoiced in US dollars, or all in one dollar token.

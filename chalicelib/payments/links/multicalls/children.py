@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.payments.links.records import Flow, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.links.rules import is_abandoned, status_at
 from chalicelib.payments.requests.records import Request
 
@@ -73,7 +73,7 @@ class Child:
 
     position: int
     token: str
-    payment: SecurePayment | None
+    payment: PayableLink | None
     reason: Reason | None
     detail: str | None = None
 
@@ -137,13 +137,13 @@ def is_live(parent: Link | None, now: datetime) -> bool:
     return parent.status is LinkStatus.ASSEMBLING or status_at(parent, now) is LinkStatus.PENDING
 
 
-def claimed_by_others(parent: Link, found: Mapping[str, SecurePayment]) -> set[str]:
+def claimed_by_others(parent: Link, found: Mapping[str, PayableLink]) -> set[str]:
     """The tokens of the children that another multicall has claimed later."""
     return {token for token, child in found.items() if child.link.parent_token != parent.token}
 
 
 def evaluate_children(
-    parent: Link, found: Mapping[str, SecurePayment], held: Container[str], now: datetime
+    parent: Link, found: Mapping[str, PayableLink], held: Container[str], now: datetime
 ) -> tuple[Child, ...]:
     """The children of `parent` in order, with block reasons; `held` are the tokens that other multicalls hold."""
     children: list[Child] = []
@@ -156,7 +156,7 @@ def evaluate_children(
     return tuple(children)
 
 
-def block_reason(payment: SecurePayment | None, parent: Link, is_held: bool, now: datetime) -> Reason | None:
+def block_reason(payment: PayableLink | None, parent: Link, is_held: bool, now: datetime) -> Reason | None:
     """The first reason why a child of `parent` cannot be paid; None if it can. Partly paid children can be paid."""
     if payment is None:
         return Reason.NOT_FOUND

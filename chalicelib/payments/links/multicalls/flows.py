@@ -26,7 +26,7 @@ from chalicelib.payments.links.multicalls.rules import (
     multicall_details,
     new_parent,
 )
-from chalicelib.payments.links.records import Link, LinkStatus, SecurePayment
+from chalicelib.payments.links.records import Link, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import is_abandoned
 from chalicelib.payments.requests.permissions import check_platform
 from chalicelib.platform.access.callers import Owner
@@ -64,7 +64,7 @@ def create(
             _check_routes(services, kind, children)
             check_limits(services, owner, [found[token] for token in child_tokens])
             link = _claim(services, parent, [found[token] for token in child_tokens])
-            return multicall_details(SecurePayment(link, ()), children, now)
+            return multicall_details(PayableLink(link, ()), children, now)
     raise WriteConflict
 
 
@@ -82,7 +82,7 @@ def _check_routes(services: Services, kind: ExecutionKind | None, children: Sequ
 
 
 def held_tokens(
-    services: Services, found: Mapping[str, SecurePayment], now: datetime, own: str | None = None
+    services: Services, found: Mapping[str, PayableLink], now: datetime, own: str | None = None
 ) -> set[str]:
     """The tokens that another multicall holds, that is one that can still be paid; reads all its children to decide.
 
@@ -110,7 +110,7 @@ def held_tokens(
     return {token for token, parent_token in claims.items() if parent_token in holders}
 
 
-def _claim(services: Services, parent: Link, children: Sequence[SecurePayment]) -> Link:
+def _claim(services: Services, parent: Link, children: Sequence[PayableLink]) -> Link:
     """Writes the parent and the claims on its children; returns the stored parent. Raises WriteConflict.
 
     If they do not fit into one transaction, the parent has the status `assembling` from the first transaction to the

@@ -7,7 +7,7 @@ from chalicelib.base.errors import Forbidden, NotFound
 from chalicelib.payments.links import reading as links
 from chalicelib.payments.links.multicalls.children import check_none_blocked, claimed_by_others, evaluate_children
 from chalicelib.payments.links.multicalls.rules import MulticallDetails, execution_kind, multicall_details
-from chalicelib.payments.links.records import LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.links.rules import check_unlocked
 from chalicelib.platform.services import Services
 
@@ -27,7 +27,7 @@ def read(services: Services, token: str, account_id: str) -> MulticallDetails:
     return found
 
 
-def details(services: Services, payment: SecurePayment) -> MulticallDetails:
+def details(services: Services, payment: PayableLink) -> MulticallDetails:
     """A multicall with its children as they are now. Three keys per child, in batches of 100."""
     now, link = services.clock(), payment.link
     found = links.load_many(services, link.child_tokens, payment)
@@ -35,8 +35,8 @@ def details(services: Services, payment: SecurePayment) -> MulticallDetails:
 
 
 def payable_children(
-    services: Services, payment: SecurePayment, check: Callable[[SecurePayment], None]
-) -> tuple[SecurePayment, ...]:
+    services: Services, payment: PayableLink, check: Callable[[PayableLink], None]
+) -> tuple[PayableLink, ...]:
     """The children to pay, in order. The reads of `details`. `check` is called with the multicall and its requests.
 
     Raises what `check` raises, MulticallRefused with every child that cannot be paid, SetRefused if the children cannot
@@ -46,7 +46,7 @@ def payable_children(
     is_over = found.time_status is LinkStatus.EXPIRED
     status = LinkStatus.EXPIRED if is_over else LinkStatus.PENDING
     status = LinkStatus.COMPLETED if found.status is LinkStatus.COMPLETED else status
-    check(SecurePayment(replace(payment.link, status=status), found.requests, payment.intent))
+    check(PayableLink(replace(payment.link, status=status), found.requests, payment.intent))
     check_none_blocked(found.children, found.now)
     execution_kind(payment.link.execution_kind, found.requests)
     return tuple(child.payment for child in found.children if child.payment is not None)

@@ -19,7 +19,7 @@ from chalicelib.payments.links.multicalls.children import (
     claimed_by_others,
     evaluate_children,
 )
-from chalicelib.payments.links.records import Flow, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.links.rules import LARGEST_TOTAL, amount_with_fee, fee_on, status_at
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, remaining
@@ -51,7 +51,7 @@ class MulticallDetails:
     `time_status` is the status without regard to payments: `pending`, `awaiting_chain` or `expired`.
     """
 
-    payment: SecurePayment
+    payment: PayableLink
     children: tuple[Child, ...]
     now: datetime
     status: LinkStatus
@@ -68,7 +68,7 @@ def new_parent(
     owner: "Owner",
     child_tokens: Sequence[str],
     kind: ExecutionKind | None,
-    found: Mapping[str, SecurePayment],
+    found: Mapping[str, PayableLink],
     now: datetime,
     entropy: Entropy,
 ) -> Link:
@@ -95,7 +95,7 @@ def new_parent(
     )
 
 
-def holds_children(parent: Link, found: Mapping[str, SecurePayment], now: datetime) -> bool:
+def holds_children(parent: Link, found: Mapping[str, PayableLink], now: datetime) -> bool:
     """Whether the claims of a live multicall count: it can be paid now, or after a pending transaction."""
     if parent.status is LinkStatus.ASSEMBLING:
         return True
@@ -176,7 +176,7 @@ def is_cross_chain(requested: str | None, requests: Sequence[Request]) -> bool:
         return False
 
 
-def multicall_details(payment: SecurePayment, children: tuple[Child, ...], now: datetime) -> MulticallDetails:
+def multicall_details(payment: PayableLink, children: tuple[Child, ...], now: datetime) -> MulticallDetails:
     """A multicall with its children, its computed status, and whether it can be paid now."""
     time_status = _time_status(payment.link, children, now)
     is_locked = payment.intent is not None and payment.intent.is_locking

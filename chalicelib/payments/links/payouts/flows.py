@@ -8,7 +8,7 @@ from chalicelib.payments.links import flows as links
 from chalicelib.payments.links import reading
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft, create_payout, merge
-from chalicelib.payments.links.records import Flow, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import Flow, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.requests.permissions import check_platform
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
@@ -20,7 +20,7 @@ from chalicelib.platform.storage.store import WriteConflict
 _ATTEMPTS = 3
 
 
-def create(services: Services, owner: Owner, session: Session | None, draft: PayoutDraft) -> SecurePayment:
+def create(services: Services, owner: Owner, session: Session | None, draft: PayoutDraft) -> PayableLink:
     """Creates a payout. `session` is the caller's, if any. Raises BadRequest, Forbidden.
 
     No read, but one of the payee destination for a client id that its owner limits; one transaction.
@@ -33,7 +33,7 @@ def create(services: Services, owner: Owner, session: Session | None, draft: Pay
     return payment
 
 
-def combine(services: Services, owner: Owner, draft: MergeDraft) -> SecurePayment:
+def combine(services: Services, owner: Owner, draft: MergeDraft) -> PayableLink:
     """Creates a batch of the owner's payouts, which are invalidated in the same transaction.
 
     The index entries of a request (by reference, by id, from an unfinalized transfer) are not changed: they lead to the

@@ -16,7 +16,7 @@ from chalicelib.payments.links.creation import Draft, Terms, build_link, check_t
 from chalicelib.payments.links.errors import TronBatchRefused
 from chalicelib.payments.links.multicalls import rules as multicall
 from chalicelib.payments.links.multicalls.children import check_none_blocked, evaluate_children
-from chalicelib.payments.links.records import Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.requests.fields import parse_field, refused
 from chalicelib.payments.requests.targets import Target
 from chalicelib.platform.access.callers import Owner
@@ -52,13 +52,13 @@ class MergeDraft:
 class Merge:
     """What is written in one transaction: the batch, and the invalidated payouts with their requests."""
 
-    batch: SecurePayment
-    children: tuple[SecurePayment, ...]
+    batch: PayableLink
+    children: tuple[PayableLink, ...]
 
 
 def create_payout(
     draft: PayoutDraft, owner: Owner, terms: Terms, now: datetime, entropy: Entropy, wallet: Wallet | None
-) -> SecurePayment:
+) -> PayableLink:
     """The new payout. `wallet` is the wallet that signed in, if any; it has to be the creator's.
 
     The payee destination of a client id does not apply, as it is for payments to the client. Raises BadRequest with
@@ -79,7 +79,7 @@ def create_payout(
 def merge(
     draft: MergeDraft,
     owner: Owner,
-    found: Mapping[str, SecurePayment],
+    found: Mapping[str, PayableLink],
     held: Container[str],
     terms: Terms,
     now: datetime,
@@ -108,10 +108,10 @@ def merge(
         for position, payment in enumerate(payments)
     )
     check_totals(link, requests)
-    return Merge(SecurePayment(link, requests), tuple(_invalidated(payment, link.token) for payment in payments))
+    return Merge(PayableLink(link, requests), tuple(_invalidated(payment, link.token) for payment in payments))
 
 
-def _batch_link(draft: MergeDraft, parent: Link, payments: Sequence[SecurePayment], expires_at: datetime) -> Link:
+def _batch_link(draft: MergeDraft, parent: Link, payments: Sequence[PayableLink], expires_at: datetime) -> Link:
     first = payments[0].link
     origins = {payment.link.origin for payment in payments}
     return replace(
@@ -156,7 +156,7 @@ def _check_signed_in(creator: str, wallet: Wallet, chain: Network) -> None:
         raise Forbidden("creatorWalletAddress is not the wallet that signed in")
 
 
-def _check_mergeable(payments: Sequence[SecurePayment]) -> None:
+def _check_mergeable(payments: Sequence[PayableLink]) -> None:
     """Raises BadRequest unless one wallet can pay the payouts in one transaction, with one fee to one address."""
     first = payments[0]
     if any(_network_of(payment) == "tron" for payment in payments):
@@ -172,25 +172,25 @@ def _check_mergeable(payments: Sequence[SecurePayment]) -> None:
             raise BadRequest(f"A batch has one {name}, and {', '.join(others)} have another than {first.link.token}")
 
 
-def _network_of(payment: SecurePayment) -> object:
+def _network_of(payment: PayableLink) -> object:
     return payment.requests[0].network
 
 
-def _client_of(payment: SecurePayment) -> object:
+def _client_of(payment: PayableLink) -> object:
     return payment.link.client_id
 
 
-def _creator_of(payment: SecurePayment) -> object:
+def _creator_of(payment: PayableLink) -> object:
     return payment.link.creator_wallet
 
 
-def _fee_of(payment: SecurePayment) -> object:
+def _fee_of(payment: PayableLink) -> object:
     """The percentage as a number, so that 1 and 1.0 are equal, and the address; None if no fee is charged."""
     fee = Fee(payment.link.fee_percentage, payment.link.fee_address)
     return (money.parse_percentage(fee.percentage or "0"), fee.address) if fee.is_charged else None
 
 
-def _invalidated(payment: SecurePayment, successor: str) -> SecurePayment:
+def _invalidated(payment: PayableLink, successor: str) -> PayableLink:
     link = replace(payment.link, status=LinkStatus.INVALIDATED, successor_token=successor)
     moved = tuple(replace(each, is_moved=True, counted_as=None) for each in payment.requests)
     return replace(payment, link=link, requests=moved)

@@ -10,7 +10,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.tokens import dollar
 from chalicelib.offramp.core.records import Order
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.rates.rules import to_pay, value_of
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
@@ -41,7 +41,7 @@ class FoundRequest:
 
     request: Request
     payments: tuple[Payment, ...]
-    link: SecurePayment | None = None
+    link: PayableLink | None = None
     market: Market = Market()
     order: Order | None = None
     """The off-ramp order, if it is paid out in fiat."""

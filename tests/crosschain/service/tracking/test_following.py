@@ -17,7 +17,7 @@ from chalicelib.checkout.announced import tracking
 from chalicelib.crosschain.core.records import Stage
 from chalicelib.payments.links.progress import crosschain_intents
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import IntentStatus, LinkStatus, Proof, SecurePayment
+from chalicelib.payments.links.records import IntentStatus, LinkStatus, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.payments import store as payment_store
@@ -35,7 +35,7 @@ OTHER = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 THIRD = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 
 
-def is_free(bridge: Bridge, payment: SecurePayment) -> bool:
+def is_free(bridge: Bridge, payment: PayableLink) -> bool:
     try:
         check_payable(bridge.world.load(payment), bridge.world.now)
     except Locked:
@@ -65,13 +65,13 @@ def test_a_payment_from_another_chain_completes_the_link_and_is_known_by_both_tr
     assert (paid.source_network, paid.source_hash) == ("base", sent.tx_hash)
 
 
-def state_of(bridge: Bridge, payment: SecurePayment) -> tuple[IntentStatus, Stage]:
+def state_of(bridge: Bridge, payment: PayableLink) -> tuple[IntentStatus, Stage]:
     intent = bridge.intent(payment)
     assert intent.crossing is not None
     return intent.status, intent.crossing.stage
 
 
-def deposited(bridge: Bridge, payment: SecurePayment) -> Sent:
+def deposited(bridge: Bridge, payment: PayableLink) -> Sent:
     sent = bridge.send(payment)
     bridge.announce(payment, sent)
     bridge.include(sent)

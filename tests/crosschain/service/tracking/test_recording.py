@@ -13,7 +13,7 @@ from chalicelib.chains.calldata.across import decode_message, encode_message
 from chalicelib.crosschain.core.records import Stage
 from chalicelib.payments.announced.announcements import MAX_CLAIMS
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.records import IntentStatus, Proof, SecurePayment
+from chalicelib.payments.links.records import IntentStatus, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.requests.quotes import flows as quotes
 from chalicelib.payments.scanning.jobs import scan_chain
@@ -276,7 +276,7 @@ def test_what_the_payer_has_back_is_not_announced_again(bridge: Bridge, ends_as:
     assert len(bridge.intents(payment)) == 1
 
 
-def mixed(bridge: Bridge) -> tuple[SecurePayment, SecurePayment, SecurePayment]:
+def mixed(bridge: Bridge) -> tuple[PayableLink, PayableLink, PayableLink]:
     """A multicall, and its children on the source chain and on the other one."""
     services, account = bridge.world.services, bridge.world.account_id
     (here,) = store_payouts(services, account, 1, creator_wallet=SENDER, currency="USDC-base")

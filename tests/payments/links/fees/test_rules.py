@@ -13,7 +13,7 @@ from chalicelib.base.money import Fee
 from chalicelib.chains.catalogue.tokens import find_tokens
 from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.fees.rules import plan_of, preview, resolve
-from chalicelib.payments.links.records import Flow, SecurePayment
+from chalicelib.payments.links.records import Flow, PayableLink
 from chalicelib.payments.links.rules import amount_with_fee, fee_on
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.access.callers import ClientSettings, Owner
@@ -24,7 +24,7 @@ CLIENT_FEE = Fee("2", PAYEE)
 DOLLARS = ["fUSDC-sepolia", "USDC-bsc", "DAI-mainnet", "USDT-base", "FAU-sepolia"]
 
 
-def link(*items: tuple[str, str], client: ClientSettings | None = None, **changes: Any) -> SecurePayment:
+def link(*items: tuple[str, str], client: ClientSettings | None = None, **changes: Any) -> PayableLink:
     counter = itertools.count(1)
     made = tuple(Item(amount, None, PAYEE, currency, currency) for amount, currency in items)
     wanted = draft(items=made, **changes)

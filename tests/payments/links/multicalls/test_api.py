@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.base.timestamps import iso
 from chalicelib.payments.links import reading as links
-from chalicelib.payments.links.records import SecurePayment
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.scanning.records import Cursor
 from chalicelib.platform.http.operation import OPERATIONS
 from tests.fakes.destinations import FUSDC_SEPOLIA
@@ -48,7 +48,7 @@ def failures(reply: Reply) -> list[tuple[str, str, str]]:
     return [(each["securePaymentToken"], each["reason"], each["recoveryAction"]) for each in reply.json["failures"]]
 
 
-def loaded(token: str) -> SecurePayment:
+def loaded(token: str) -> PayableLink:
     found = links.load(running(), token)
     assert found is not None
     return found

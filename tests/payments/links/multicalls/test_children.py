@@ -24,7 +24,7 @@ from chalicelib.payments.links.multicalls.rules import (
     multicall_details,
     new_parent,
 )
-from chalicelib.payments.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import Flow, IntentStatus, Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.platform.access.callers import Owner
 from tests.fakes.payouts import on_its_way, payout
@@ -43,26 +43,26 @@ def entropy(n: int) -> bytes:
 SERVICES: Any = SimpleNamespace(clock=lambda: START, entropy=entropy)
 
 
-def child(**changes: Any) -> SecurePayment:
+def child(**changes: Any) -> PayableLink:
     return payout(SERVICES, "acct", **changes)
 
 
-def paid(payment: SecurePayment) -> SecurePayment:
+def paid(payment: PayableLink) -> PayableLink:
     """The chain has confirmed it."""
     request = replace(payment.requests[0], paid=payment.requests[0].amount, status=RequestStatus.PAID)
-    return SecurePayment(replace(payment.link, status=LinkStatus.COMPLETED), (request,))
+    return PayableLink(replace(payment.link, status=LinkStatus.COMPLETED), (request,))
 
 
-def parent_of(*children: SecurePayment, owner: Owner = OWNER, kind: ExecutionKind | None = None) -> Link:
+def parent_of(*children: PayableLink, owner: Owner = OWNER, kind: ExecutionKind | None = None) -> Link:
     found = {each.link.token: each for each in children}
     return new_parent(owner, list(found), kind, found, START, entropy)
 
 
-def seen(*children: SecurePayment, at: datetime = START, **changes: Any) -> MulticallDetails:
+def seen(*children: PayableLink, at: datetime = START, **changes: Any) -> MulticallDetails:
     """The multicall of these children as it is read at a moment."""
     found = {each.link.token: each for each in children}
     parent = replace(parent_of(*children), **changes)
-    return multicall_details(SecurePayment(parent, ()), evaluate_children(parent, found, (), at), at)
+    return multicall_details(PayableLink(parent, ()), evaluate_children(parent, found, (), at), at)
 
 
 INVALIDATED, FAILED = LinkStatus.INVALIDATED, LinkStatus.COMPLIANCE_FAILED

@@ -13,7 +13,7 @@ from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls import reading as multicall_reading
 from chalicelib.payments.links.multicalls.children import MulticallRefused, SetRefused
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
-from chalicelib.payments.links.records import ASSEMBLY_TIME, Link, LinkStatus, SecurePayment
+from chalicelib.payments.links.records import ASSEMBLY_TIME, Link, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable, check_unlocked
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.platform.access.callers import ClientSettings, Owner
@@ -45,7 +45,7 @@ def owner(world: World) -> Owner:
     return Owner(world.account_id, None, None)
 
 
-def tokens(payments: list[SecurePayment]) -> list[str]:
+def tokens(payments: list[PayableLink]) -> list[str]:
     return [payment.link.token for payment in payments]
 
 

@@ -13,7 +13,7 @@ from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls import reading as multicall_reading
 from chalicelib.payments.links.multicalls.children import MulticallRefused
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
-from chalicelib.payments.links.records import ASSEMBLY_TIME, Link, SecurePayment
+from chalicelib.payments.links.records import ASSEMBLY_TIME, Link, PayableLink
 from chalicelib.platform.storage.store import WriteConflict
 from infra.bench.calls import counted
 from infra.bench.multicalls import create
@@ -36,12 +36,12 @@ def world(cloud: Cloud) -> World:
     return world
 
 
-def loaded(world: World, children: list[SecurePayment]) -> list[Link]:
+def loaded(world: World, children: list[PayableLink]) -> list[Link]:
     found = reading.load_many(world.services, [child.link.token for child in children])
     return [found[child.link.token].link for child in children]
 
 
-def living(world: World, children: list[SecurePayment]) -> set[str]:
+def living(world: World, children: list[PayableLink]) -> set[str]:
     """The multicalls that exist, in whatever state, among those that claimed the children."""
     keys = {Link.KEY.of(token=child.parent_token) for child in loaded(world, children) if child.parent_token}
     return {found.token for found in world.services.store.get_many(dict.fromkeys(keys, Link)).values()}

@@ -22,7 +22,7 @@ from chalicelib.payments.links.multicalls.rules import (
     multicall_details,
     totals_by_currency,
 )
-from chalicelib.payments.links.records import ASSEMBLY_TIME, Flow, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import ASSEMBLY_TIME, Flow, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.links.rules import LARGEST_TOTAL, is_abandoned
 from chalicelib.platform.access.callers import Owner
 from tests.fakes.payouts import on_its_way
@@ -192,7 +192,7 @@ def test_a_child_that_is_not_found_has_no_request() -> None:
     known = child()
     parent = replace(parent_of(known), child_tokens=("unknown", known.link.token))
     found = {known.link.token: known}
-    details = multicall_details(SecurePayment(parent, ()), evaluate_children(parent, found, (), START), START)
+    details = multicall_details(PayableLink(parent, ()), evaluate_children(parent, found, (), START), START)
     assert details.requests == known.requests
     assert not details.can_execute
 
@@ -200,7 +200,7 @@ def test_a_child_that_is_not_found_has_no_request() -> None:
 def test_a_multicall_holds_what_it_can_pay_now_or_after_a_multisig_transaction() -> None:
     parent = parent_of(first := child(), second := child())
 
-    def holds(*children: SecurePayment, at: datetime = START) -> bool:
+    def holds(*children: PayableLink, at: datetime = START) -> bool:
         found = {each.link.token: replace(each, link=replace(each.link, parent_token=parent.token)) for each in children}
         return holds_children(parent, found, at)
 

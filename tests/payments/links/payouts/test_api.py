@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.base.addresses import tron_address_of
 from chalicelib.payments.links import reading as links
-from chalicelib.payments.links.records import Flow, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import Flow, LinkStatus, PayableLink, PaymentType
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.client import Api, Reply, Shop, stored
@@ -31,7 +31,7 @@ def merge(shop: Shop, *tokens: str, **fields: Any) -> Reply:
     return shop.send("POST", BATCH, {"tokens": list(tokens), **fields})
 
 
-def kept(token: str) -> SecurePayment:
+def kept(token: str) -> PayableLink:
     payment = links.load(running(), token)
     assert payment is not None
     return payment

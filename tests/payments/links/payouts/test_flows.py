@@ -15,7 +15,7 @@ from chalicelib.payments.links.multicalls.children import MulticallRefused
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import LinkStatus, SecurePayment
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.rules import remaining
 from chalicelib.payments.requests.targets import Item
@@ -26,13 +26,13 @@ from tests.support.errors import body_of
 ITEMS = tuple(Item(str(n + 1), None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia") for n in range(68))
 
 
-def payout(world: World, amount: str = "12.50", **changes: Any) -> SecurePayment:
+def payout(world: World, amount: str = "12.50", **changes: Any) -> PayableLink:
     about = draft(items=(), fee_percentage=None, fee_address=None, **changes)
     wanted = PayoutDraft(PAYEE, WALLET, "sepolia", "fUSDC-sepolia", amount, about)
     return payouts.create(world.services, world.owner, None, wanted)
 
 
-def combine(world: World, made: list[SecurePayment], services: Any = None) -> SecurePayment:
+def combine(world: World, made: list[PayableLink], services: Any = None) -> PayableLink:
     wanted = MergeDraft(tuple(payment.link.token for payment in made), None, None)
     return payouts.combine(services or world.services, world.owner, wanted)
 
@@ -212,7 +212,7 @@ def test_a_merge_in_the_middle_of_recording_a_part_is_seen_by_the_recording(worl
     world.scan()
     made = [payout(world), payout(world)]
     world.chain.pay(made[0].requests[0], amount=5_000_000)
-    merged: list[SecurePayment] = []
+    merged: list[PayableLink] = []
     services = world.start(Meanwhile(world.client, lambda: merged.append(combine(world, made))))
     world.scan(services)
     assert [request.paid for request in world.load(merged[0]).requests] == [5_000_000, 0]

@@ -12,7 +12,7 @@ from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.multicalls.children import MulticallRefused
 from chalicelib.payments.links.payouts.rules import Merge, MergeDraft, PayoutDraft, create_payout, merge
-from chalicelib.payments.links.records import Flow, LinkStatus, PaymentType, SecurePayment
+from chalicelib.payments.links.records import Flow, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
@@ -25,7 +25,7 @@ TRON_PAYEE, TRON_WALLET = tron_address_of(b"\x22" * 20), tron_address_of(b"\x11"
 _seeds = itertools.count(1)
 
 
-def payout(wallet: Wallet | None = None, owner: Owner = OWNER, **changes: Any) -> SecurePayment:
+def payout(wallet: Wallet | None = None, owner: Owner = OWNER, **changes: Any) -> PayableLink:
     fields = {
         "recipient": PAYEE,
         "creator_wallet": WALLET,
@@ -42,7 +42,7 @@ def _entropy(n: int) -> bytes:
     return next(_seeds).to_bytes(n, "big")
 
 
-def merged(*payments: SecurePayment, owner: Owner = OWNER, held: frozenset[str] = frozenset(), **changes: Any) -> Merge:
+def merged(*payments: PayableLink, owner: Owner = OWNER, held: frozenset[str] = frozenset(), **changes: Any) -> Merge:
     found = {payment.link.token: payment for payment in payments}
     wanted = MergeDraft(changes.pop("tokens", tuple(found)), None, None)
     return merge(wanted, owner, found, held, TERMS, START, _entropy)
