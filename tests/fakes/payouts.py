@@ -74,7 +74,7 @@ def payout(services: Services, account_id: str, **changes: Any) -> PayableLink:
         "version": 1,
         **request_fields,
     }
-    return PayableLink(Link(**link), (Request(**request),))
+    return PayableLink((Request(**request),), Link(**link))
 
 
 def on_its_way(payment: PayableLink, status: IntentStatus = IntentStatus.PENDING) -> PayableLink:

@@ -115,7 +115,7 @@ def with_children(services: Services, stored: PayableLink) -> tuple[PayableLink,
     details = read_details(services, stored)
     status = details.status if details.status is LinkStatus.COMPLETED else stored.link.status
     parts = tuple(child.payment for child in details.children if child.payment is not None)
-    return PayableLink(replace(stored.link, status=status), details.requests, stored.intent), parts
+    return PayableLink(details.requests, replace(stored.link, status=status), stored.intent), parts
 
 
 def _tracked(services: Services, record: Intent, unavailable: set[str]) -> Checked:

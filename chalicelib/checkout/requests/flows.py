@@ -20,7 +20,7 @@ from chalicelib.offramp.service.rules import NO_ACCOUNT, ChosenAccount, check_un
 from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed, WrongWallet
 from chalicelib.payments.links.flows import require_payable
 from chalicelib.payments.links.reading import Viewer, load_request
-from chalicelib.payments.links.records import PayableLink
+from chalicelib.payments.links.records import Link, Payable, PayableLink
 from chalicelib.payments.payable import conversions
 from chalicelib.payments.payable.rules import Owed, Position, being_paid, check_payer
 from chalicelib.payments.rates.flows import current_or_none
@@ -82,10 +82,10 @@ def prepare(
 
     Where the credential has payments from another chain signed, it is an offer to sign one, and no transactions.
     """
-    loaded = load_request(services, name, viewer)
-    if loaded[1] is not None and loaded[1].commerce is not None:
-        return _held(services, loaded[1], options, part)
-    due = _due(services, loaded, owner, options, part, account)
+    loaded, payable = load_request(services, name, viewer)
+    if isinstance(payable, PayableLink) and payable.commerce is not None:
+        return _held(services, payable, options, part)
+    due = _due(services, loaded, payable, owner, options, part, account)
     request, source = due.owed.request, source_for(due.position.due.token, options.source)
     if source is not None and owner.uses_payment_intents:
         payer = payer_of(options.wallet, None)
@@ -102,12 +102,12 @@ def direct_route(
 ) -> DirectRoute | None:
     """How `wallet` can pay a request; None if it is paid, expired or locked, if its bank account is not chosen,
     or if it is paid through the escrow. Raises as `prepare`."""
-    loaded = load_request(services, name, viewer)
-    if loaded[1] is not None and loaded[1].commerce is not None:
+    loaded, payable = load_request(services, name, viewer)
+    if payable.commerce is not None:
         return None
     try:
         options = PayOptions(wallet)
-        made = _prepared(services, _due(services, loaded, owner, options, part, None), options)
+        made = _prepared(services, _due(services, loaded, payable, owner, options, part, None), options)
     except (Conflict, Locked, LinkClosed, LinkAwaitingChain):
         return None
     (position,), holdings = made.prepared.positions, made.prepared.holdings
@@ -159,25 +159,25 @@ def _prepared(services: Services, due: _Due, options: PayOptions) -> PreparedReq
 
 def _due(
     services: Services,
-    loaded: tuple[Request, PayableLink | None],
+    stored: Request,
+    payable: Payable,
     owner: Owner,
     options: PayOptions,
     part: Part,
     account: ChosenAccount | None,
 ) -> _Due:
     """`account` is None if nothing is to be paid yet: then no bank account is chosen."""
-    stored, payment = loaded
     request = unlocked(services, stored)
-    if payment is not None:
-        require_payable(services, payment)
+    if isinstance(payable, PayableLink):
+        require_payable(services, payable)
     amount, is_capped = amount_due(request, part.amount)
     if account is not None:
         request = _with_account(services, owner, request, account)
     elif not request.payee:
         raise Conflict("The bank account to which this request is paid out is not chosen yet")
-    fee = fee_of(request, payment.link if payment else None, part.fee, owner.settings.fee)
-    _check_options(request, payment, options)
-    if payment is None and fee.is_charged:
+    fee = fee_of(request, payable.link, part.fee, owner.settings.fee)
+    _check_options(request, payable.link, options)
+    if payable.link is None and fee.is_charged:
         requests.check_limits(services, owner, (), fee.address)
     requests.check_fee_addresses(services, [(request, fee)])
     owed = Owed(request, amount, fee)
@@ -196,11 +196,11 @@ def _with_account(services: Services, owner: Owner, request: Request, account: C
     return offramp.for_bank_account(services, owner, request, account, amount)
 
 
-def _check_options(request: Request, payment: PayableLink | None, options: PayOptions) -> None:
+def _check_options(request: Request, link: Link | None, options: PayOptions) -> None:
     check_payer((request,), options.wallet, "wallet")
     if source_for(currency_of(request), options.source) is not None:
         payer_of(options.wallet, None)
-    creator = payment.link.creator_wallet if payment else None
+    creator = link.creator_wallet if link else None
     if creator is not None and options.wallet is not None and not same_address(options.wallet, creator):
         raise WrongWallet(creator)
 

@@ -99,7 +99,7 @@ def build_link(
         new_request(token, position, target, owner, now, entropy) for position, target in enumerate(targets)
     )
     check_totals(link, requests)
-    return PayableLink(link, requests)
+    return PayableLink(requests, link)
 
 
 def redirect_label_of(redirect_url: str | None, redirect_label: str | None) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.payments.links import store
-from chalicelib.payments.links.records import LINKS, Flow, Link, LinkStatus, PayableLink
+from chalicelib.payments.links.records import LINKS, Flow, Link, LinkStatus, Payable, PayableLink
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.permissions import sees
 from chalicelib.payments.requests.records import Request
@@ -69,7 +69,7 @@ def screened(services: Services, payment: PayableLink) -> PayableLink:
 
 def load(services: Services, token: str) -> PayableLink | None:
     """A link with its requests, without an access check; None while it is not complete. One read."""
-    return store.link_with_requests(services.store, token)
+    return store.payable_link(services.store, token)
 
 
 def _is_visible(viewer: Viewer, link: Link) -> bool:
@@ -95,31 +95,29 @@ def load_by_request(
     """The link that a request belongs to, if it is visible with the client id. Two reads, three if it was merged, and
     up to two more for a payout with a `recipientIdentifier`. Raises NotFound."""
     payable_id = request_store.payable_id(services.store, request_id)
-    payment = store.current_link(services.store, payable_id) if payable_id else None
+    payable = store.payable(services.store, payable_id) if payable_id else None
     viewer = Viewer(account_id, client_id)
-    if payment is None or not viewer.sees(payment.link):
+    if not isinstance(payable, PayableLink) or not viewer.sees(payable.link):
         raise NotFound("No secure payment found for this request ID")
-    return _screened(services, [payment])[0]
+    return screened(services, payable)
 
 
-def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request, PayableLink | None]:
-    """The request with this id or payment reference, and its link if it has one; of a merged link the batch.
+def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request, Payable]:
+    """The request with this id or payment reference, and the payable that it is part of; of a merged link the batch.
 
     Two reads, up to two more if it has a link that was merged, or that a multicall has claimed, and up to three for a
     payout with a `recipientIdentifier`. Raises NotFound if it does not exist or is not visible to the viewer, as
     `load_visible`; here the payment page sees nothing, either.
     """
     payable_id = request_store.payable_id(services.store, name)
-    payment = store.current_link(services.store, payable_id) if payable_id else None
-    if payment is not None:
-        payment = _screened(services, _with_parents_intents(services, [payment]))[0]
-    payable = store.payable(services.store, payable_id) if payable_id and payment is None else None
-    requests = payment.requests if payment else payable.requests if payable else ()
-    wanted = name.lower()
+    payable = store.payable(services.store, payable_id) if payable_id else None
+    if isinstance(payable, PayableLink):
+        payable = _screened(services, _with_parents_intents(services, [payable]))[0]
+    requests, wanted = payable.requests if payable else (), name.lower()
     found = next((each for each in requests if wanted in (each.request_id, each.payment_reference)), None)
-    if found is None or not viewer.sees(found):
+    if payable is None or found is None or not viewer.sees(found):
         raise NotFound("Request not found")
-    return found, payment
+    return found, payable
 
 
 def load_many(

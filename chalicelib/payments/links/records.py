@@ -5,6 +5,7 @@ from dataclasses import field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from hmac import compare_digest
+from typing import Self
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import lists, place
@@ -225,14 +226,16 @@ class Intent(Record):
 
 @frozen
 class Payable:
-    """The requests that are recorded together: all those of a link, or one request without a link (`link` is None).
+    """What is paid and recorded together: one request without a link, or the requests of a link, in order.
 
-    `order` is the off-ramp order of such a request, if it is paid out in fiat. `commerce` is set if the one request of
-    a link is paid through the commerce escrow.
+    `intent` is the record of the transactions that are announced for a link. `order` is the off-ramp order of a request
+    without a link that is paid out in fiat. `commerce` is set if the one request of a link is paid through the commerce
+    escrow.
     """
 
     requests: tuple[Request, ...]
     link: Link | None = None
+    intent: Intent | None = None
     order: Order | None = None
     commerce: CommercePayment | None = None
 
@@ -240,24 +243,11 @@ class Payable:
         """The merchant's reference of a request: its own, else that of the link."""
         return request.reference or (self.link.reference if self.link else None)
 
-    def fee_address_of(self, request: Request) -> str | None:
-        """Who receives the platform fee of a request."""
-        return self.link.fee_address if self.link else request.fee_address
+    def fee_of(self, request: Request) -> Fee:
+        """The platform fee on a request: that of its link, if it has one."""
+        return self.link.fee if self.link else Fee(request.fee_percentage, request.fee_address)
 
-
-@frozen
-class PayableLink:
-    """A link with its requests in order, and its intents: the one that is shown, with the others.
-
-    `commerce` is set if its request is paid through the commerce escrow.
-    """
-
-    link: Link
-    requests: tuple[Request, ...]
-    intent: Intent | None = None
-    commerce: CommercePayment | None = None
-
-    def seen_by(self, announcer: str | None) -> "PayableLink":
+    def seen_by(self, announcer: str | None) -> Self:
         """The link as somebody with this hash of a secret sees it: without the transactions that they announced.
 
         Only for reading: the record of its intents is not complete.
@@ -271,9 +261,16 @@ class PayableLink:
     def is_paid(self) -> bool:
         """Whether all requests are paid. A multicall has to be given the requests of its children."""
         all_paid = bool(self.requests) and all(request.status is RequestStatus.PAID for request in self.requests)
-        return all_paid or self.link.status is LinkStatus.COMPLETED
+        return all_paid or (self.link is not None and self.link.status is LinkStatus.COMPLETED)
 
     @property
     def is_locked(self) -> bool:
         """Whether the link is unpaid and waits for an announced transaction."""
         return self.intent is not None and self.intent.is_locking and not self.is_paid
+
+
+@frozen
+class PayableLink(Payable):
+    """A payable that is a link. A multicall has no requests of its own; it can be given those of its children."""
+
+    link: Link

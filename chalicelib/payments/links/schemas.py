@@ -13,7 +13,7 @@ from chalicelib.payments.links.creation import Draft
 from chalicelib.payments.links.fees.rules import plan_of
 from chalicelib.payments.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
 from chalicelib.payments.links.progress import crosschain_intents
-from chalicelib.payments.links.records import Link, LinkStatus, PayableLink
+from chalicelib.payments.links.records import Link, LinkStatus, Payable, PayableLink
 from chalicelib.payments.links.sent import SentOutcome, sent_facts
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
@@ -238,10 +238,8 @@ def sent_answers(sent: Iterable[SentOutcome]) -> list[SentTransactionAnswer]:
     return [SentTransactionAnswer(**sent_facts(each)) for each in sent]
 
 
-def crosschain_answers(payment: PayableLink | None, request: Request | None = None) -> list[CrosschainIntentAnswer]:
+def crosschain_answers(payment: Payable, request: Request | None = None) -> list[CrosschainIntentAnswer]:
     """The payments from other chains that were announced for a link, or for one request of it."""
-    if payment is None:
-        return []
     is_one_of_several = request is not None and len(payment.requests) > 1
     references = [request.payment_reference] if request is not None and is_one_of_several else None
     return [CrosschainIntentAnswer(**each) for each in crosschain_intents(payment.intent, references)]

@@ -1,8 +1,9 @@
-"""Reads of links, with their requests and intents, and of payables."""
+"""Reads of payables: links with their requests and intents, and requests without a link."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
 from chalicelib.base.records import Key, Record
 from chalicelib.commerce.core.records import CommercePayment
@@ -12,7 +13,9 @@ from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import Request, RequestPointer
 from chalicelib.platform.storage.store import Store
 
-_LONGEST_TOKEN = 64
+_LONGEST_ID = 66
+
+R = TypeVar("R", bound=Record)
 
 
 def link(store: Store, token: str) -> Link | None:
@@ -26,45 +29,40 @@ def links(store: Store, tokens: Iterable[str]) -> dict[str, Link]:
     return {each.token: each for each in found.values()}
 
 
-def link_with_requests(store: Store, token: str) -> PayableLink | None:
-    """A link with its requests and its intents. One query.
+def stored(store: Store, payable_id: str) -> Payable | None:
+    """A payable as it is stored, also a link that was merged into a batch. One query.
 
-    None while the link is not complete: its Link record is written last, or has the status `assembling`.
+    None while a link is not complete: its Link record is written last, or has the status `assembling`.
     """
-    if len(token) > _LONGEST_TOKEN:
+    if len(payable_id) > _LONGEST_ID:
         return None
-    records = store.query_mixed((Link, Request, Intent, CommercePayment), Link.KEY.partition(token=token))
-    found = next((record for record in records if isinstance(record, Link)), None)
-    if found is None or found.status is LinkStatus.ASSEMBLING:
+    kinds = (Link, Request, Intent, Order, CommercePayment)
+    records = store.query_mixed(kinds, Link.KEY.partition(token=payable_id))
+    link, intent = _first(Link, records), _first(Intent, records)
+    if link is None:
+        alone = tuple(each for each in records if isinstance(each, Request) and each.link_token is None)
+        return Payable(alone, order=_first(Order, records)) if alone else None
+    if link.status is LinkStatus.ASSEMBLING:
         return None
-    intent = next((record for record in records if isinstance(record, Intent)), None)
-    return PayableLink(found, _requests_of(found, records), intent, _commerce(records))
-
-
-def current_link(store: Store, token: str) -> PayableLink | None:
-    """As `link_with_requests`; for a link that was merged into a batch, the batch. One or two queries."""
-    payment = link_with_requests(store, token)
-    if payment is not None and payment.link.successor_token is not None:
-        return successor(store, payment)
-    return payment
+    return PayableLink(_requests_of(link, records), link, intent, commerce=_first(CommercePayment, records))
 
 
 def payable(store: Store, payable_id: str) -> Payable | None:
-    """The requests of a payable with their link, off-ramp order or commerce payment; of a merged link, the batch's.
+    """As `stored`; for a link that was merged into a batch, the batch. One query, two for a merged link."""
+    found = stored(store, payable_id)
+    return current(store, found) if isinstance(found, PayableLink) else found
 
-    None while the link is not complete. One query, two for a merged link.
-    """
-    records = store.query_mixed((Link, Request, Intent, Order, CommercePayment), Link.KEY.partition(token=payable_id))
-    link = next((record for record in records if isinstance(record, Link)), None)
-    if link is None:
-        alone = tuple(each for each in records if isinstance(each, Request) and each.link_token is None)
-        order = next((each for each in records if isinstance(each, Order)), None)
-        return Payable(alone, order=order) if alone else None
-    if link.successor_token is not None:
-        return payable(store, link.successor_token)
-    if link.status is LinkStatus.ASSEMBLING:
-        return None
-    return Payable(_requests_of(link, records), link, commerce=_commerce(records))
+
+def payable_link(store: Store, token: str) -> PayableLink | None:
+    """As `stored`, for links alone. One query."""
+    found = stored(store, token)
+    return found if isinstance(found, PayableLink) else None
+
+
+def current(store: Store, payable: PayableLink) -> PayableLink | None:
+    """The batch that a link was merged into; the link itself if it was not merged. One query, none if it was not."""
+    successor = payable.link.successor_token
+    return payable_link(store, successor) if successor is not None else payable
 
 
 def requests(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
@@ -90,25 +88,19 @@ def requests(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
     return alone | {request_id: each for request_id, each in of_links.items() if isinstance(each, Request)}
 
 
-def successor(store: Store, payment: PayableLink) -> PayableLink | None:
-    """The batch that a link was merged into; None if it was not merged. One query, none if it was not merged."""
-    token = payment.link.successor_token
-    return link_with_requests(store, token) if token is not None else None
-
-
 def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, PayableLink]:
     """The complete links, by token, each with its first request and its intent; other requests are not read.
 
     Three keys per link, in batches of 100.
     """
-    keys = {token: _keys_of(token) for token in tokens if len(token) <= _LONGEST_TOKEN}
+    keys = {token: _keys_of(token) for token in tokens if len(token) <= _LONGEST_ID}
     records = store.get_many({key: kind for of_link in keys.values() for key, kind in of_link})
     found = {}
     for token, of_link in keys.items():
         found_link, request, intent = (records.get(key) for key, _ in of_link)
         if found_link is not None and found_link.status is not LinkStatus.ASSEMBLING:
             requests = _requests_of(found_link, (request,) if request else ())
-            found[token] = PayableLink(found_link, requests, intent)
+            found[token] = PayableLink(requests, found_link, intent)
     return found
 
 
@@ -120,8 +112,7 @@ def intents(store: Store, tokens: Iterable[str]) -> list[Intent]:
 def link_with_networks(store: Store, token: str) -> tuple[Link | None, frozenset[str]]:
     """A link in any status, and the networks of its requests. One query."""
     records = store.query_mixed((Link, Request, Intent), Link.KEY.partition(token=token))
-    found = next((record for record in records if isinstance(record, Link)), None)
-    return found, frozenset(record.network for record in records if isinstance(record, Request))
+    return _first(Link, records), frozenset(record.network for record in records if isinstance(record, Request))
 
 
 def due_tokens(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
@@ -139,8 +130,8 @@ def tokens_of_due_intents(store: Store, now: datetime, limit: int, first_shard: 
     return (_token_of(key) for key in store.due(Intent, now, limit, first_shard))
 
 
-def _commerce(records: Iterable[Record]) -> CommercePayment | None:
-    return next((each for each in records if isinstance(each, CommercePayment)), None)
+def _first(kind: type[R], records: Iterable[Record]) -> R | None:
+    return next((each for each in records if isinstance(each, kind)), None)
 
 
 def _requests_of(link: Link, records: Iterable[Record]) -> tuple[Request, ...]:

@@ -120,7 +120,7 @@ def _fees(payable: Payable, request: Request, payment: Payment) -> list[dict[str
     A fee to another address, which any payer can name, is left out; who receives that of a capture from the escrow is
     named by its operator.
     """
-    token, fee_address, fees = currency_of(request), payable.fee_address_of(request), []
+    token, fee_address, fees = currency_of(request), payable.fee_of(request).address, []
     if payable.commerce is not None:
         fee_address = payment.fee_address
     if payment.fee_amount and fee_address is not None and hex_address(payment.fee_address) == hex_address(fee_address):

@@ -70,7 +70,7 @@ def list_of_link(services: Services, token: str, viewer: Viewer) -> Listing:
     if payment.link.payment_type is PaymentType.MULTICALL:
         raise TransfersOfChildren(payment.link.child_tokens)
     check_unlocked(payment)
-    current = link_store.successor(services.store, payment) or payment
+    current = link_store.current(services.store, payment) or payment
     return _listing(services, payment.requests, current.link, _known_wallets(payment, current))
 
 
@@ -79,11 +79,11 @@ def list_of_request(services: Services, name: str, viewer: Viewer) -> tuple[Requ
 
     Up to four reads for it, besides those of `_listing`. Raises NotFound, and LinkLocked as `list_of_link`.
     """
-    request, payment = load_request(services, name, viewer)
-    if payment is None:
+    request, payable = load_request(services, name, viewer)
+    if not isinstance(payable, PayableLink):
         return request, _listing(services, (request,), None, _wallets([request.payer]))
-    check_unlocked(payment)
-    return request, _listing(services, (request,), payment.link, _known_wallets(payment))
+    check_unlocked(payable)
+    return request, _listing(services, (request,), payable.link, _known_wallets(payable))
 
 
 def _listing(services: Services, requests: Sequence[Request], link: Link | None, wallets: frozenset[str]) -> Listing:

@@ -13,7 +13,6 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, format_amount, parse_amount
 from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.chains.nodes.receipts import PaidTransfer
-from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.reading import Viewer, load_request
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording.rules import confirmed
@@ -56,8 +55,8 @@ def refund(services: Services, name: str, viewer: Viewer, amount: str | None, to
     transaction for the reference. It moves nothing, and the same call again has the same answer until one is sent.
     Raises NotFound, BadRequest, ChainUnavailable, and Conflict if less is left or the receiver has to be named.
     """
-    request, _ = load_request(services, name, viewer)
-    _check(request, link_store.payable(services.store, request.payable_id))
+    request, payable = load_request(services, name, viewer)
+    _check(request, payable)
     left = request.received - request.refunded
     if left <= 0:
         raise Conflict("Nothing is left to refund of this request")
@@ -72,10 +71,10 @@ def refund(services: Services, name: str, viewer: Viewer, amount: str | None, to
     return OrderRefund(request, offer, BaseUnits(left - wanted))
 
 
-def _check(request: Request, payable: Payable | None) -> None:
+def _check(request: Request, payable: Payable) -> None:
     if request.fiat is not None:
         raise BadRequest("The off-ramp provider has received the payment: ask the provider to return it")
-    if payable is not None and payable.commerce is not None:
+    if payable.commerce is not None:
         raise BadRequest(f"Refund a commerce payment by POST /v2/commerce-payments/{request.request_id}/refund")
 
 

@@ -33,7 +33,7 @@ def announce_many(world: World, count: int, account: str) -> None:
     """Intents that are due now, of links of one account."""
     for _ in range(count):
         link = replace(payout(world.services, account).link, version=0)
-        pending = on_its_way(PayableLink(link, ())).intent
+        pending = on_its_way(PayableLink((), link)).intent
         assert pending is not None
         request = replace(payout(world.services, account).requests[0], payable_id=link.token, version=0)
         world.services.store.write(link, request, replace(pending, wallet=SAFE, account_id=account))
@@ -145,6 +145,6 @@ def test_a_multicalls_transaction_has_not_failed_while_a_childs_payment_is_not_r
 
 def _payout(world: World) -> PayableLink:
     made = payout(world.services, world.account_id, creator_wallet=SAFE)
-    fresh = PayableLink(replace(made.link, version=0), tuple(replace(each, version=0) for each in made.requests))
+    fresh = PayableLink(tuple(replace(each, version=0) for each in made.requests), replace(made.link, version=0))
     links.save(world.services, fresh)
     return fresh

@@ -205,7 +205,7 @@ def test_the_wait_grows_with_its_age() -> None:
 
 def new_link() -> PayableLink:
     payable = new_payable()
-    return PayableLink(link_of(payable), payable.requests)
+    return PayableLink(payable.requests, link_of(payable))
 
 
 def in_currencies(network: str, *currencies: str) -> PayableLink:

@@ -180,7 +180,7 @@ def test_a_batch_is_on_one_network_and_not_on_tron() -> None:
 def with_amounts(*amounts: int, flow: Flow = Flow.GET_PAID, fee: str | None = None) -> PayableLink:
     payment = made(items=(item(),) * len(amounts), fee_percentage=fee or "0")
     requests = tuple(replace(each, amount=BaseUnits(amount)) for each, amount in zip(payment.requests, amounts, strict=True))
-    return PayableLink(replace(payment.link, flow=flow), requests)
+    return PayableLink(requests, replace(payment.link, flow=flow))
 
 
 def test_an_amount_with_its_fee_is_at_most_a_uint256() -> None:

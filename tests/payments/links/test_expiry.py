@@ -227,7 +227,7 @@ def _tick(world: World, *chains: FakeChain) -> None:
 
 
 def _unwritten(payment: PayableLink) -> PayableLink:
-    return PayableLink(replace(payment.link, version=0), tuple(replace(each, version=0) for each in payment.requests))
+    return PayableLink(tuple(replace(each, version=0) for each in payment.requests), replace(payment.link, version=0))
 
 
 class _Slow:

@@ -30,7 +30,7 @@ def test_requests_of_before_get_the_owner_of_their_link_on_every_read(world: Wor
     item = Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
     made = of_before(world, world.create_link(items=(item, item)))
     token, wanted = made.link.token, [[getattr(r, name) for name in OWNED_FIELDS] for r in made.requests]
-    whole, payable = store.link_with_requests(world.services.store, token), store.payable(world.services.store, token)
+    whole, payable = store.payable_link(world.services.store, token), store.payable(world.services.store, token)
     first = store.links_with_first_request(world.services.store, [token])[token]
     assert whole is not None and payable is not None
     read = [[getattr(r, name) for name in OWNED_FIELDS] for r in (*whole.requests, *payable.requests, *first.requests)]
@@ -42,7 +42,7 @@ def test_the_next_write_stores_the_owner(world: World) -> None:
     world.tick()
     world.chain.pay(made.requests[0])
     world.scan()
-    assert store.link_with_requests(world.services.store, made.link.token) == world.load(made)
+    assert store.payable_link(world.services.store, made.link.token) == world.load(made)
     records = world.services.store.query(Request, Request.KEY.all(payable_id=made.link.token))
     assert [each.account_id for each in records] == [world.account_id]
 

@@ -6,6 +6,7 @@ from chalicelib.base.errors import NotFound
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.payments.links.reading import Viewer, load_request
+from chalicelib.payments.links.records import Payable
 from tests.fakes.payouts import on_its_way
 from tests.fakes.requests import store_request
 from tests.fakes.world import PAYEE, WALLET, World, draft
@@ -17,8 +18,8 @@ PAYOUT = PayoutDraft(PAYEE, WALLET, "sepolia", "fUSDC-sepolia", "12.50", draft(i
 def test_a_request_without_a_link_is_found_by_its_id_and_its_reference_in_any_case(world: World) -> None:
     request = store_request(world.services)
     for name in (request.request_id, request.payment_reference):
-        assert load_request(world.services, name, OWNER) == (request, None)
-        assert load_request(world.services, name.upper().replace("0X", "0x"), OWNER) == (request, None)
+        assert load_request(world.services, name, OWNER) == (request, Payable((request,)))
+        assert load_request(world.services, name.upper().replace("0X", "0x"), OWNER) == (request, Payable((request,)))
 
 
 def test_a_request_of_a_link_is_found_with_its_link(world: World) -> None:

@@ -94,7 +94,7 @@ class Ledger:
 
     @property
     def shown(self) -> PayableLink:
-        return PayableLink(link_of(self.state), self.state.requests)
+        return PayableLink(self.state.requests, link_of(self.state))
 
     @property
     def request(self) -> Request:

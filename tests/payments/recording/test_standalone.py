@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import LinkStatus
+from chalicelib.payments.links.records import LinkStatus, Payable
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.recording.reconciliation import reconcile
 from chalicelib.payments.requests.payments.records import PaymentStatus
@@ -109,8 +109,8 @@ def test_a_fork_takes_a_payment_back_and_returns_it(world: World) -> None:
 
 def test_a_request_without_a_link_is_no_link(world: World) -> None:
     request = created(world)
-    assert link_store.link_with_requests(world.services.store, request.payable_id) is None
-    assert link_store.current_link(world.services.store, request.payable_id) is None
+    assert link_store.payable_link(world.services.store, request.payable_id) is None
+    assert link_store.payable(world.services.store, request.payable_id) == Payable((request,))
 
 
 def test_work_whose_hint_was_lost_is_found_by_the_sweep(world: World) -> None:

@@ -12,7 +12,7 @@ from chalicelib.crosschain.core.records import Crossing, Deposit, Held
 from chalicelib.crosschain.service.tracking.chains import known_network, searched
 from chalicelib.crosschain.service.tracking.deposits import request_of
 from chalicelib.crosschain.service.tracking.observations import Arrival, ArrivalSeen
-from chalicelib.payments.links.records import Intent, Payable, PayableLink
+from chalicelib.payments.links.records import Intent, Payable
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.requests.rules import currency_of

@@ -10,7 +10,7 @@ from chalicelib.crosschain.service.tracking.deposits import covers, least_due_of
 from chalicelib.crosschain.service.tracking.events import failed_event
 from chalicelib.crosschain.service.tracking.observations import SourceSeen
 from chalicelib.crosschain.service.tracking.observing import observed
-from chalicelib.payments.links.records import Intent, IntentStatus, Payable, PayableLink
+from chalicelib.payments.links.records import Intent, IntentStatus, Payable
 from chalicelib.payments.rates.rules import RateUnavailable
 from chalicelib.payments.recording import counting
 from chalicelib.payments.requests.payments import store as payment_store

@@ -28,7 +28,7 @@ from chalicelib.crosschain.service.tracking.observations import Arrival, Seen, S
 from chalicelib.crosschain.service.tracking.refunds import read_refund
 from chalicelib.crosschain.service.tracking.rules import redirected
 from chalicelib.crosschain.service.tracking.sources import read_source_chain
-from chalicelib.payments.links.records import Intent, Payable, PayableLink
+from chalicelib.payments.links.records import Intent, Payable
 from chalicelib.platform.services import Services
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from chalicelib.crosschain.service.tracking.chains import known_network, newest_
 from chalicelib.crosschain.service.tracking.deposits import paid_by, request_of
 from chalicelib.crosschain.service.tracking.observations import Source, SourceSeen
 from chalicelib.payments.announced.observing import execution, with_proposal
-from chalicelib.payments.links.records import Intent, Payable, PayableLink, Proof
+from chalicelib.payments.links.records import Intent, Payable, Proof
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
 

@@ -64,7 +64,7 @@ def create(
             _check_routes(services, kind, children)
             check_limits(services, owner, [found[token] for token in child_tokens])
             link = _claim(services, parent, [found[token] for token in child_tokens])
-            return multicall_details(PayableLink(link, ()), children, now)
+            return multicall_details(PayableLink((), link), children, now)
     raise WriteConflict
 
 

@@ -108,7 +108,7 @@ def merge(
         for position, payment in enumerate(payments)
     )
     check_totals(link, requests)
-    return Merge(PayableLink(link, requests), tuple(_invalidated(payment, link.token) for payment in payments))
+    return Merge(PayableLink(requests, link), tuple(_invalidated(payment, link.token) for payment in payments))
 
 
 def _batch_link(draft: MergeDraft, parent: Link, payments: Sequence[PayableLink], expires_at: datetime) -> Link:

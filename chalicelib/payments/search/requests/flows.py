@@ -1,7 +1,6 @@
 """Finds one request with its payments, and the rates for what is left of it."""
 
 from chalicelib.chains.catalogue.tokens import dollar
-from chalicelib.offramp.core import store as offramp_store
 from chalicelib.payments.links.reading import Viewer, load_request
 from chalicelib.payments.rates.flows import current_or_none
 from chalicelib.payments.requests.payments import store as payment_store
@@ -14,13 +13,12 @@ from chalicelib.platform.services import Services
 def find(services: Services, name: str, viewer: Viewer) -> FoundRequest:
     """The request with this id or payment reference, and its payments, of which at most 2,000 are kept.
 
-    Reads as `load_request`, one query of the payments, and the off-ramp order if there may be one. While something is
+    Reads as `load_request`, and one query of the payments. While something is
     left to be paid, up to two rates are asked for; without them the request is found all the same. Raises NotFound.
     """
-    request, link = load_request(services, name, viewer)
+    request, payable = load_request(services, name, viewer)
     payments = counting(payment_store.payments(services.store, request.request_id))
-    order = offramp_store.order(services.store, request.request_id) if request.is_crypto_to_fiat else None
-    return FoundRequest(request, payments, link, _market(services, request), order)
+    return FoundRequest(request, payments, payable, _market(services, request))
 
 
 def _market(services: Services, request: Request) -> Market:

@@ -43,8 +43,8 @@ def request_answer(
         conversionRate=_worth(found.rate),
         conversionBreakdown=_breakdown(found) if found.has_several_rates else None,
         isCryptoToFiatAvailable=request.is_crypto_to_fiat,
-        **given({"offramp": found.order and OfframpAnswer.of(found.order, shows_customer)}),
-        **given({"crosschainIntents": crosschain_answers(found.link, request) or None}),
+        **given({"offramp": found.payable.order and OfframpAnswer.of(found.payable.order, shows_customer)}),
+        **given({"crosschainIntents": crosschain_answers(found.payable, request) or None}),
         detectionSource=processor if request.paid else None,
         note=None,
     )
@@ -98,7 +98,7 @@ def _request_facts(found: FoundRequest, shows_customer: bool) -> dict[str, Any]:
         "requestAmount": amount_text(request.amount, request),
         "invoiceCurrency": invoice_of(request).id,
         "paymentCurrency": request.currency,
-        "reference": request.reference or (found.link.link.reference if found.link else None),
+        "reference": found.payable.reference_of(request),
         "customerInfo": CustomerInfoAnswer.of(info) if info else None,
         "isRecurrenceStopped": recurrence is not None and recurrence.is_stopped,
         **given(shown),
@@ -128,7 +128,7 @@ def _execution(made: Execution | None) -> ExecutionAnswer | None:
 
 
 def _fees(found: FoundRequest, processor: str, fiat_processor: str) -> list[PaidFee]:
-    token, order, fees = currency_of(found.request), found.order, []
+    token, order, fees = currency_of(found.request), found.payable.order, []
     if found.paid_fees:
         amount = format_amount(found.paid_fees, token.decimals)
         fees.append(PaidFee(type="platform", provider=processor, amount=amount, currency=token.symbol))

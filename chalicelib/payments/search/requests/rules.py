@@ -9,8 +9,7 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.tokens import dollar
-from chalicelib.offramp.core.records import Order
-from chalicelib.payments.links.records import LinkStatus, PayableLink
+from chalicelib.payments.links.records import LinkStatus, Payable
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.rates.rules import to_pay, value_of
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
@@ -37,14 +36,12 @@ class Market:
 
 @frozen
 class FoundRequest:
-    """A request, its payments that count by time, its link if it has one, and the rates for what is left of it."""
+    """A request, its payments that count by time, what it is part of, and the rates for what is left of it."""
 
     request: Request
     payments: tuple[Payment, ...]
-    link: PayableLink | None = None
+    payable: Payable
     market: Market = Market()
-    order: Order | None = None
-    """The off-ramp order, if it is paid out in fiat."""
 
     @property
     def is_paid(self) -> bool:
@@ -55,8 +52,8 @@ class FoundRequest:
         """Whether it is unpaid and can be paid: its link is open, or its calldata was asked for."""
         if self.request.status is RequestStatus.PAID:
             return False
-        if self.link is not None:
-            return self.link.link.status is LinkStatus.PENDING
+        if self.payable.link is not None:
+            return self.payable.link.status is LinkStatus.PENDING
         return self.request.listening_since is not None
 
     @property
@@ -100,7 +97,7 @@ class FoundRequest:
     @property
     def paid_fees(self) -> BaseUnits:
         """The fees that reached the fee address of the request or its link, in base units of the token."""
-        address = self.link.link.fee_address if self.link else self.request.fee_address
+        address = self.payable.fee_of(self.request).address
         if address is None:
             return BaseUnits(0)
         with_fee = (each for each in self.payments if each.fee_amount)

@@ -50,7 +50,7 @@ def child(**changes: Any) -> PayableLink:
 def paid(payment: PayableLink) -> PayableLink:
     """The chain has confirmed it."""
     request = replace(payment.requests[0], paid=payment.requests[0].amount, status=RequestStatus.PAID)
-    return PayableLink(replace(payment.link, status=LinkStatus.COMPLETED), (request,))
+    return PayableLink((request,), replace(payment.link, status=LinkStatus.COMPLETED))
 
 
 def parent_of(*children: PayableLink, owner: Owner = OWNER, kind: ExecutionKind | None = None) -> Link:
@@ -62,7 +62,7 @@ def seen(*children: PayableLink, at: datetime = START, **changes: Any) -> Multic
     """The multicall of these children as it is read at a moment."""
     found = {each.link.token: each for each in children}
     parent = replace(parent_of(*children), **changes)
-    return multicall_details(PayableLink(parent, ()), evaluate_children(parent, found, (), at), at)
+    return multicall_details(PayableLink((), parent), evaluate_children(parent, found, (), at), at)
 
 
 INVALIDATED, FAILED = LinkStatus.INVALIDATED, LinkStatus.COMPLIANCE_FAILED

@@ -192,7 +192,7 @@ def test_a_child_that_is_not_found_has_no_request() -> None:
     known = child()
     parent = replace(parent_of(known), child_tokens=("unknown", known.link.token))
     found = {known.link.token: known}
-    details = multicall_details(PayableLink(parent, ()), evaluate_children(parent, found, (), START), START)
+    details = multicall_details(PayableLink((), parent), evaluate_children(parent, found, (), START), START)
     assert details.requests == known.requests
     assert not details.can_execute
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.requests.payments.records import Payment, PaymentKind, PaymentStatus
 from chalicelib.payments.requests.records import Request, RequestStatus
@@ -91,7 +92,7 @@ def found(draw: Any) -> FoundRequest:
         rate(invoice, token, draw(st.integers(1, 10**9)), RateSource.CHAINLINK) if invoice and known else None,
         rate("USD", token, draw(st.integers(1, 10**9)), RateSource.CHAINLINK) if known else None,
     )
-    return FoundRequest(of, counting(draw(st.permutations(payments))), market=market)
+    return FoundRequest(of, counting(draw(st.permutations(payments))), Payable((of,)), market)
 
 
 def decimal(text: str | None) -> Decimal:
@@ -144,8 +145,8 @@ def _exact_dollars(payment: Payment) -> Fraction:
 def test_dollars_of_what_was_only_summed_up_are_not_known() -> None:
     of = replace(request(10**7, 10**7, None, "USDC-mainnet"), unlisted_count=1)
     kept = payment(1, 10**7, of, None, dollar_of("USDC-mainnet", 10**6))
-    assert FoundRequest(of, (kept,)).amount_dollars == 10 * 10**8, "what is worth nothing adds nothing"
-    assert FoundRequest(replace(of, unlisted_amount=BaseUnits(1)), (kept,)).amount_dollars is None
+    assert FoundRequest(of, (kept,), Payable((of,))).amount_dollars == 10 * 10**8, "what is worth nothing adds nothing"
+    assert FoundRequest(replace(of, unlisted_amount=BaseUnits(1)), (kept,), Payable((of,))).amount_dollars is None
 
 
 @given(found())
