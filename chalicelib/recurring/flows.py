@@ -18,7 +18,7 @@ from chalicelib.payments.requests.creation import Draft
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.platform.access.callers import Owner, check_executes
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.retrying import retried
 from chalicelib.recurring import periods, rules, steps, store
 from chalicelib.recurring.creation import Fees, Plan, create_recurring
 from chalicelib.recurring.periods import Step
@@ -26,7 +26,6 @@ from chalicelib.recurring.records import Period, RecurringPayment
 from chalicelib.relayer import flows as relayer
 from chalicelib.webhooks import flows as webhooks
 
-_ATTEMPTS = 5
 CANCEL, UNPAUSE = "cancel", "unpause"
 
 
@@ -137,18 +136,16 @@ def change(services: Services, owner: Owner, recurring_id: str, action: str) -> 
     raise BadRequest(f"Invalid action: {action[:80]}")
 
 
+@retried(5)
 def _changed(
     services: Services, owner: Owner, recurring_id: str, decide: Callable[[RecurringPayment], Step]
 ) -> RecurringPayment:
-    for _ in range(_ATTEMPTS):
-        schedule = _checked(services, owner, store.recurring(services.store, recurring_id))
-        if not permissions.may_change(owner, schedule.template):
-            raise NotFound("Recurring payment not found; the API key that has created it can change it")
-        step = _after(_counted(services, schedule), decide)
-        with suppress(WriteConflict):  # a run has changed it meanwhile: read again
-            steps.write(services, schedule, step)
-            return step.schedule
-    raise WriteConflict
+    schedule = _checked(services, owner, store.recurring(services.store, recurring_id))
+    if not permissions.may_change(owner, schedule.template):
+        raise NotFound("Recurring payment not found; the API key that has created it can change it")
+    step = _after(_counted(services, schedule), decide)
+    steps.write(services, schedule, step)
+    return step.schedule
 
 
 def _counted(services: Services, schedule: RecurringPayment) -> Step:

@@ -19,7 +19,7 @@ from chalicelib.payments.requests.recurring import recurred
 from chalicelib.payments.scanning import store as scanning
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
-from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.store import WriteConflict, written
 from chalicelib.platform.storage.sweeping import Sweep
 from chalicelib.recurring import forks, periods, steps, store
 from chalicelib.recurring.events import recurring_event
@@ -69,7 +69,7 @@ def run_payments(services: Services, network: str, recurring_ids: Sequence[str])
         facts = _facts(services, schedule, in_work)
         step = periods.stepped(schedule, facts, _retry_after(services), webhooks.event_context(services))
         if _write(services, schedule, step) and step.request is not None:
-            sent[recurring_id] = steps.as_written(step.schedule), step.request
+            sent[recurring_id] = written(step.schedule), step.request
         return 1
 
     with Sweep(services.log) as sweep:
@@ -113,7 +113,7 @@ def _repeat(services: Services, request: Request) -> int:
         except WriteConflict:  # it was paid or stopped, or another worker is at it: the next run goes on
             return count
         webhooks.queue_announcements(services, (event,))
-        request = steps.as_written(new.original)
+        request = written(new.original)
     return _MOST_DATES
 
 

@@ -1,6 +1,5 @@
 """Writes what a decision about a recurring payout changes; reads what its payer has."""
 
-from dataclasses import replace
 from typing import TypeVar
 
 from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
@@ -25,11 +24,6 @@ def write(services: Services, before: RecurringPayment, step: Step) -> None:
         writes.append(Add(commitment_of(before), {COMMITTED: change}))
     services.store.write(*writes)
     webhooks.queue_announcements(services, step.events)
-
-
-def as_written(record: T) -> T:
-    """A record as it is stored after it was written."""
-    return replace(record, version=record.version + 1)
 
 
 def holdings(services: Services, schedule: RecurringPayment) -> Holdings:

@@ -17,7 +17,8 @@ from chalicelib.chains.nodes.readings import AccountReading, StepResult, TokenBa
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
-from chalicelib.platform.storage.store import Add, WriteConflict
+from chalicelib.platform.storage.retrying import try_write
+from chalicelib.platform.storage.store import Add, WriteConflict, written
 from chalicelib.relayer import rules, store
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.holdings import flows as holdings
@@ -256,13 +257,9 @@ def _reserved(
         booking = booked(permission.entries, changes, services.clock())
         added = [Add(*each) for each in (*rules.taken_by(reservation.transactions), *booking.sums)]
         new = (*reservation.calls, *reservation.transactions, *reservation.uses)
-        try:
-            services.store.write(reservation.account, *new, *booking.entries, *added)
-        except WriteConflict:
-            known = _known(services, signer, list(steps))
-            continue
-        written = (replace(each, version=each.version + 1) for each in reservation.transactions)
-        return replace(reservation, transactions=tuple(written))
+        if try_write(services.store, reservation.account, *new, *booking.entries, *added):
+            return replace(reservation, transactions=tuple(map(written, reservation.transactions)))
+        known = _known(services, signer, list(steps))
     busy = [Submission(call.key, SubmissionStatus.POSTPONED, BUSY) for call in steps if call.key not in known.calls]
     return Reservation(account, (), (), tuple(busy))
 

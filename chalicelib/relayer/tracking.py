@@ -23,6 +23,7 @@ from chalicelib.chains.nodes.nodes import every_node
 from chalicelib.chains.nodes.readings import AccountReading
 from chalicelib.platform.emergency_stop.flows import stopped_since
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.retrying import retried, try_write
 from chalicelib.platform.storage.store import Add, WriteConflict
 from chalicelib.relayer import following, proving, rules, store
 from chalicelib.relayer.flows import budget_of
@@ -42,7 +43,6 @@ SPACING = timedelta(seconds=5)
 _CLOSED_AT_ONCE = 20
 """Each is at most four writes of one transaction, and there are sums of a few tokens."""
 _SIGNED_AT_ONCE = 25
-_ATTEMPTS = 5
 
 
 def track(services: Services, network: str) -> bool:
@@ -75,7 +75,7 @@ def _check(services: Services, network: str, sender: str, signer: Signer | None)
         confirmed_to = ChainState(reading, {}, _confirmations(services, network)).confirmed_to
         progress = replace(progress, unused_to=max(progress.unused_to, confirmed_to))
     try:
-        progress = _stored(services, replace(progress, checked_at=now))
+        progress = services.store.write(replace(progress, checked_at=now))
     except WriteConflict:
         return False  # another check has just begun
     if reading.nonce < progress.open_from:
@@ -111,12 +111,6 @@ def _first_open(services: Services, progress: RelayerProgress) -> tuple[RelayedT
     )
 
 
-def _stored(services: Services, progress: RelayerProgress) -> RelayerProgress:
-    """The progress as it is stored now."""
-    services.store.write(progress)
-    return replace(progress, version=progress.version + 1)
-
-
 def _reopen(services: Services, reading: AccountReading, progress: RelayerProgress) -> RelayerProgress:
     """Takes outcomes back whose transactions a fork deeper than the confirmations took out of the chain.
 
@@ -140,7 +134,7 @@ def _reopen(services: Services, reading: AccountReading, progress: RelayerProgre
     services.log.error("transactions removed by a fork", extra=facts)
     before = min(each.block_number for each in calls.values() if each.block_number is not None) - 1
     reopened = replace(progress, open_from=min(progress.open_from, lost[0][0].nonce), unused_to=max(before, 0))
-    progress = _stored(services, reopened)
+    progress = services.store.write(reopened)
     for start in range(0, len(lost), _CLOSED_AT_ONCE):
         _write(services, lost[start : start + _CLOSED_AT_ONCE], sign=1)
     return progress
@@ -232,7 +226,8 @@ def _close(
     lost = [transaction for transaction, call in finished if call.status is CallStatus.SUPERSEDED]
     if lost:
         counts = [node.transaction_count(lost[0].sender, state.confirmed_to) for node in every_node(chain)]
-        _skip_used_nonces(services, lost[0], min(counts))
+        with suppress(WriteConflict):  # the next transaction that is lost has it skipped
+            _skip_used_nonces(services, lost[0], min(counts))
     return {transaction.nonce: call.block_number for transaction, call in finished}
 
 
@@ -245,8 +240,7 @@ def _count_reverts(services: Services, finished: Sequence[Finished]) -> None:
         known = store.reverts(services.store, transaction.network, transaction.account_id)
         after = rules.after_outcome(known, transaction, call.status, services.clock())
         if after is not None:
-            with suppress(WriteConflict):  # another check counts the same
-                services.store.write(after)
+            try_write(services.store, after)  # False: another check counts the same
 
 
 def _replace(
@@ -259,25 +253,32 @@ def _replace(
         services.log.error("transaction is stuck", extra=facts)
         send(services, chain, reading, [stuck])
         return
-    raised = replace(stuck, max_fee=fees.max_fee, tip=fees.tip)
     services.log.warning("transaction is replaced", extra={**facts, "max_fee": fees.max_fee})
-    for _ in range(_ATTEMPTS):
-        account = store.account(services.store, stuck.network, stuck.sender)
-        assert account is not None, "it was written with the transaction"
-        with suppress(WriteConflict):  # calls were submitted at the same moment, or another check has replaced it
-            sign_and_send(services, chain, signer, reading, [raised], rules.spent_more(account, stuck, fees))
-            return
+    with suppress(WriteConflict):  # another check has replaced it, or the next one does
+        _send_raised(services, chain, signer, reading, stuck, fees)
 
 
+@retried(5)  # calls may be submitted at the same moment
+def _send_raised(
+    services: Services,
+    chain: "EvmChain",
+    signer: Signer,
+    reading: AccountReading,
+    stuck: RelayedTransaction,
+    fees: rules.Fees,
+) -> None:
+    account = store.account(services.store, stuck.network, stuck.sender)
+    assert account is not None, "it was written with the transaction"
+    raised = replace(stuck, max_fee=fees.max_fee, tip=fees.tip)
+    sign_and_send(services, chain, signer, reading, [raised], rules.spent_more(account, stuck, fees))
+
+
+@retried(5)
 def _skip_used_nonces(services: Services, lost: RelayedTransaction, nonce: int) -> None:
-    """Moves the next nonce of an account past those that others have used."""
-    for _ in range(_ATTEMPTS):
-        account = store.account(services.store, lost.network, lost.sender)
-        if account is None or account.next_nonce >= nonce:
-            return
-        with suppress(WriteConflict):
-            services.store.write(replace(account, next_nonce=nonce))
-            return
+    """Moves the next nonce of an account past those that others have used. Raises WriteConflict after five."""
+    account = store.account(services.store, lost.network, lost.sender)
+    if account is not None and account.next_nonce < nonce:
+        services.store.write(replace(account, next_nonce=nonce))
 
 
 def _watch(services: Services, network: str, signer: Signer, reading: AccountReading) -> None:

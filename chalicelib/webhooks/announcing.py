@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
+from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.webhooks import store
 from chalicelib.webhooks.deliveries import store as delivery_store
@@ -48,15 +49,12 @@ def _announce(services: Services, event: Event, receivers: Receivers) -> bool:
     for _ in range(_TRIES):
         if current is None or current.announced:
             return False
-        try:
-            services.store.write(replace(current, announced=True), *delivery_store.creation(with_event))
-        except WriteConflict:
-            # A sweep has changed the event, or deliveries were written by a process that died.
-            delivery_store.change_all(services.store, [(None, each) for each in with_event])
-            with_event, current = (), store.event(services.store, event.event_id)
-            continue
-        queue_now(services, deliveries)
-        return True
+        if try_write(services.store, replace(current, announced=True), *delivery_store.creation(with_event)):
+            queue_now(services, deliveries)
+            return True
+        # A sweep has changed the event, or deliveries were written by a process that died.
+        delivery_store.change_all(services.store, [(None, each) for each in with_event])
+        with_event, current = (), store.event(services.store, event.event_id)
     raise WriteConflict
 
 

@@ -7,7 +7,7 @@ from itertools import takewhile
 from chalicelib.platform.metrics import OUTBOX_AGE
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
-from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.retrying import try_write
 from chalicelib.webhooks import store
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.deliveries import flows as deliveries
@@ -54,11 +54,7 @@ def _touch(services: Services, event_id: str) -> Event | None:
     if event is None or event.announced:
         return None
     touched = replace(event, queued_at=services.clock())
-    try:
-        services.store.write(touched)
-    except WriteConflict:
-        return None  # it is being announced
-    return touched
+    return touched if try_write(services.store, touched) else None  # it is being announced
 
 
 def _tend(services: Services, webhook_id: str) -> bool:

@@ -41,10 +41,10 @@ class Overtaken(MemoryStore):
         super().__init__()
         self.before_write: list[Callable[[], object]] = []
 
-    def write(self, *writes: Write) -> None:
+    def write(self, *writes: Write) -> Any:
         if self.before_write:
             self.before_write.pop()()
-        super().write(*writes)
+        return super().write(*writes)
 
 
 batches = st.lists(

@@ -20,15 +20,12 @@ from chalicelib.platform.access.credentials.records import (
 from chalicelib.platform.access.credentials.store import CREDENTIALS, Credential
 from chalicelib.platform.access.modes import Tier
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import Delete, Write, WriteConflict
+from chalicelib.platform.storage.retrying import retried, retry
+from chalicelib.platform.storage.store import Delete, Write
 
 MAX_CREDENTIALS = 1000
 """How many API keys and how many client ids an account may have, including revoked client ids."""
 
-_ATTEMPTS = 5
-"""How often a revocation is tried when another request changes the credential."""
-_ADDING_ATTEMPTS = 50
-"""How often an addition is tried when others come first."""
 T = TypeVar("T", bound=Credential)
 _NAMES: dict[type, str] = {ApiKey: "API key", ClientId: "Client ID", OrchestratorKey: "Orchestrator key"}
 
@@ -64,14 +61,13 @@ def revoke(services: Services, actor: Actor, record: T) -> T:
 
     A change at the same moment does not prevent it: whoever keeps changing a credential could keep it that way.
     """
-    for _ in range(_ATTEMPTS):
-        try:
-            return _revoke(services, actor, record)
-        except WriteConflict:
-            changed = store.as_stored(services.store, record)
-            assert changed is not None, "credentials are not deleted"
-            record = changed
-    raise WriteConflict
+
+    def read_again() -> T:
+        changed = store.as_stored(services.store, record)
+        assert changed is not None, "credentials are not deleted"
+        return changed
+
+    return retry(5, lambda each: _revoke(services, actor, each), record, read_again)
 
 
 def _revoke(services: Services, actor: Actor, record: T) -> T:
@@ -109,6 +105,7 @@ class Limit:
     name: str
 
 
+@retried(50)  # so many additions may come first
 def add_within(services: Services, limit: Limit, record: Credential, *writes: Write) -> None:
     """Writes a new credential and its pointer in one transaction with other records, if there is room for it.
 
@@ -116,14 +113,10 @@ def add_within(services: Services, limit: Limit, record: Credential, *writes: Wr
     at once. Raises BadRequest if there is no room.
     """
     kind, account_id = type(record), record.account_id
-    for _ in range(_ADDING_ATTEMPTS):
-        additions = store.additions(services.store, account_id, kind)  # before what it guards is counted
-        if len(store.pointers(services.store, account_id, kind)) >= limit.most:
-            raise BadRequest(f"No more than {limit.most} {limit.name} an account")
-        with suppress(WriteConflict):
-            services.store.write(record, pointer_of(record), additions, *writes)
-            return
-    raise WriteConflict
+    additions = store.additions(services.store, account_id, kind)  # before what it guards is counted
+    if len(store.pointers(services.store, account_id, kind)) >= limit.most:
+        raise BadRequest(f"No more than {limit.most} {limit.name} an account")
+    services.store.write(record, pointer_of(record), additions, *writes)
 
 
 def audit_entry(services: Services, actor: Actor, record: Credential, verb: str) -> AuditEntry:

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from urllib.parse import urlsplit
 
 from chalicelib.accounts.sign_in import passwords, store
@@ -23,10 +24,8 @@ from chalicelib.platform.access.sessions import store as sessions
 from chalicelib.platform.access.sessions.records import Session, SessionKind, Wallet
 from chalicelib.platform.access.sessions.rules import open_session, pointer_of
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import Delete, Unchanged, Write, WriteConflict
-
-_ATTEMPTS = 5
-"""How often a transaction is tried when another request changes one of its records."""
+from chalicelib.platform.storage.retrying import retried, retry, try_write
+from chalicelib.platform.storage.store import Delete, Unchanged, Write, written
 
 
 @frozen
@@ -79,16 +78,16 @@ def sign_in(
         _record_refusal(services, issued.message, actor)
         raise Unauthorized("The signature is not the wallet's for this message")
     wallet = Wallet(issued.address, None if name == issued.address else issued.chain_id)
-    for _ in range(_ATTEMPTS):
+
+    def open_with(unused: Challenge) -> tuple[Session, str]:
         known = users.user(services.store, name)
         created = None if known else _new_account(services, name, None, actor)
         user = created[0] if created else known
         assert user is not None, "known or created"
-        try:
-            return _open(services, user, wallet, actor, replaced, Delete(issued), *(created or ()))
-        except WriteConflict:
-            _issued_challenge(services, signed, actor)  # raises if it was used; else account or session changed
-    raise WriteConflict
+        return _open(services, user, wallet, actor, replaced, Delete(unused), *(created or ()))
+
+    # The second reading raises if the challenge was used; else the account or the session has changed.
+    return retry(5, open_with, issued, lambda: _issued_challenge(services, signed, actor))
 
 
 def register(services: Services, email: str, password: str, actor: Actor) -> User:
@@ -100,9 +99,7 @@ def register(services: Services, email: str, password: str, actor: Actor) -> Use
     name = email_address(email)
     hashed = passwords.password_hash(password, services.entropy(passwords.SALT_BYTES))
     created = _new_account(services, name, hashed, actor)
-    try:
-        services.store.write(*created)
-    except WriteConflict:
+    if not try_write(services.store, *created):
         services.log.info("e-mail address is registered already")
     return created[0]
 
@@ -123,12 +120,8 @@ def log_in(
     limits.count_in_all(services, *windows)
     user = _checked(services, name, password, actor)
     limits.uncount(services, *windows)
-    for _ in range(_ATTEMPTS):
-        try:
-            return _open(services, user, None, actor, replaced)
-        except WriteConflict:  # the user was changed meanwhile, or the replaced session was used or ended
-            user = _checked(services, name, password, actor)
-    raise WriteConflict
+    again = partial(_checked, services, name, password, actor)
+    return retry(5, lambda user: _open(services, user, None, actor, replaced), user, again)
 
 
 def reset_password(services: Services, email: str, password: str, actor: Actor) -> int:
@@ -146,7 +139,7 @@ def reset_password(services: Services, email: str, password: str, actor: Actor) 
     actor = replace(actor, account_id=user.account_id)
     entry = audit.entry(actor, "account.password_reset", user.account_id, services.clock(), services.entropy)
     renewed = replace(user, password_hash=hashed)
-    services.store.write(renewed, replace(account, sessions_since=user.version + 1), entry)
+    services.store.write(renewed, replace(account, sessions_since=written(user).version), entry)
     return end_all(services, user.account_id, actor)
 
 
@@ -211,8 +204,7 @@ def _write_refusal(services: Services, user: User | None, actor: Actor) -> None:
     account_id = user.account_id if user else ids.ulid(services.clock(), services.entropy)
     actor = replace(actor, account_id=account_id)
     entry = audit.entry(actor, "session.refused", account_id, services.clock(), services.entropy)
-    with suppress(WriteConflict):
-        services.store.write(entry if user else replace(entry, version=1))
+    try_write(services.store, entry if user else replace(entry, version=1))
 
 
 def _signer(services: Services, challenge: Challenge, signature: bytes) -> str | None:
@@ -262,20 +254,16 @@ def _open(
     entry = audit.entry(actor, "session.created", session.session_id, now, services.entropy)
     ending = _ending(services, replaced, actor, "session.replaced") if replaced is not None else ()
     known = (Unchanged(user),) if user.version else ()
-    services.store.write(session, pointer_of(session), entry, *ending, *known, *writes)
-    return replace(session, version=1), token
+    return services.store.write(session, pointer_of(session), entry, *ending, *known, *writes), token
 
 
+@retried(5)
 def _end(services: Services, token_hash: str, actor: Actor, action: str) -> bool:
     """Deletes a session; returns False if it has ended. Tries again if a use of the session was recorded meanwhile."""
-    for _ in range(_ATTEMPTS):
-        ending = _ending(services, token_hash, actor, action)
-        if not ending:
-            return False
-        with suppress(WriteConflict):
-            services.store.write(*ending)
-            return True
-    raise WriteConflict
+    ending = _ending(services, token_hash, actor, action)
+    if ending:
+        services.store.write(*ending)
+    return bool(ending)
 
 
 def _ending(services: Services, token_hash: str, actor: Actor, action: str) -> tuple[Write, ...]:

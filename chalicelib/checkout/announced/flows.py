@@ -21,15 +21,14 @@ from chalicelib.payments.links.records import Intent, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.retrying import retried
 
-_ATTEMPTS = 5
-"""How often recording or withdrawing is tried again after another write for the same link came first."""
 _NONCES = 5
 """With how many nonces, from the Safe's on, the hash of the link's own transactions is computed: a Safe may have
 other transactions in its queue."""
 
 
+@retried(5)
 def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -> tuple[PayableLink, Intent]:
     """Records an intent for a link; returns the pending one if it is for the same transaction.
 
@@ -41,54 +40,45 @@ def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -
     WriteConflict after five conflicts.
     """
     viewer = replace(viewer, announcer=None)  # what is written back has every intent
-    for _ in range(_ATTEMPTS):
-        stored = load_stored(services, token, viewer)
-        if stored.commerce is not None:
-            raise BadRequest("A commerce payment waits for no announced transaction: its status follows the escrow")
-        payment, parts = with_children(services, stored)
-        known = announcements.pending_for(payment, draft)
-        if known is not None and known.link_token != token:
-            return payment, known  # of the multicall that has claimed the link
-        now, lifetime = services.clock(), timedelta(seconds=services.settings.safe_intent_lifetime_seconds)
-        if known is not None and not _is_unseen(known):
-            start = IntentStart(known.wallet, known.nonce, known.scanned_to, lifetime, viewer.is_public)
-            start = replace(start, network=known.network, crossing=known.crossing)
-        else:
-            _check_open(screened(services, payment), now)
-            if crossings.is_crossing(payment, draft):
-                children = crossings.children_paid(services, payment, parts, draft)
-                if children:
-                    recorded = [record(services, child, viewer, draft) for child in children]
-                    return payment, recorded[0][1]
-            start = _start(services, payment, parts, draft, IntentStart(None, None, 0, lifetime, viewer.is_public))
-        new = announcements.create_intent(payment, draft, start, now, services.entropy)
-        written, intent = announcements.admit(payment, new, lifetime)
-        if written == payment.intent:
-            return payment, intent
-        try:
-            services.store.write(stored.link, written)
-        except WriteConflict:
-            continue
+    stored = load_stored(services, token, viewer)
+    if stored.commerce is not None:
+        raise BadRequest("A commerce payment waits for no announced transaction: its status follows the escrow")
+    payment, parts = with_children(services, stored)
+    known = announcements.pending_for(payment, draft)
+    if known is not None and known.link_token != token:
+        return payment, known  # of the multicall that has claimed the link
+    now, lifetime = services.clock(), timedelta(seconds=services.settings.safe_intent_lifetime_seconds)
+    if known is not None and not _is_unseen(known):
+        start = IntentStart(known.wallet, known.nonce, known.scanned_to, lifetime, viewer.is_public)
+        start = replace(start, network=known.network, crossing=known.crossing)
+    else:
+        _check_open(screened(services, payment), now)
+        if crossings.is_crossing(payment, draft):
+            children = crossings.children_paid(services, payment, parts, draft)
+            if children:
+                recorded = [record(services, child, viewer, draft) for child in children]
+                return payment, recorded[0][1]
+        start = _start(services, payment, parts, draft, IntentStart(None, None, 0, lifetime, viewer.is_public))
+    new = announcements.create_intent(payment, draft, start, now, services.entropy)
+    written, intent = announcements.admit(payment, new, lifetime)
+    if written == payment.intent:
         return payment, intent
-    raise WriteConflict
+    services.store.write(stored.link, written)
+    return payment, intent
 
 
+@retried(5)
 def withdraw(services: Services, token: str, account_id: str, client_id: str | None) -> Intent:
     """Ends the pending intents of a link, or of its multicall, for the link's owner; returns their record.
 
     The write is conditional on the version that was read, so a concurrent check cannot overwrite it or be overwritten.
     Raises NotFound, and WriteConflict after five conflicts.
     """
-    for _ in range(_ATTEMPTS):
-        payment, _ = with_children(services, load_visible(services, token, Viewer(account_id, client_id)))
-        intent = withdrawn(payment)
-        try:
-            services.store.write(intent)
-        except WriteConflict:
-            continue
-        services.log.info("intents withdrawn", extra={"intent_id": intent.intent_id})
-        return intent
-    raise WriteConflict
+    payment, _ = with_children(services, load_visible(services, token, Viewer(account_id, client_id)))
+    intent = withdrawn(payment)
+    services.store.write(intent)
+    services.log.info("intents withdrawn", extra={"intent_id": intent.intent_id})
+    return intent
 
 
 def _check_open(payment: PayableLink, now: datetime) -> None:

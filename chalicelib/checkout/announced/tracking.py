@@ -18,7 +18,8 @@ from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
-from chalicelib.platform.storage.store import Add, WriteConflict
+from chalicelib.platform.storage.retrying import try_write
+from chalicelib.platform.storage.store import Add
 from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.records import Event
 
@@ -94,9 +95,7 @@ class Checked:
 def _write(services: Services, before: Intent, checked: Checked) -> int:
     """Writes what follows from a check in one transaction; returns how many of the link's intents have ended."""
     after = checked.record
-    try:
-        services.store.write(after, *checked.payments, *checked.counts, *checked.events)
-    except WriteConflict:
+    if not try_write(services.store, after, *checked.payments, *checked.counts, *checked.events):
         return 0  # another run was faster
     webhooks.queue_announcements(services, checked.events)
     pending = {each.intent_id for each in before.all if each.status is IntentStatus.PENDING}

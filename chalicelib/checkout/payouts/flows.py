@@ -24,9 +24,8 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, remaining
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import LARGEST_TRANSACTION, WriteConflict
-
-_ATTEMPTS = 3
+from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION
 
 
 @frozen
@@ -91,30 +90,26 @@ def _create_and_build(
     return prepared
 
 
+@retried(3)
 def _pay_stored(services: Services, owner: Owner, viewer: Viewer, draft: BatchDraft) -> Prepared:
     """Raises WriteConflict if the requests were changed three times meanwhile."""
-    for _ in range(_ATTEMPTS):
-        stored = _load(services, viewer, draft.request_ids)
-        check_for_wallets(stored)
-        check_unpaid(stored)
-        check_together(stored)
-        check_payer(stored, draft.terms.payer, "payer")
-        fee = _fee_of(services, owner, stored, draft.terms)
-        owed = [Owed(request, remaining(request), fee) for request in stored]
-        quotes, unwritten = conversions.renewed_quotes(services, owed)
-        positions = conversions.priced(services, owed, quotes)
-        check_fits(positions)
-        prepared = building.prepare(services, positions, PayOptions(draft.terms.payer), batched=True)
-        own = [request for request in stored if may_change(owner, request)]
-        changed = [being_paid(request, fee, services.clock()) for request in own]
-        written = [*unwritten, *(new for new, old in zip(changed, own, strict=True) if new != old)]
-        try:
-            for start in range(0, len(written), LARGEST_TRANSACTION):
-                services.store.write(*written[start : start + LARGEST_TRANSACTION])
-            return prepared
-        except WriteConflict:  # one was paid meanwhile: what is left has to be read again
-            continue
-    raise WriteConflict
+    stored = _load(services, viewer, draft.request_ids)
+    check_for_wallets(stored)
+    check_unpaid(stored)
+    check_together(stored)
+    check_payer(stored, draft.terms.payer, "payer")
+    fee = _fee_of(services, owner, stored, draft.terms)
+    owed = [Owed(request, remaining(request), fee) for request in stored]
+    quotes, unwritten = conversions.renewed_quotes(services, owed)
+    positions = conversions.priced(services, owed, quotes)
+    check_fits(positions)
+    prepared = building.prepare(services, positions, PayOptions(draft.terms.payer), batched=True)
+    own = [request for request in stored if may_change(owner, request)]
+    changed = [being_paid(request, fee, services.clock()) for request in own]
+    written = [*unwritten, *(new for new, old in zip(changed, own, strict=True) if new != old)]
+    for start in range(0, len(written), LARGEST_TRANSACTION):
+        services.store.write(*written[start : start + LARGEST_TRANSACTION])
+    return prepared
 
 
 def _load(services: Services, viewer: Viewer, request_ids: Sequence[str]) -> list[Request]:

@@ -32,10 +32,7 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, remaining
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import WriteConflict
-
-_ATTEMPTS = 5
-"""How often it is tried again to store that a request is being paid, after other writes came first."""
+from chalicelib.platform.storage.retrying import retry
 
 
 @frozen
@@ -210,16 +207,14 @@ def _store_fee(services: Services, request: Request, fee: Fee) -> None:
 
     Raises WriteConflict after five conflicts.
     """
-    for _ in range(_ATTEMPTS):
-        changed = being_paid(request, fee, services.clock())
-        if changed == request:
-            return
-        try:
+
+    def store(known: Request) -> None:
+        changed = being_paid(known, fee, services.clock())
+        if changed != known:
             services.store.write(changed)
-            return
-        except WriteConflict:  # a payment was recorded meanwhile, or somebody else has asked for calldata
-            request = request_store.request(services.store, request.request_id) or request
-    raise WriteConflict
+
+    # Again if a payment was recorded meanwhile, or somebody else has asked for calldata.
+    retry(5, store, request, lambda: request_store.request(services.store, request.request_id) or request)
 
 
 def _in_dollars(services: Services, token: Token | None, units: BaseUnits) -> BaseUnits | None:

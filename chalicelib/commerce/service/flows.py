@@ -1,7 +1,6 @@
 """Creates commerce payments, and gives the transactions that their operators and payers send."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -23,7 +22,7 @@ from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests import permissions
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.retrying import try_write
 from chalicelib.relayer import flows as relayer
 
 
@@ -94,8 +93,7 @@ def to_send(
     if isinstance(pending, Refusal):
         rules.raise_refusal(pending, kind)
     if references := steps.references(services, payment, pending):
-        with suppress(WriteConflict):  # the same was asked for at the same time
-            services.store.write(*references)
+        try_write(services.store, *references)  # False: the same was asked for at the same time
     transactions = operator_calls(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
     return ToSend(payment, payment.operator, transactions)
 

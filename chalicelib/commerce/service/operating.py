@@ -19,14 +19,15 @@ from chalicelib.commerce.service.reading import load
 from chalicelib.payments.requests.permissions import may_change
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.keys.signer import NoRelayer
 
-_TRIES = 5
 Decide = Callable[[CommercePayment], Operation]
 
 
+@retried(5)
 def execute(services: Services, owner: Owner, request_id: str, kind: OperationKind, decide: Decide) -> PendingOperation:
     """The operation that the service executes now; `decide` makes it of the payment.
 
@@ -34,25 +35,19 @@ def execute(services: Services, owner: Owner, request_id: str, kind: OperationKi
     created it, ValidationFailed or Conflict for what the payment or the chain refuses, ChainUnavailable if the node
     does not say whether the payer's tokens can be taken, and WriteConflict after five conflicts.
     """
-    for _ in range(_TRIES):
-        payment = load(services, owner, request_id)
-        if not may_change(owner, payment):
-            raise Forbidden("This client ID alone executes only what it has created: send an x-api-key")
-        rules.check_executes(payment, kind)
-        pending = reserve(payment, decide(payment), services.clock())
-        if isinstance(pending, Refusal):
-            rules.raise_refusal(pending, kind)
-        if payment.pending is not None:
-            return replace(pending, transaction_hash=_sent_hash(services, pending) or pending.transaction_hash)
-        check_operator(services, payment)
-        if kind in (OperationKind.AUTHORIZE, OperationKind.CHARGE):
-            _check_collects(services, payment, pending)
-        try:
-            written = begin(services, payment, pending)
-        except WriteConflict:
-            continue  # another caller or the recorder was faster
-        return _submitted(services, written)
-    raise WriteConflict
+    payment = load(services, owner, request_id)
+    if not may_change(owner, payment):
+        raise Forbidden("This client ID alone executes only what it has created: send an x-api-key")
+    rules.check_executes(payment, kind)
+    pending = reserve(payment, decide(payment), services.clock())
+    if isinstance(pending, Refusal):
+        rules.raise_refusal(pending, kind)
+    if payment.pending is not None:
+        return replace(pending, transaction_hash=_sent_hash(services, pending) or pending.transaction_hash)
+    check_operator(services, payment)
+    if kind in (OperationKind.AUTHORIZE, OperationKind.CHARGE):
+        _check_collects(services, payment, pending)
+    return _submitted(services, begin(services, payment, pending))
 
 
 def begin(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment:
@@ -63,8 +58,7 @@ def begin(services: Services, payment: CommercePayment, pending: PendingOperatio
     else:
         started = replace(pending, step="call", call_keys=(rules.call_key(payment, pending, "call/1"),))
     reserved = begun(payment, started, services.clock())
-    services.store.write(reserved, *steps.references(services, payment, pending))
-    return replace(reserved, version=reserved.version + 1)
+    return services.store.write(reserved, *steps.references(services, payment, pending))
 
 
 def advance(services: Services, payment: CommercePayment) -> CommercePayment:

@@ -1,6 +1,5 @@
 """What a payer sends or signs for a commerce payment, to pay it and to take back what is held."""
 
-from contextlib import suppress
 from typing import Any
 
 from chalicelib.accounts.branding import flows as branding
@@ -21,7 +20,7 @@ from chalicelib.commerce.service.rules import known_payer
 from chalicelib.payments.links.errors import LinkClosed, WrongWallet
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.retrying import try_write
 
 
 @frozen
@@ -116,8 +115,7 @@ def check_open(services: Services, link: PayableLink, payment: CommercePayment) 
 def _remember(services: Services, payment: CommercePayment, wallet: str) -> None:
     references = steps.reference_for(services, payment, wallet)
     if references:
-        with suppress(WriteConflict):  # the same wallet has asked at the same time
-            services.store.write(*references)
+        try_write(services.store, *references)  # False: the same wallet has asked at the same time
 
 
 def _permit2(

@@ -161,8 +161,7 @@ def keep(services: Services, payment: CommercePayment) -> CommercePayment:
 
 
 def _written(services: Services, payment: CommercePayment, *others: RelayedCall) -> CommercePayment:
-    services.store.write(payment, *others)
-    return replace(payment, version=payment.version + 1)
+    return services.store.write(payment, *others)
 
 
 def trouble(services: Services, payment: CommercePayment) -> str | None:

@@ -4,7 +4,6 @@ As for payers, the id is reserved before the provider is asked, and the same det
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 from chalicelib.base.errors import NotFound, Problem, ValidationFailed
@@ -15,11 +14,11 @@ from chalicelib.offramp.payers.records import BankAccount
 from chalicelib.offramp.payers.reports import take_account
 from chalicelib.platform.outbound.compliance import ProviderRefused
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import Delete, WriteConflict
+from chalicelib.platform.storage.retrying import retried, try_write
+from chalicelib.platform.storage.store import Delete
 
 INVALID = "Invalid bank account details"
 """As published (supplement, 4.5)."""
-_TRIES = 5
 
 
 def add(services: Services, account_id: str, client_user_id: str, details: Details) -> BankAccount:
@@ -74,28 +73,21 @@ def discard(services: Services, user_id: str, details_id: str) -> None:
     """Deletes a bank account whose details the provider refused. Does nothing if a record was changed."""
     payer, account = store.payer(services.store, user_id), store.bank_account(services.store, user_id, details_id)
     if payer is not None and account is not None and not account.is_submitted:
-        with suppress(WriteConflict):
-            services.store.write(replace(payer, bank_accounts=max(0, payer.bank_accounts - 1)), Delete(account))
+        try_write(services.store, replace(payer, bank_accounts=max(0, payer.bank_accounts - 1)), Delete(account))
 
 
+@retried(5)
 def _reserve(services: Services, account_id: str, client_user_id: str, details: Details) -> BankAccount:
     """The account with these details, a new one if the payer has none. Four reads, a KMS call, one transaction.
 
     The provider's events may change the payer at the same time.
     """
-    for _ in range(_TRIES):
-        kept = find(services, account_id, client_user_id)
-        if kept is None:
-            raise rules.unknown_user(client_user_id)
-        mark = rules.fingerprint(kept.key, details)
-        for known in store.bank_accounts(services.store, kept.payer.user_id):
-            if known.fingerprint == mark:
-                return known
-        payer, new = rules.new_account(kept.payer, mark, services.clock(), services.entropy)
-        new = with_sealed(kept.key, new, details, services.entropy)
-        try:
-            services.store.write(payer, new)
-        except WriteConflict:
-            continue
-        return replace(new, version=1)
-    raise WriteConflict
+    kept = find(services, account_id, client_user_id)
+    if kept is None:
+        raise rules.unknown_user(client_user_id)
+    mark = rules.fingerprint(kept.key, details)
+    for known in store.bank_accounts(services.store, kept.payer.user_id):
+        if known.fingerprint == mark:
+            return known
+    payer, new = rules.new_account(kept.payer, mark, services.clock(), services.entropy)
+    return services.store.write(with_sealed(kept.key, new, details, services.entropy), payer)

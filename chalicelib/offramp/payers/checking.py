@@ -20,7 +20,7 @@ from chalicelib.platform.outbound.compliance import ProviderRefused
 from chalicelib.platform.privacy import flows as privacy
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
-from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.retrying import try_write
 
 BUDGET = timedelta(seconds=35)
 """The sweep begins no record later than this: one takes two requests, of up to 10 s each, and its function has 60 s."""
@@ -42,9 +42,7 @@ def _check(services: Services, due: Due) -> bool:
     record = _record(services, due)
     if record is None or record.next_due is None or record.next_due > services.clock():
         return False
-    try:
-        services.store.write(rules.checked_again(record, services.clock()))
-    except WriteConflict:
+    if not try_write(services.store, rules.checked_again(record, services.clock())):
         return False
     if isinstance(record, BankAccount):
         _check_account(services, record)

@@ -12,33 +12,26 @@ from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.outbound.compliance import ProviderUnavailable
 from chalicelib.platform.privacy import store as keys
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import Delete, WriteConflict
+from chalicelib.platform.storage.retrying import retried, try_write
+from chalicelib.platform.storage.store import Delete
 
-_TRIES = 5
 
-
+@retried(5)
 def erase(services: Services, actor: Actor, client_user_id: str) -> tuple[Payer, tuple[BankAccount, ...]]:
     """Erases a payer of the account. Returns what is left. One transaction, one request to the provider.
 
     If the provider does not answer, the sweep asks again until it does. Raises PayerNotFound, Conflict during a payout.
     """
-    for _ in range(_TRIES):
-        payer = read(services, actor.account_id, client_user_id)
-        now = services.clock()
-        left = rules.erased(payer, now)
-        accounts = tuple(
-            rules.erased_account(each) for each in store.bank_accounts(services.store, payer.user_id)
-        )
-        name = store.name(services.store, rules.name_hash(actor.account_id, client_user_id))
-        key = keys.person_key(services.store, payer.user_id)
-        gone = [Delete(each) for each in (name, key) if each is not None]
-        entry = audit.entry(actor, "payer.erased", payer.user_id, now, services.entropy)
-        try:
-            services.store.write(left, *accounts, *gone, entry)
-        except WriteConflict:
-            continue
-        return forget(services, payer.user_id) or left, accounts
-    raise WriteConflict
+    payer = read(services, actor.account_id, client_user_id)
+    now = services.clock()
+    left = rules.erased(payer, now)
+    accounts = tuple(rules.erased_account(each) for each in store.bank_accounts(services.store, payer.user_id))
+    name = store.name(services.store, rules.name_hash(actor.account_id, client_user_id))
+    key = keys.person_key(services.store, payer.user_id)
+    gone = [Delete(each) for each in (name, key) if each is not None]
+    entry = audit.entry(actor, "payer.erased", payer.user_id, now, services.entropy)
+    services.store.write(left, *accounts, *gone, entry)
+    return forget(services, payer.user_id) or left, accounts
 
 
 def forget(services: Services, user_id: str) -> Payer | None:
@@ -54,8 +47,4 @@ def forget(services: Services, user_id: str) -> Payer | None:
         services.log.warning("provider does not answer", extra={"reason": error.logged})
         return None
     forgotten = rules.forgotten(payer, services.clock())
-    try:
-        services.store.write(forgotten)
-    except WriteConflict:
-        return None
-    return forgotten
+    return forgotten if try_write(services.store, forgotten) else None

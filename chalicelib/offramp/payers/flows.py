@@ -10,7 +10,6 @@ takes each number once. So an update whose answer was lost is sent again, and is
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, Problem, ValidationFailed
@@ -25,11 +24,11 @@ from chalicelib.platform.outbound.compliance import ProviderRefused, ProviderUse
 from chalicelib.platform.privacy import flows as privacy
 from chalicelib.platform.privacy import store as keys
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import Delete, WriteConflict
 
-_TRIES = 5
 
-
+@retried(5)
 def put(
     services: Services, actor: Actor, client_id: str | None, client_user_id: str, details: Details
 ) -> tuple[Payer, ProviderUser]:
@@ -40,10 +39,7 @@ def put(
     and sent again by the sweep.
     """
     check_offered(services)
-    for _ in range(_TRIES):
-        with suppress(WriteConflict):  # the same person is registered or updated at the same time
-            return submit(services, _newest(services, actor, client_id, client_user_id, details))
-    raise WriteConflict
+    return submit(services, _newest(services, actor, client_id, client_user_id, details))
 
 
 def submit(services: Services, kept: Kept) -> tuple[Payer, ProviderUser]:
@@ -128,8 +124,7 @@ def _newest(
         return kept
     sealed = sealed_person(kept.key, client_user_id, details, services.entropy)
     changed = rules.updating(kept.payer, sealed, services.clock())
-    services.store.write(changed)
-    return Kept(replace(changed, version=changed.version + 1), kept.key)
+    return Kept(services.store.write(changed), kept.key)
 
 
 def _reserve(
@@ -142,21 +137,16 @@ def _reserve(
     payer = rules.new_payer(actor.account_id, client_id, user_id, sealed, now)
     name = PayerName(rules.name_hash(actor.account_id, client_user_id), actor.account_id, user_id)
     entry = audit.entry(actor, "payer.created", user_id, now, services.entropy)
-    services.store.write(payer, record, name, entry)
-    return Kept(replace(payer, version=1), key)
+    return Kept(services.store.write(payer, record, name, entry), key)
 
 
+@retried(5)
 def _answered(services: Services, submitted: Payer, is_taken: bool) -> None:
     """Keeps the update that the provider has taken, or drops the one that it refused.
 
     The provider's events may change the payer at the same time, and another call may have finished the same update.
     """
-    for _ in range(_TRIES):
-        payer = store.payer(services.store, submitted.user_id) if submitted.update is not None else None
-        after = rules.answered(payer, submitted, is_taken) if payer else None
-        if after is None or after == payer:
-            return
-        with suppress(WriteConflict):
-            services.store.write(after)
-            return
-    raise WriteConflict
+    payer = store.payer(services.store, submitted.user_id) if submitted.update is not None else None
+    after = rules.answered(payer, submitted, is_taken) if payer else None
+    if after is not None and after != payer:
+        services.store.write(after)

@@ -5,10 +5,9 @@ again, or after a newer one, finds that number taken and writes nothing.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import TypeVar
 
 from chalicelib.base import ids
 from chalicelib.base.errors import NotFound
@@ -19,13 +18,14 @@ from chalicelib.offramp.payers.rules import AccountReport, Report
 from chalicelib.platform.outbound.compliance import ProviderAccount, ProviderUnavailable, ProviderUser
 from chalicelib.platform.privacy import flows as privacy
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.webhooks.contents import sealed_body
 from chalicelib.webhooks.flows import queue_announcements
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import Payload, compact_json
 
-_TRIES = 5
+T = TypeVar("T", Payer, BankAccount)
 UNKNOWN_SUBJECT = "The event is about something that this service did not send"
 
 
@@ -46,52 +46,46 @@ def account_report_of(account: ProviderAccount) -> AccountReport:
         raise ProviderUnavailable("status is not as documented") from None
 
 
+@retried(5)
 def take_user(services: Services, user: ProviderUser) -> Payer:
     """The payer after a report. One read without news; else two reads, a KMS call and a transaction.
 
     Raises NotFound if this service knows no such person, ProviderUnavailable for a status that is not documented.
     """
     report = report_of(user)
-    for _ in range(_TRIES):
-        payer = store.payer(services.store, user.user_id)
-        if payer is None:
-            raise NotFound(UNKNOWN_SUBJECT)
-        after = rules.after_report(payer, report, services.clock())
-        if after == payer:
-            return payer
-        has_moved = (after.kyc_status, after.agreement_status) != (payer.kyc_status, payer.agreement_status)
-        with suppress(WriteConflict):
-            _write(services, payer, after, partial(rules.compliance_payload, after) if has_moved else None)
-            return replace(after, version=payer.version + 1)
-    raise WriteConflict
+    payer = store.payer(services.store, user.user_id)
+    if payer is None:
+        raise NotFound(UNKNOWN_SUBJECT)
+    after = rules.after_report(payer, report, services.clock())
+    if after == payer:
+        return payer
+    has_moved = (after.kyc_status, after.agreement_status) != (payer.kyc_status, payer.agreement_status)
+    return _write(services, payer, after, partial(rules.compliance_payload, after) if has_moved else None)
 
 
+@retried(5)
 def take_account(services: Services, reported: ProviderAccount) -> BankAccount:
     """The bank account after a report; as `take_user`, with one read more."""
     report = account_report_of(reported)
-    for _ in range(_TRIES):
-        account = store.bank_account(services.store, reported.user_id, reported.account_id)
-        payer = store.payer(services.store, reported.user_id)
-        if account is None or payer is None:
-            raise NotFound(UNKNOWN_SUBJECT)
-        after = rules.after_account_report(account, report, services.clock())
-        if after == account:
-            return account
-        has_moved = after.status is not account.status
-        payload = partial(rules.account_payload, after, report.reason)
-        with suppress(WriteConflict):
-            _write(services, payer, after, payload if has_moved else None)
-            return replace(after, version=account.version + 1)
-    raise WriteConflict
+    account = store.bank_account(services.store, reported.user_id, reported.account_id)
+    payer = store.payer(services.store, reported.user_id)
+    if account is None or payer is None:
+        raise NotFound(UNKNOWN_SUBJECT)
+    after = rules.after_account_report(account, report, services.clock())
+    if after == account:
+        return account
+    has_moved = after.status is not account.status
+    return _write(services, payer, after, partial(rules.account_payload, after, report.reason) if has_moved else None)
 
 
 def _write(
-    services: Services, payer: Payer, changed: Payer | BankAccount, payload: Callable[[str, datetime], Payload] | None
-) -> None:
+    services: Services, payer: Payer, changed: T, payload: Callable[[str, datetime], Payload] | None
+) -> T:
     """Writes a record, and the event that `payload` makes of the merchant's id and the time. Raises WriteConflict."""
     events = [_event(services, payer, payload)] if payload else []
-    services.store.write(changed, *events)
+    after = services.store.write(changed, *events)
     queue_announcements(services, events)
+    return after
 
 
 def _event(services: Services, payer: Payer, payload: Callable[[str, datetime], Payload]) -> Event:

@@ -18,6 +18,7 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.platform.outbound.compliance import ProviderOrder, ProviderRefused, ProviderUnavailable
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
+from chalicelib.platform.storage.store import WriteConflict
 
 BUDGET = timedelta(seconds=40)
 """The sweep begins no order later than this; its function has 60 s."""
@@ -56,8 +57,9 @@ def _check(services: Services, request_id: str) -> bool:
     order = payable.order if payable else None
     if payable is None or order is None or order.next_due is None or order.next_due > now:
         return False
-    postponed = commit(services, payable, order, checked(order, now, pace(services)))
-    if postponed is None:
+    try:
+        postponed = commit(services, payable, order, checked(order, now, pace(services)))
+    except WriteConflict:
         return False  # something was recorded or reported meanwhile
     if is_open(postponed) and postponed.check_at is None:
         services.log.error("off-ramp order is given up", extra=_facts(order))
@@ -84,7 +86,9 @@ def _miss(services: Services, order: Order) -> None:
     if payable is None or payable.order is None or not is_open(payable.order):
         return
     after = missed(payable.order, services.clock(), pace(services))
-    if commit(services, payable, payable.order, Advance(after)) is None:
+    try:
+        commit(services, payable, payable.order, Advance(after))
+    except WriteConflict:
         return
     if after.status is OrderStatus.LOST:
         services.log.error("off-ramp order is not known to the provider", extra=_facts(order))

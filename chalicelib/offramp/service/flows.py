@@ -4,7 +4,6 @@ The provider makes one order for each id, and the id is that of the request. So 
 finished by the same call again, and nothing is ordered twice.
 """
 
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -32,10 +31,9 @@ from chalicelib.platform.access.audit.records import AuditEntry
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.outbound.compliance import ProviderOrder, ProviderRefused, ProviderUnavailable
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import Add, WriteConflict
+from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.store import Add, written
 from chalicelib.webhooks import flows as webhooks
-
-_TRIES = 5
 
 
 def for_bank_account(
@@ -62,6 +60,7 @@ def for_bank_account(
     return _ordered(services, request, payer, account, amount)
 
 
+@retried(5)
 def take(services: Services, found: ProviderOrder, is_for_paid: bool = False) -> Order:
     """The order after a report of the provider. One query without news, else up to two reads more and a transaction.
 
@@ -70,26 +69,21 @@ def take(services: Services, found: ProviderOrder, is_for_paid: bool = False) ->
     """
     request_id = request_id_of(found.order_id)
     report = orders.report_of(found)
-    for _ in range(_TRIES):
-        payable = link_store.payable(services.store, request_id) if request_id else None
-        if payable is None or payable.order is None or not orders.is_of(payable.order, found):
-            raise NotFound(UNKNOWN_SUBJECT)
-        if rules.waits_for_amount(payable.requests[0], report) and not is_for_paid:
-            due_now = payable.order.paid_at is not None and report.sequence > payable.order.sequence
-            advance = Advance(replace(payable.order, check_at=services.clock()) if due_now else payable.order)
-        else:
-            advance = after_report(payable.order, report, services.clock(), pace(services))
-        if advance.order == payable.order:
-            return payable.order
-        if (order := commit(services, payable, payable.order, advance)) is not None:
-            return order
-    raise WriteConflict
+    payable = link_store.payable(services.store, request_id) if request_id else None
+    if payable is None or payable.order is None or not orders.is_of(payable.order, found):
+        raise NotFound(UNKNOWN_SUBJECT)
+    if rules.waits_for_amount(payable.requests[0], report) and not is_for_paid:
+        due_now = payable.order.paid_at is not None and report.sequence > payable.order.sequence
+        advance = Advance(replace(payable.order, check_at=services.clock()) if due_now else payable.order)
+    else:
+        advance = after_report(payable.order, report, services.clock(), pace(services))
+    return payable.order if advance.order == payable.order else commit(services, payable, payable.order, advance)
 
 
-def commit(services: Services, payable: Payable, before: Order, advance: Advance, *also: AuditEntry) -> Order | None:
-    """Writes an order with what follows from it, in one transaction; None if something was changed meanwhile.
+def commit(services: Services, payable: Payable, before: Order, advance: Advance, *also: AuditEntry) -> Order:
+    """Writes an order with what follows from it, in one transaction.
 
-    While money is under way, the payer's `open_orders` include the order.
+    While money is under way, the payer's `open_orders` include the order. Raises WriteConflict.
     """
     (request,) = payable.requests
     payment = None
@@ -98,15 +92,12 @@ def commit(services: Services, payable: Payable, before: Order, advance: Advance
     after = followed(payable, advance, request, payment, webhooks.event_context(services))
     counted = replace(after.order, is_counted=is_under_way(after.order))
     changed = _with_counts(request, after.request) if after.request != request else []
-    try:
-        services.store.write(counted, *changed, *_payers(services, before, counted), *after.events, *also)
-    except WriteConflict:
-        return None
+    stored = services.store.write(counted, *changed, *_payers(services, before, counted), *after.events, *also)
     if after.order.status is OrderStatus.UNKNOWN:
         facts = {"payable": request.request_id, "status": after.order.provider_status}
         services.log.error("off-ramp order has a status that is not known", extra=facts)
     webhooks.queue_announcements(services, after.events)
-    return replace(counted, version=before.version + 1)
+    return stored
 
 
 def pace(services: Services) -> Pace:
@@ -139,27 +130,31 @@ def _ordered(
     found = _put(services, request, payer.user_id, account.details_id, amount)
     rules.check_same(found.user_id, found.account_id, payer, account)
     address = orders.deposit_address(request, found)
-    for _ in range(_TRIES):
-        payable = link_store.payable(services.store, request.request_id)
-        assert payable is not None, "a request is never deleted"
-        (now_stored,) = payable.requests
-        if payable.order is not None:  # another call was faster, with the same id, so for the same order
-            rules.check_order(payable.order, payer, account)
-            return now_stored
-        rules.check_unpaid(now_stored)
-        order = orders.order_of(now_stored, found, services.clock())
-        deposited = replace(payable, requests=(replace(now_stored, payee=address),))
-        advance = after_report(order, orders.report_of(found), services.clock(), pace(services))
-        after = followed(deposited, advance, deposited.requests[0], None, webhooks.event_context(services))
-        counted = replace(after.order, is_counted=is_under_way(after.order))
-        people = _payers(services, order, counted)
-        if any(each.erased_at for each in people):
-            raise NotFound(reading.NOBODY)
-        with suppress(WriteConflict):
-            services.store.write(counted, *_with_counts(now_stored, after.request), *people, *after.events)
-            webhooks.queue_announcements(services, after.events)
-            return replace(counts.marked(after.request), version=now_stored.version + 1)
-    raise WriteConflict
+    return _deposited(services, request.request_id, payer, account, found, address)
+
+
+@retried(5)
+def _deposited(
+    services: Services, request_id: str, payer: Payer, account: BankAccount, found: ProviderOrder, address: str
+) -> Request:
+    payable = link_store.payable(services.store, request_id)
+    assert payable is not None, "a request is never deleted"
+    (request,) = payable.requests
+    if payable.order is not None:  # another call was faster, with the same id, so for the same order
+        rules.check_order(payable.order, payer, account)
+        return request
+    rules.check_unpaid(request)
+    order = orders.order_of(request, found, services.clock())
+    deposited = replace(payable, requests=(replace(request, payee=address),))
+    advance = after_report(order, orders.report_of(found), services.clock(), pace(services))
+    after = followed(deposited, advance, deposited.requests[0], None, webhooks.event_context(services))
+    counted = replace(after.order, is_counted=is_under_way(after.order))
+    people = _payers(services, order, counted)
+    if any(each.erased_at for each in people):
+        raise NotFound(reading.NOBODY)
+    services.store.write(counted, *_with_counts(request, after.request), *people, *after.events)
+    webhooks.queue_announcements(services, after.events)
+    return written(counts.marked(after.request))
 
 
 def _put(services: Services, request: Request, user_id: str, details_id: str, amount: BaseUnits) -> ProviderOrder:

@@ -10,7 +10,6 @@ from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.outbound.compliance import ProviderOrder
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import WriteConflict
 
 
 def settle(services: Services, actor: Actor, request_id: str, end: OrderStatus) -> Order:
@@ -30,10 +29,7 @@ def settle(services: Services, actor: Actor, request_id: str, end: OrderStatus) 
     if advance.order.status is order.status and not advance.announcements:
         raise Conflict(f"The order is settled as {end.value} already.")
     entry = audit.entry(actor, "offramp.settled", order.order_id, services.clock(), services.entropy)
-    settled = commit(services, payable, order, advance, entry)
-    if settled is None:
-        raise WriteConflict
-    return settled
+    return commit(services, payable, order, advance, entry)
 
 
 def _known(services: Services, order: Order) -> ProviderOrder | None:

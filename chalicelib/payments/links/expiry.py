@@ -7,12 +7,13 @@ from functools import cache
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.payments.links import store
-from chalicelib.payments.links.records import Link, LinkStatus
+from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.links.rules import is_abandoned, is_read_past, status_at, with_next_check
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
-from chalicelib.platform.storage.store import Delete, WriteConflict
+from chalicelib.platform.storage.retrying import try_write
+from chalicelib.platform.storage.store import Delete
 
 _DUE_PER_SHARD = 500
 _TIME_PER_RUN = timedelta(seconds=40)
@@ -42,25 +43,21 @@ def expire_due(services: Services) -> int:
 
 
 def _check(services: Services, token: str, read_until: Mapping[str, datetime | None], now: datetime) -> bool:
-    """Expires or deletes a due link, or postpones its check; returns whether it is over. Up to two reads, one write."""
+    """Expires or deletes a due link, or postpones its check; returns whether it is over. Up to two reads, one write.
+
+    If a payment is written first, the next sweep checks again.
+    """
     link, networks = store.link_with_networks(services.store, token)
     if link is None:
         return False
     if is_abandoned(link, now):
-        return _write(services, Delete(link))
+        return try_write(services.store, Delete(link))
     if status_at(link, now) is not LinkStatus.AWAITING_CHAIN:
         return False
     is_read = bool(networks) and all(is_read_past(link.expires_at, read_until.get(name)) for name in networks)
     if not is_read or scan_store.has_work(services.store, (token, *link.merged_tokens)):
-        _write(services, with_next_check(link, now))
+        try_write(services.store, with_next_check(link, now))
         return False
-    return _write(services, replace(link, status=LinkStatus.EXPIRED))
+    return try_write(services.store, replace(link, status=LinkStatus.EXPIRED))
 
 
-def _write(services: Services, change: Link | Delete) -> bool:
-    """Whether it was written. If a payment was written first, the next sweep checks again."""
-    try:
-        services.store.write(change)
-    except WriteConflict:
-        return False
-    return True

@@ -33,12 +33,11 @@ from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.records import LoggedTransfer, UnrecordedTransfers
 from chalicelib.platform.metrics import PAYMENTS
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Add, Delete, WriteConflict
+from chalicelib.platform.storage.retrying import retry
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Add, Delete, written
 from chalicelib.platform.storage.sweeping import Sweep
 from chalicelib.webhooks import flows as webhooks
 
-_ATTEMPTS = 10
-"""How often a part is tried again after another write for the same payable came first."""
 _PARTS_PER_READ = 20
 _TIME_PER_RUN = timedelta(seconds=20)
 """A run, which is of one message, starts no new part after this time, and queues another run."""
@@ -138,20 +137,20 @@ def _record_part(
     `payable` is given if it is known from the part before. For a link that was merged into a batch, it is the batch's.
     Raises _RecordedByOther if another run has recorded the part meanwhile.
     """
-    for _ in range(_ATTEMPTS):
-        payable = payable or link_store.payable(services.store, part.payable_id)
-        try:
-            if payable is None:
-                facts = {"network": part.network, "payable": part.payable_id}
-                services.log.error("transfers without a payable", extra=facts)
-                services.store.write(Delete(part))
-                return None, 0
+
+    def record(known: Payable | None) -> tuple[Payable | None, int]:
+        payable = known or link_store.payable(services.store, part.payable_id)
+        if payable is not None:
             return _commit(services, bases, part, payable)
-        except WriteConflict:
-            payable = None
-            if not scan_store.is_unrecorded(services.store, part):
-                raise _RecordedByOther from None
-    raise WriteConflict
+        services.log.error("transfers without a payable", extra={"network": part.network, "payable": part.payable_id})
+        services.store.write(Delete(part))
+        return None, 0
+
+    def read() -> None:
+        if not scan_store.is_unrecorded(services.store, part):
+            raise _RecordedByOther
+
+    return retry(10, record, payable, read)
 
 
 def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before: Payable) -> tuple[Payable, int]:
@@ -173,9 +172,9 @@ def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before:
             return before, 0
         waiting = rules.waiting(part, changes.unvalued)
         work = [waiting] if part.waits_for_rate else [*work, waiting]
-    written = _link_to_write(payable, changes)
+    link = _link_to_write(payable, changes)
     added = _count(payable, stored, changes)
-    services.store.write(*work, *changes.records.values(), *changes.events, *written, *added)
+    services.store.write(*work, *changes.records.values(), *changes.events, *link, *added)
     for each in changes.records.values():
         if isinstance(each, Payment) and not isinstance(each, SentRefund) and not each.version:  # a new one
             services.metrics.add(PAYMENTS, each.network)
@@ -186,7 +185,7 @@ def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before:
         facts = {"reason": reason, "network": event.network, "tx_hash": event.tx_hash}
         services.log.error("escrow differs", extra={**facts, "payable": part.payable_id})
     webhooks.queue_announcements(services, changes.events)
-    return _after(changes, bool(written)), changes.recorded
+    return _after(changes, bool(link)), changes.recorded
 
 
 def _with_rates(
@@ -282,18 +281,14 @@ def _link_to_write(before: Payable, changes: Changes) -> list[Link]:
 def _after(changes: Changes, link_is_written: bool) -> Payable:
     """The payable as it is stored after the changes were written."""
     payable = changes.payable
+
+    def now_stored(record: T) -> T:
+        return written(record) if record.key in changes.records else record
+
     return replace(
         payable,
-        link=_written(payable.link) if payable.link is not None and link_is_written else payable.link,
-        requests=tuple(_written(each) if each.key in changes.records else each for each in payable.requests),
-        order=_if_written(payable.order, changes),
-        commerce=_if_written(payable.commerce, changes),
+        link=written(payable.link) if payable.link is not None and link_is_written else payable.link,
+        requests=tuple(now_stored(each) for each in payable.requests),
+        order=now_stored(payable.order) if payable.order else None,
+        commerce=now_stored(payable.commerce) if payable.commerce else None,
     )
-
-
-def _if_written(record: T | None, changes: Changes) -> T | None:
-    return _written(record) if record is not None and record.key in changes.records else record
-
-
-def _written(record: T) -> T:
-    return replace(record, version=record.version + 1)

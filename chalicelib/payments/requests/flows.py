@@ -20,9 +20,8 @@ from chalicelib.payments.requests.rules import currency_of
 from chalicelib.payments.requests.targets import Terms
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Add, Write, WriteConflict
-
-_ATTEMPTS = 3
 
 
 def create(services: Services, owner: Owner, draft: Draft) -> Request:
@@ -115,6 +114,7 @@ def counted(new: Sequence[Record]) -> list[Write]:
     return [*marked, *(Add(*each) for each in amounts)]
 
 
+@retried(3)
 def stop_recurrence(services: Services, name: str, owner: Owner, is_stopped: bool) -> Request:
     """Stops or resumes the recurrence of a request; `name` is its id or its payment reference. One or two reads and one
     write, none if nothing changes.
@@ -122,19 +122,15 @@ def stop_recurrence(services: Services, name: str, owner: Owner, is_stopped: boo
     Raises NotFound unless the owner sees the request and may change it, BadRequest if it has no recurrence,
     WriteConflict after three conflicts.
     """
-    for _ in range(_ATTEMPTS):
-        request = store.request(services.store, name)
-        if request is None or not permissions.sees(owner.account_id, owner.client_id, request):
-            raise NotFound("Request not found")
-        if not permissions.may_change(owner, request):
-            raise NotFound("Request not found; the API key that has created it can change it")
-        changed = with_recurrence(request, is_stopped, services.clock())
-        if changed == request:
-            return request
-        with suppress(WriteConflict):  # paid or changed meanwhile: read again
-            services.store.write(changed)
-            return changed
-    raise WriteConflict
+    request = store.request(services.store, name)
+    if request is None or not permissions.sees(owner.account_id, owner.client_id, request):
+        raise NotFound("Request not found")
+    if not permissions.may_change(owner, request):
+        raise NotFound("Request not found; the API key that has created it can change it")
+    changed = with_recurrence(request, is_stopped, services.clock())
+    if changed != request:
+        services.store.write(changed)
+    return changed
 
 
 def reference_of(request: Request) -> Reference:

@@ -17,9 +17,10 @@ from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooL
 from chalicelib.payments.scanning import disproof, nodes, ranges, rules, store
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.hints import hint
-from chalicelib.payments.scanning.records import Cursor, ScanLease
+from chalicelib.payments.scanning.records import Cursor
 from chalicelib.payments.scanning.rules import NetworkStatus
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import Throttled, WriteConflict
 
 if TYPE_CHECKING:
@@ -49,13 +50,14 @@ def scan(services: Services, name: str, compares_nodes: bool = False) -> int:
     if lease is None:
         return 0
     try:
-        services.store.write(lease)
+        taken = services.store.write(lease)
     except WriteConflict:
         return 0
     try:
         return _scan(services, name, compares_nodes)
     finally:
-        _release(services, replace(lease, version=lease.version + 1))
+        # The next tick can start. The lease ends by itself if another tick has taken it over.
+        try_write(services.store, replace(taken, ends_at=services.clock()))
 
 
 def _scan(services: Services, name: str, compares_nodes: bool) -> int:
@@ -201,14 +203,6 @@ def _follow_fork(services: Services, chain: "Chain", details: Details, cursor: C
     from chalicelib.payments.scanning.forks import follow  # most processes see no fork
 
     return follow(services, chain, details, cursor, newest)
-
-
-def _release(services: Services, lease: ScanLease) -> None:
-    """Ends the lease, so that the next tick can start. It ends by itself if another tick has taken it over."""
-    try:
-        services.store.write(replace(lease, ends_at=services.clock()))
-    except WriteConflict:
-        return
 
 
 def _network(name: str) -> Network:

@@ -119,5 +119,4 @@ def advanced(services: Services, cursor: Cursor, blocks: BlockRange, reading: Ra
 
 def store_cursor(services: Services, cursor: Cursor) -> Cursor:
     """Writes the cursor. Raises WriteConflict, which ends this tick, if another tick of the network wrote it first."""
-    services.store.write(cursor)
-    return replace(cursor, version=cursor.version + 1)
+    return services.store.write(cursor)

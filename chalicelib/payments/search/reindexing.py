@@ -23,6 +23,7 @@ from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.search import store
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import Add, Unchanged, WriteConflict
 
 _ATTEMPTS = 10
@@ -66,13 +67,11 @@ class _Reindexing:
             complete = self._completed(current)
             if complete == current and is_listed:
                 return False
-            try:
-                added = (Add(*each) for each in _amounts(current, complete))
-                self._services.store.write(complete, *added, *self._condition(complete))
+            added = (Add(*each) for each in _amounts(current, complete))
+            if try_write(self._services.store, complete, *added, *self._condition(complete)):
                 return True
-            except WriteConflict:
-                self._paid.clear()
-                current = store.again(self._services.store, record)
+            self._paid.clear()
+            current = store.again(self._services.store, record)
         raise WriteConflict
 
     def _completed(self, record: Record) -> Record:

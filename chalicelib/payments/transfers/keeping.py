@@ -1,7 +1,6 @@
 """Keeps refunds and their references before their calldata is shown, so that the scanner finds each that is sent."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.payments import store as payment_store
@@ -9,12 +8,11 @@ from chalicelib.payments.requests.payments.records import Refund
 from chalicelib.payments.requests.records import Reference, Request
 from chalicelib.payments.transfers.refunds import RefundKey
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import WriteConflict
-
-_ATTEMPTS = 3
-"""How often refunds are stored again after another caller stored them first."""
+from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.store import written
 
 
+@retried(3)
 def kept(services: Services, wanted: Mapping[RefundKey, tuple[Request, str]]) -> dict[RefundKey, Refund]:
     """These refunds, each of a request to an address, as they are stored; those that are new are stored now.
 
@@ -22,30 +20,28 @@ def kept(services: Services, wanted: Mapping[RefundKey, tuple[Request, str]]) ->
     """
     if not wanted:
         return {}
-    for _ in range(_ATTEMPTS):
-        stored = payment_store.refunds(services.store, wanted.keys())
-        missing = {key: each for key, each in wanted.items() if key not in stored}
-        if not missing:
-            return stored
-        found = request_store.references(services.store, {topic for topic, _ in missing})
-        known = {reference.topic for reference in found}
-        offered, references = [], dict[str, Reference]()
-        for (topic, currency), (request, payer) in missing.items():
-            offered.append(
-                Refund(
-                    topic=topic,
-                    currency=currency,
-                    request_id=request.request_id,
-                    payable_id=request.payable_id,
-                    network=request.network,
-                    payer=payer,
-                    offered_at=services.clock(),
-                )
+    stored = payment_store.refunds(services.store, wanted.keys())
+    missing = {key: each for key, each in wanted.items() if key not in stored}
+    if not missing:
+        return stored
+    found = request_store.references(services.store, {topic for topic, _ in missing})
+    known = {reference.topic for reference in found}
+    offered, references = [], dict[str, Reference]()
+    for (topic, currency), (request, payer) in missing.items():
+        offered.append(
+            Refund(
+                topic=topic,
+                currency=currency,
+                request_id=request.request_id,
+                payable_id=request.payable_id,
+                network=request.network,
+                payer=payer,
+                offered_at=services.clock(),
             )
-            if topic not in known:
-                references[topic] = Reference(
-                    topic, request.payable_id, request.position, is_refund=True, account_id=request.account_id
-                )
-        with suppress(WriteConflict):  # another caller offers them, too
-            services.store.write(*offered, *references.values())
-    raise WriteConflict
+        )
+        if topic not in known:
+            references[topic] = Reference(
+                topic, request.payable_id, request.position, is_refund=True, account_id=request.account_id
+            )
+    services.store.write(*offered, *references.values())
+    return {**stored, **{(each.topic, each.currency): written(each) for each in offered}}

@@ -35,8 +35,10 @@ from chalicelib.platform.storage.writes import Add as Add
 from chalicelib.platform.storage.writes import Delete as Delete
 from chalicelib.platform.storage.writes import Unchanged as Unchanged
 from chalicelib.platform.storage.writes import Write as Write
+from chalicelib.platform.storage.writes import written as written
 
 T = TypeVar("T", bound=Record)
+W = TypeVar("W", bound=Write)
 C = TypeVar("C")
 R = TypeVar("R")
 DUE_INDEX = "by_due"
@@ -260,17 +262,19 @@ class Store:
                 record = record_of(kind, item)
                 yield record, is_listed(record, item)
 
-    def write(self, *writes: Write) -> None:
+    def write(self, first: W, *others: Write) -> W:
         """Applies all writes or none: records, `Delete`s, `Add`s, checks, at most LARGEST_TRANSACTION.
 
-        Raises WriteConflict if a version is not the expected one. Retries while another transaction holds a record,
-        which DynamoDB reports before it checks conditions. A single record needs no transaction, at half the price.
-        Attributes of a stored item that its class does not know stay: newer code has written them (`items.changed`).
+        Returns the first one, a record with its new version. Raises WriteConflict if a version is not the expected one.
+        Retries while another transaction holds a record, which DynamoDB reports before it checks conditions. A single
+        record needs no transaction, at half the price. Attributes of a stored item that its class does not know stay:
+        newer code has written them (`items.changed`).
 
         A write that was applied and whose response was lost is sent again, by botocore or here, and is no conflict with
         itself: a transaction has one token for all attempts, and a single write stores a random `write_id`.
         """
-        self._join(self._apply, writes)
+        self._join(self._apply, (first, *others))
+        return written(first) if isinstance(first, Record) else first
 
     def write_apart(self, *writes: Write) -> None:
         """As `write`, but without what this store joins to its writes: it is no step of the request that is served."""

@@ -1,6 +1,8 @@
 """What one transaction can do to a record, beside writing it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import Record
@@ -39,3 +41,11 @@ class Add:
 
 
 Write = Record | Delete | Absent | Unchanged | Add
+R = TypeVar("R", bound=Record)
+
+
+def written(record: R) -> R:
+    """A record as it is stored after it was written: with the next version."""
+    frozen_record: Any = record  # every record is a dataclass, but not the class `Record`
+    changed: R = replace(frozen_record, version=record.version + 1)
+    return changed

@@ -1,7 +1,6 @@
 """Makes attempts of deliveries. Those whose webhook does not answer wait (deliveries/waiting.py)."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 from math import ceil
 from urllib.parse import urlsplit
@@ -11,7 +10,8 @@ from chalicelib.platform.metrics import DELIVERIES
 from chalicelib.platform.outbound.sender import PostResult
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
-from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.retrying import try_write
+from chalicelib.platform.storage.store import WriteConflict, written
 from chalicelib.webhooks.circuits import rules as circuits
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit
@@ -129,12 +129,10 @@ def queue_tending(services: Services, circuit: Circuit) -> None:
 
 def _probe(services: Services, endpoint: Endpoint, circuit: Circuit, delivery: Delivery, body: str) -> None:
     probing = circuits.begin_probe(circuit, services.clock())
-    try:
-        services.store.write(probing)
-    except WriteConflict:
+    if try_write(services.store, probing):
+        _attempt(services, endpoint, written(probing), delivery, body, is_probe=True)
+    else:
         _set_aside(services, delivery)  # another worker makes the probe
-        return
-    _attempt(services, endpoint, replace(probing, version=probing.version + 1), delivery, body, is_probe=True)
 
 
 def _attempt(
@@ -178,9 +176,7 @@ def _note_outcome(
             after = circuits.after_failure(before, delivery.delivery_id, is_probe, now)
         if after == before:
             return
-        try:
-            services.store.write(after)
-        except WriteConflict:
+        if not try_write(services.store, after):
             circuit = circuit_store.circuit(services.store, delivery.webhook_id)
             continue
         if after.state is not before.state:

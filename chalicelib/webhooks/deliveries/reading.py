@@ -4,7 +4,7 @@ from datetime import datetime
 
 from chalicelib.base.errors import NotFound
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.retrying import try_write
 from chalicelib.webhooks.circuits import rules as circuits
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import CircuitState
@@ -67,7 +67,5 @@ def repeat_failed(
 def _probe_now(services: Services, endpoint: Endpoint) -> None:
     circuit = circuit_store.circuit(services.store, endpoint.webhook_id)
     if circuit is not None and circuit.state is CircuitState.OPEN:
-        try:
-            services.store.write(circuits.probe_now(circuit, services.clock()))
-        except WriteConflict:
-            return  # a probe has just begun or ended
+        # False: a probe has just begun or ended
+        try_write(services.store, circuits.probe_now(circuit, services.clock()))

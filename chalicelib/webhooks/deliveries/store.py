@@ -5,7 +5,7 @@ from dataclasses import replace
 from heapq import merge
 from itertools import islice
 
-from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Delete, Store, Write, WriteConflict
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Delete, Store, Write, WriteConflict, written
 from chalicelib.webhooks.circuits.records import Circuit
 from chalicelib.webhooks.deliveries.records import LIST_SHARDS, Delivery, ListEntry, Listing
 from chalicelib.webhooks.endpoints.records import Endpoint
@@ -59,8 +59,7 @@ def change(store: Store, before: Delivery | None, after: Delivery) -> Delivery:
 
     Raises WriteConflict if it was changed since it was read.
     """
-    store.write(*_writes((before, after)))
-    return replace(after, version=after.version + 1)
+    return store.write(after, *_entries(before, after))
 
 
 def change_all(store: Store, changes: Sequence[Change]) -> tuple[Delivery, ...]:
@@ -68,15 +67,15 @@ def change_all(store: Store, changes: Sequence[Change]) -> tuple[Delivery, ...]:
 
     Returns those written, as they are stored. Raises WriteConflict if a new one was not written by anybody.
     """
-    written: list[Delivery] = []
+    stored: list[Delivery] = []
     for start in range(0, len(changes), CHUNK):
         chunk = changes[start : start + CHUNK]
         try:
             store.write(*(write for each in chunk for write in _writes(each)))
-            written += [replace(after, version=after.version + 1) for _, after in chunk]
+            stored += [written(after) for _, after in chunk]
         except WriteConflict:
-            written += _one_by_one(store, chunk)
-    return tuple(written)
+            stored += _one_by_one(store, chunk)
+    return tuple(stored)
 
 
 def creation(deliveries: Iterable[Delivery]) -> tuple[Write, ...]:
@@ -85,22 +84,26 @@ def creation(deliveries: Iterable[Delivery]) -> tuple[Write, ...]:
 
 
 def _one_by_one(store: Store, changes: Sequence[Change]) -> list[Delivery]:
-    written: list[Delivery] = []
+    stored: list[Delivery] = []
     for before, after in changes:
         try:
-            written.append(change(store, before, after))
+            stored.append(change(store, before, after))
         except WriteConflict:
             if before is None and delivery(store, after.delivery_id) is None:
                 raise  # not written by anybody: the table was too busy
-    return written
+    return stored
 
 
 def _writes(change: Change) -> tuple[Write, ...]:
-    """An entry exists exactly while its delivery is in a state that has it: its version is 1, or it is absent."""
     before, after = change
+    return (after, *_entries(before, after))
+
+
+def _entries(before: Delivery | None, after: Delivery) -> tuple[Write, ...]:
+    """An entry exists exactly while its delivery is in a state that has it: its version is 1, or it is absent."""
     had, has = before.entries if before else (), after.entries
     gone = (Delete(replace(entry, version=1)) for entry in had if entry not in has)
-    return (after, *(entry for entry in has if entry not in had), *gone)
+    return (*(entry for entry in has if entry not in had), *gone)
 
 
 def _read(store: Store, ids: Sequence[str]) -> tuple[Delivery, ...]:

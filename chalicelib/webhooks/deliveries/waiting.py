@@ -1,7 +1,7 @@
 """Looks after the deliveries that wait for a webhook which does not answer: probes, releases, and gives up."""
 
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.retrying import try_write
 from chalicelib.webhooks.circuits import rules as circuits
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
@@ -57,8 +57,5 @@ def _release(services: Services, circuit: Circuit, waiting: list[Delivery], foun
 
 
 def _write_and_continue(services: Services, circuit: Circuit) -> None:
-    try:
-        services.store.write(circuit)
-    except WriteConflict:
-        return  # an attempt has changed it, and queued what follows
-    queue_tending(services, circuit)
+    if try_write(services.store, circuit):  # else an attempt has changed it, and queued what follows
+        queue_tending(services, circuit)

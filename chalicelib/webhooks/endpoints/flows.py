@@ -59,14 +59,12 @@ def register(
         own, *others = url_records
         absent = [Absent(each) for each in others]
         try:
-            services.store.write(endpoint, own, *of_client, *absent, registrations, audited)
+            return services.store.write(endpoint, own, *of_client, *absent, registrations, audited), secret
         except WriteConflict:
             if store.is_taken(services.store, url_records):
                 raise BadRequest(
                     "Webhook already exists, or a platform-level webhook with this URL already exists"
                 ) from None
-            continue
-        return replace(endpoint, version=1), secret
     raise WriteConflict
 
 
@@ -95,8 +93,7 @@ def change(
         verbs.append("events_chosen")
     if not verbs:
         return endpoint
-    services.store.write(changed, *(_audit_entry(services, actor, changed, verb) for verb in verbs))
-    return replace(changed, version=changed.version + 1)
+    return services.store.write(changed, *(_audit_entry(services, actor, changed, verb) for verb in verbs))
 
 
 def delete(services: Services, actor: Actor, endpoint: Endpoint) -> None:

@@ -180,10 +180,10 @@ def test_a_challenge_that_is_used_at_the_same_moment_is_refused(world: World) ->
         def __getattr__(self, name: str) -> Any:
             return getattr(store, name)
 
-        def write(self, *writes: Any) -> None:
+        def write(self, *writes: Any) -> Any:
             if store.get(Challenge, Challenge.KEY.of(challenge_id=challenge.challenge_id)):
                 store.write(Delete(replace(challenge, version=1)))
-            store.write(*writes)
+            return store.write(*writes)
 
     with pytest.raises(Unauthorized, match="Invalid or expired challenge"):
         sessions.sign_in(replace(world.services, store=Overtaken()), signed, None, ACTOR)
@@ -199,10 +199,10 @@ def test_two_first_sign_ins_of_a_wallet_at_once_make_one_account(world: World) -
         def __getattr__(self, name: str) -> Any:
             return getattr(store, name)
 
-        def write(self, *writes: Any) -> None:
+        def write(self, *writes: Any) -> Any:
             if not other:
                 other.append(wallet_session(world, wallet))
-            store.write(*writes)
+            return store.write(*writes)
 
     services = replace(world.services, store=Overtaken())
     signed = answered(challenge, wallet.sign(challenge.message))
@@ -570,12 +570,12 @@ def test_a_session_that_is_used_while_it_is_replaced_ends_all_the_same_and_one_i
         def __getattr__(self, name: str) -> Any:
             return getattr(store, name)
 
-        def write(self, *writes: Any) -> None:
+        def write(self, *writes: Any) -> Any:
             if self.overtakes:
                 self.overtakes = False
                 world.advance(60)
                 touch(world.services, old)
-            store.write(*writes)
+            return store.write(*writes)
 
     new, _ = sessions.log_in(
         replace(world.services, store=Overtaken()), EMAIL, PASSWORD, old.token_hash, ACTOR
@@ -721,9 +721,9 @@ def test_logging_out_wins_over_a_use_at_the_same_moment(world: World) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(store, name)
 
-        def write(self, *writes: Any) -> None:
+        def write(self, *writes: Any) -> Any:
             touch(world.services, session)
-            store.write(*writes)
+            return store.write(*writes)
 
     sessions.log_out(replace(world.services, store=Overtaken()), session, ACTOR)
     assert stored(world, session) is None

@@ -82,11 +82,11 @@ class Slow(Store):
 
     act: Callable[[], object] | None = None
 
-    def write(self, *writes: Any) -> None:
+    def write(self, *writes: Any) -> Any:
         act, self.act = self.act, None
         if act is not None:
             act()
-        super().write(*writes)
+        return super().write(*writes)
 
 
 def slow(world: World, act: Callable[[], object]) -> Services:

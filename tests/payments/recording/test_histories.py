@@ -62,19 +62,20 @@ class MortalStore(MemoryStore):
     def restart(self) -> None:
         self._writes_left = 10**9
 
-    def write(self, *writes: Write) -> None:
-        def act() -> None:
-            super(MortalStore, self).write(*writes)
+    def write(self, *writes: Write) -> Any:
+        def act() -> Any:
+            stored = super(MortalStore, self).write(*writes)
             self.told += [each for each in writes if isinstance(each, Event) and each.version == 0]
+            return stored
 
-        self._guarded(act, act)
+        return self._guarded(act, act)
 
     def put_many(self, records: Iterable[Record]) -> None:
         listed = list(records)
         part = listed[: -(-len(listed) // 2)]
         self._guarded(lambda: super(MortalStore, self).put_many(listed), lambda: super(MortalStore, self).put_many(part))
 
-    def _guarded(self, act: Callable[[], None], act_of_the_last: Callable[[], None]) -> None:
+    def _guarded(self, act: Callable[[], Any], act_of_the_last: Callable[[], Any]) -> Any:
         self._writes_left -= 1
         if self._writes_left > 0:
             return act()

@@ -32,10 +32,9 @@ from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.retrying import retried
 from chalicelib.relayer import flows as relayer
 
-_ATTEMPTS = 5
 _LONGEST_SIGNATURE = 4_096
 """In bytes. Contract wallets have longer signatures than keys; a call of the relayer has room for this."""
 _SIGNATURE = re.compile(f"(?:0x)?((?:[0-9a-fA-F]{{2}}){{64,{_LONGEST_SIGNATURE}}})")
@@ -91,6 +90,7 @@ def offer(services: Services, owner: Owner, position: Position, source: Token, p
     return Offer(intent, approval)
 
 
+@retried(5)  # the same may be sent twice, or a payment be recorded meanwhile
 def accept(
     services: Services, owner: Owner, intent_id: str, sent: SentSignature, approval: SentSignature | None
 ) -> PaymentIntent:
@@ -110,27 +110,22 @@ def accept(
             raise BadRequest(f"signedApprovalPermit: the signature has {SIGNATURE_BYTES} bytes")
         allowed = Signed(text, approval.nonce, approval.deadline)
     is_public = owner.mode is Mode.CLIENT_ID
-    for _ in range(_ATTEMPTS):
-        intent = _visible(services, owner, intent_id)
-        if intent.stage is not Stage.OFFERED:
-            return _repeated(intent, signed)
-        rules.check_signed(intent, signed, allowed, services.clock())
-        request = _open_request(services, intent)
-        rules.check_not_repeated(request.execution, is_public)
-        if (reason := trouble(services, intent)) is not None:
-            raise Conflict(f"{reason[0].upper()}{reason[1:]}: get another payment intent from /pay, and sign that")
-        right = _checked(services, intent, signed.signature)
-        made = _accepted(services, intent, request, right, allowed)
-        _check_allowance(services, made, allowed)
-        execution = executions.begun(request.execution, intent.intent_id, is_public)
-        try:
-            services.store.write(made, replace(request, execution=execution))
-        except WriteConflict:  # the same was sent twice, or a payment was recorded meanwhile
-            continue
-        services.log.info("payment intent accepted", extra={"intent_id": intent_id, "network": intent.network})
-        queue_look(services, made)
-        return made
-    raise WriteConflict
+    intent = _visible(services, owner, intent_id)
+    if intent.stage is not Stage.OFFERED:
+        return _repeated(intent, signed)
+    rules.check_signed(intent, signed, allowed, services.clock())
+    request = _open_request(services, intent)
+    rules.check_not_repeated(request.execution, is_public)
+    if (reason := trouble(services, intent)) is not None:
+        raise Conflict(f"{reason[0].upper()}{reason[1:]}: get another payment intent from /pay, and sign that")
+    right = _checked(services, intent, signed.signature)
+    made = _accepted(services, intent, request, right, allowed)
+    _check_allowance(services, made, allowed)
+    execution = executions.begun(request.execution, intent.intent_id, is_public)
+    services.store.write(made, replace(request, execution=execution))
+    services.log.info("payment intent accepted", extra={"intent_id": intent_id, "network": intent.network})
+    queue_look(services, made)
+    return made
 
 
 def _accepted(

@@ -16,6 +16,7 @@ from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.permissions import sees
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.records import CallStatus
@@ -24,7 +25,6 @@ PERMIT_GAS, TAKE_GAS = 200_000, 500_000
 """The most gas of the calls that are tried before a signature is accepted. Permit2 asks a contract wallet about its
 signature, so that its code runs."""
 WITHDRAWN = "the owner of the request has withdrawn it"
-_ATTEMPTS = 5
 
 
 def unlocked(services: Services, request: Request) -> Request:
@@ -69,26 +69,22 @@ def why_gone(services: Services, intent: PaymentIntent) -> str | None:
     return taken.reason or "the tokens cannot be taken"
 
 
+@retried(5)  # a worker may begin to take the tokens, or a payment be recorded
 def withdraw(services: Services, account_id: str, client_id: str | None, intent_id: str) -> PaymentIntent:
     """Ends a payment intent of which nothing was taken, for the owner of its request; the same again changes nothing.
 
     One that is not signed yet cannot be signed any more. Raises NotFound, Conflict once its tokens are or may be taken,
     and WriteConflict after five conflicts.
     """
-    for _ in range(_ATTEMPTS):
-        intent = store.payment_intent(services.store, intent_id)
-        if intent is None or not sees(account_id, client_id, intent):
-            raise NotFound("Payment intent data not found")
-        if intent.end is End.FAILED:
-            return intent
-        if intent.stage not in (Stage.OFFERED, Stage.TAKING):
-            raise Conflict("The tokens of this payment intent were taken: wait for its end")
-        try:
-            _withdraw(services, intent)
-        except WriteConflict:  # a worker has begun to take the tokens, or a payment was recorded
-            continue
-        return store.payment_intent(services.store, intent_id) or intent
-    raise WriteConflict
+    intent = store.payment_intent(services.store, intent_id)
+    if intent is None or not sees(account_id, client_id, intent):
+        raise NotFound("Payment intent data not found")
+    if intent.end is End.FAILED:
+        return intent
+    if intent.stage not in (Stage.OFFERED, Stage.TAKING):
+        raise Conflict("The tokens of this payment intent were taken: wait for its end")
+    _withdraw(services, intent)
+    return store.payment_intent(services.store, intent_id) or intent
 
 
 def _withdraw(services: Services, intent: PaymentIntent) -> None:

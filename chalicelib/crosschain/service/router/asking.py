@@ -1,7 +1,6 @@
 """Asks the router, as far as its circuit breaker and its quota let it be asked: several questions at the same time."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -20,6 +19,7 @@ from chalicelib.platform.access.rate_limits.rules import seconds_until
 from chalicelib.platform.access.rate_limits.store import count
 from chalicelib.platform.outbound.lifi import QuoteCall, RouterRefused, RouterStep, RouterUnavailable
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import Throttled, WriteConflict
 
 AT_ONCE = 20
@@ -44,9 +44,10 @@ def ask(
         return _not_asked(questions, "the circuit is open", -int(-wait.total_seconds() // 1))
     probe = probing(circuit, now)
     if probe is not None:
-        if not _written(services, probe):
+        try:
+            circuit = services.store.write(probe)
+        except WriteConflict:
             return _not_asked(questions, "another process probes", _LEASE_SECONDS)
-        circuit = replace(probe, version=probe.version + 1)
     asked = questions[:1] if probe is not None else questions
     refused = _counted(services, len(asked), purpose, now)
     if refused is not None:
@@ -102,13 +103,4 @@ def _learn(services: Services, circuit: RouterCircuit | None, answers: Sequence[
         if changed.open_until is not None:
             services.log.error("router circuit opened", extra={"until": changed.open_until.isoformat()})
     if changed is not None:
-        _written(services, changed)
-
-
-def _written(services: Services, circuit: RouterCircuit) -> bool:
-    """Writes the circuit; False if another process wrote it since it was read."""
-    try:
-        services.store.write(circuit)
-    except WriteConflict:
-        return False
-    return True
+        try_write(services.store, changed)

@@ -1,7 +1,6 @@
 """Creates multicalls of payouts, and reads them with their children."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
@@ -31,12 +30,13 @@ from chalicelib.payments.links.rules import is_abandoned
 from chalicelib.payments.requests.permissions import check_platform
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Delete, WriteConflict
+from chalicelib.platform.storage.retrying import retried, try_write
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Delete, WriteConflict, written
 
-_ATTEMPTS = 3
 _MAX_EVALUATED_PARENTS = 10
 
 
+@retried(3)
 def create(
     services: Services, owner: Owner, child_tokens: Sequence[str], kind: ExecutionKind | None
 ) -> MulticallDetails:
@@ -52,20 +52,17 @@ def create(
     check_platform(owner)
     check_count(len(child_tokens), services.settings.multicall_max_children)
     unique = tuple(dict.fromkeys(child_tokens))
-    for _ in range(_ATTEMPTS):
-        now = services.clock()
-        found = links.load_many(services, unique)
-        parent = new_parent(owner, child_tokens, kind, found, now, services.entropy)
-        with suppress(WriteConflict):  # a child was paid or claimed meanwhile: read again
-            held = held_tokens(services, found, now, parent.token)
-            children = evaluate_children(parent, found, held, now)
-            check_none_blocked(children, now)
-            check_combination(kind, children)
-            _check_routes(services, kind, children)
-            check_limits(services, owner, [found[token] for token in child_tokens])
-            link = _claim(services, parent, [found[token] for token in child_tokens])
-            return multicall_details(PayableLink((), link), children, now)
-    raise WriteConflict
+    now = services.clock()
+    found = links.load_many(services, unique)
+    parent = new_parent(owner, child_tokens, kind, found, now, services.entropy)
+    held = held_tokens(services, found, now, parent.token)
+    children = evaluate_children(parent, found, held, now)
+    check_none_blocked(children, now)
+    check_combination(kind, children)
+    _check_routes(services, kind, children)
+    check_limits(services, owner, [found[token] for token in child_tokens])
+    link = _claim(services, parent, [found[token] for token in child_tokens])
+    return multicall_details(PayableLink((), link), children, now)
 
 
 def _check_routes(services: Services, kind: ExecutionKind | None, children: Sequence[Child]) -> None:
@@ -96,8 +93,7 @@ def held_tokens(
     parents = link_store.links(services.store, dict.fromkeys(claims.values()))
     for parent in parents.values():
         if is_abandoned(parent, now):
-            with suppress(WriteConflict):  # another process deleted it
-                services.store.write(Delete(parent))
+            try_write(services.store, Delete(parent))  # False: another process deleted it
     live = {token: parent for token, parent in parents.items() if is_live(parent, now)}
     evaluated = dict(list(live.items())[:_MAX_EVALUATED_PARENTS])
     siblings = dict.fromkeys(token for parent in evaluated.values() for token in parent.child_tokens)
@@ -119,16 +115,14 @@ def _claim(services: Services, parent: Link, children: Sequence[PayableLink]) ->
     """
     claims = [replace(child.link, parent_token=parent.token) for child in children]
     if len(claims) < LARGEST_TRANSACTION:
-        services.store.write(parent, *claims)
-        return replace(parent, version=1)
-    assembling, complete = replace(parent, status=LinkStatus.ASSEMBLING), replace(parent, version=1)
+        return services.store.write(parent, *claims)
+    assembling, complete = replace(parent, status=LinkStatus.ASSEMBLING), written(parent)
     records = [assembling, *claims, complete]
     services.store.write(*records[:LARGEST_TRANSACTION])
     try:
         for start in range(LARGEST_TRANSACTION, len(records), LARGEST_TRANSACTION):
             services.store.write(*records[start : start + LARGEST_TRANSACTION])
     except WriteConflict:
-        with suppress(WriteConflict):  # the sweep deleted it as abandoned
-            services.store.write(Delete(complete))
+        try_write(services.store, Delete(complete))  # False: the sweep deleted it as abandoned
         raise
-    return replace(complete, version=2)
+    return written(complete)

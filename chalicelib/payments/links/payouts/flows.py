@@ -1,6 +1,5 @@
 """Creates payouts, and merges several into a batch that one transaction pays."""
 
-from contextlib import suppress
 from dataclasses import replace
 
 from chalicelib.base.errors import Conflict, NotFound
@@ -15,9 +14,7 @@ from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.sessions.records import Session, SessionKind, Wallet
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import WriteConflict
-
-_ATTEMPTS = 3
+from chalicelib.platform.storage.retrying import retried
 
 
 def create(services: Services, owner: Owner, session: Session | None, draft: PayoutDraft) -> PayableLink:
@@ -33,6 +30,7 @@ def create(services: Services, owner: Owner, session: Session | None, draft: Pay
     return payment
 
 
+@retried(3)
 def combine(services: Services, owner: Owner, draft: MergeDraft) -> PayableLink:
     """Creates a batch of the owner's payouts, which are invalidated in the same transaction.
 
@@ -41,17 +39,13 @@ def combine(services: Services, owner: Owner, draft: MergeDraft) -> PayableLink:
     that claimed them. Raises MulticallRefused, BadRequest, Forbidden, and WriteConflict after three conflicts.
     """
     check_platform(owner)
-    for _ in range(_ATTEMPTS):
-        now = services.clock()
-        found = reading.load_many(services, list(dict.fromkeys(draft.tokens)))
-        held = multicalls.held_tokens(services, found, now)
-        merged = merge(draft, owner, found, held, links.terms_of(services), now, services.entropy)
-        links.check_limits(services, owner, (merged.batch,))
-        children = [record for child in merged.children for record in (child.link, *child.requests)]
-        with suppress(WriteConflict):  # one was paid, claimed or merged meanwhile: read again
-            services.store.write(merged.batch.link, *merged.batch.requests, *children)
-            return replace(merged.batch, link=replace(merged.batch.link, version=1))
-    raise WriteConflict
+    now = services.clock()
+    found = reading.load_many(services, list(dict.fromkeys(draft.tokens)))
+    held = multicalls.held_tokens(services, found, now)
+    merged = merge(draft, owner, found, held, links.terms_of(services), now, services.entropy)
+    links.check_limits(services, owner, (merged.batch,))
+    children = [record for child in merged.children for record in (child.link, *child.requests)]
+    return replace(merged.batch, link=services.store.write(merged.batch.link, *merged.batch.requests, *children))
 
 
 def refuse(services: Services, token: str, actor: Actor) -> None:

@@ -1,13 +1,12 @@
 """Records when credentials were last used."""
 
 from collections.abc import Iterable
-from contextlib import suppress
 from datetime import datetime, timedelta
 
 from chalicelib.platform.access.credentials import store
 from chalicelib.platform.access.credentials.records import LastUse
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.retrying import try_write
 
 USE_INTERVAL = timedelta(minutes=1)
 """How often a container records the use of a credential."""
@@ -36,5 +35,4 @@ def _write_use(services: Services, record_id: str, now: datetime) -> None:
     stored = store.last_use(services.store, record_id)
     if stored is not None and now - stored.at < USE_INTERVAL:
         return  # another container has recorded it
-    with suppress(WriteConflict):  # another container has just recorded it
-        services.store.write(LastUse(record_id, now, stored.version if stored else 0))
+    try_write(services.store, LastUse(record_id, now, stored.version if stored else 0))

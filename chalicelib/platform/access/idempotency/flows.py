@@ -11,7 +11,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -24,7 +23,8 @@ from chalicelib.platform.access.idempotency.records import CONFLICT, IdempotentR
 from chalicelib.platform.access.idempotency.rules import LEASE, RESPONSE_LOST, STILL_RUNNING, taken
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import codec
-from chalicelib.platform.storage.store import Delete, Write, WriteConflict
+from chalicelib.platform.storage.retrying import try_write
+from chalicelib.platform.storage.store import Delete, Write, WriteConflict, written
 
 
 def claim(services: Services, request: IdempotentRequest) -> IdempotentRequest:
@@ -34,8 +34,7 @@ def claim(services: Services, request: IdempotentRequest) -> IdempotentRequest:
     Unprocessable if the stored request had another body.
     """
     try:
-        services.store.write(request)
-        return replace(request, version=1)
+        return services.store.write(request)
     except WriteConflict:
         pass
     stored = store.request_of(services.store, request.scope_hash)
@@ -43,10 +42,9 @@ def claim(services: Services, request: IdempotentRequest) -> IdempotentRequest:
     if record.status is not None:
         return record
     try:
-        services.store.write(record)
+        return services.store.write(record)
     except WriteConflict:
         raise Conflict(STILL_RUNNING) from None
-    return replace(record, version=record.version + 1)
 
 
 class Journal:
@@ -88,7 +86,7 @@ class Journal:
         except WriteConflict:
             self._conflicts += (CONFLICT,)
             raise
-        self.record, self._conflicts = replace(following, version=following.version + 1), ()
+        self.record, self._conflicts = written(following), ()
 
     def is_response_lost(self, is_error: bool) -> bool:
         """Whether the response of this run, an error or not, cannot be that of the request.
@@ -104,8 +102,7 @@ class Journal:
         Does nothing if another process has taken the key, or if a transaction was made whose outcome was not received.
         """
         released = replace(self.record, lease_until=self._services.clock())
-        with suppress(WriteConflict):
-            self._services.store.write(released if self.record.steps else Delete(self.record))
+        try_write(self._services.store, released if self.record.steps else Delete(self.record))
 
 
 def _step(writes: Sequence[Write]) -> str:

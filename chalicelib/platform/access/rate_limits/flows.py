@@ -24,7 +24,8 @@ from chalicelib.platform.access.rate_limits.rules import (
     webhook_test_window,
 )
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import Throttled, WriteConflict
+from chalicelib.platform.storage.retrying import try_write
+from chalicelib.platform.storage.store import Throttled
 
 _THROTTLED_SECONDS = 1
 
@@ -175,6 +176,5 @@ def _allowance(window: Window, used: int | None, now: datetime) -> Allowance:
 
 
 def _ban(services: Services, caller: Caller, window: Window, now: datetime) -> TooManyRequests:
-    with suppress(WriteConflict):  # another request wrote the ban
-        services.store.write(Ban(caller.digest, now + BAN, caller.ban_version))
+    try_write(services.store, Ban(caller.digest, now + BAN, caller.ban_version))
     return TooManyRequests(seconds_until(now + BAN, now), window.limit)

@@ -1,7 +1,5 @@
 """Records the use of a session."""
 
-from dataclasses import replace
-
 from chalicelib.platform.access.sessions.records import Session
 from chalicelib.platform.access.sessions.rules import pointer_of, touched
 from chalicelib.platform.services import Services
@@ -14,7 +12,6 @@ def touch(services: Services, session: Session) -> Session:
     if changed is None:
         return session
     try:
-        services.store.write(changed, pointer_of(changed))
+        return services.store.write(changed, pointer_of(changed))
     except WriteConflict:
         return session  # another request recorded its use, or ended the session
-    return replace(changed, version=changed.version + 1)
