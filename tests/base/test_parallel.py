@@ -1,4 +1,4 @@
-"""Tasks at the same time: in their order, at most so many of them, and waited for so long and no longer."""
+"""Tasks at the same time: in their order, at most so many of them, all waited for, or so long and no longer."""
 
 import threading
 import time
@@ -6,7 +6,41 @@ from functools import partial
 
 import pytest
 
-from chalicelib.base.parallel import done_within
+from chalicelib.base.parallel import done_within, each_done
+
+
+def test_all_are_done_in_order_at_the_same_time_and_one_of_them_in_the_thread_that_waits() -> None:
+    together = threading.Barrier(3, timeout=30)
+
+    def name_and_thread(name: str) -> tuple[str, int]:
+        together.wait()
+        return name, threading.get_ident()
+
+    names, threads = zip(*each_done(name_and_thread, ["first", "second", "third"], 3), strict=True)
+    assert names == ("first", "second", "third")
+    assert threads[0] == threading.get_ident() and len(set(threads)) == 3
+
+
+def test_a_later_call_uses_the_threads_of_an_earlier_one() -> None:
+    def threads() -> set[int]:
+        together = threading.Barrier(4, timeout=30)
+        return set(each_done(lambda _: together.wait() * 0 + threading.get_ident(), range(4), 4))
+
+    assert threads() == threads()
+
+
+def test_an_error_is_raised_once_nothing_runs_any_more() -> None:
+    done = list[int]()
+
+    def act(number: int) -> None:
+        if number == 0:
+            raise LookupError("nothing there")
+        time.sleep(0.05)
+        done.append(number)
+
+    with pytest.raises(LookupError, match="nothing there"):
+        each_done(act, range(3), 2)
+    assert sorted(done) == [1, 2]
 
 
 def test_no_tasks_have_no_results() -> None:

@@ -60,8 +60,7 @@ class _Deciding:
         self._part, self._stored, self._accepted, self._context = part, stored, accepted, context
         self._payments, self._unmatched = dict(stored.payments), dict(stored.unmatched)
         self._refunds, self._ledger = dict(stored.refunds), dict(stored.ledger)
-        self._returned = dict(stored.returned)
-        self._ids = rules.ids(payable, stored.entries.values())
+        self._returned, self._ids = dict(stored.returned), rules.ids(payable, stored.entries.values())
         added = {(entry.tx_hash, entry.event_key): entry for entry in self._entries(part.added)}
         for entry in self._entries(part.removed):
             successor = added.get((entry.tx_hash, entry.event_key))

@@ -12,11 +12,13 @@ An attribute has the name of its field, or the name that the field's metadata gi
 
 import types
 import typing
-from dataclasses import MISSING, fields, is_dataclass
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, TypeVar
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Counts
 
@@ -27,22 +29,34 @@ COUNT = "n:"
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-_HINTS: dict[type, dict[str, Any]] = {}
-"""A cache of resolved annotations."""
-_NAMES: dict[type, dict[str, str]] = {}
-"""A cache of the attribute name of each field."""
+Encode = Callable[[Any], dict[str, Any]]
+Decode = Callable[[Any], Any]
+"""Make the attribute value of a value, and the value of what an attribute value holds (`"1"` of `{"N": "1"}`)."""
+
+
+@frozen
+class _Attribute:
+    """A field of a dataclass: how it is read and written, and what a missing attribute means."""
+
+    field: str
+    name: str
+    encode: Encode
+    decode: Decode
+    default: Any
+
+
+_KNOWN: dict[type, tuple[tuple[_Attribute, ...], tuple[str, ...]]] = {}
+"""What `_plan` has found for each class."""
 
 
 def encode(record: Any) -> Attributes:
     """The attributes of a dataclass; fields that are None are left out."""
-    names = _names(type(record))
-    item: Attributes = {}
-    for name, hint in _hints(type(record)).items():
-        value = getattr(record, name)
-        if hint is Counts:
-            item |= {COUNT + each: {"N": str(count)} for each, count in value.items()}
-        elif value is not None:
-            item[names[name]] = _encode(value, hint)
+    attributes, counts = _plan(type(record))
+    item = {
+        each.name: each.encode(value) for each in attributes if (value := getattr(record, each.field)) is not None
+    }
+    for field in counts:
+        item |= {COUNT + each: {"N": str(count)} for each, count in getattr(record, field).items()}
     return item
 
 
@@ -51,40 +65,41 @@ def decode(cls: type[T], item: Attributes) -> T:
 
     A missing attribute becomes the field's default, which items written by an older version need, or None.
     """
-    defaults, names = _defaults(cls), _names(cls)
-    values = {
-        name: _decode(item[names[name]], hint) if names[name] in item else defaults.get(name)
-        for name, hint in _hints(cls).items()
-    }
-    for name in [name for name, hint in _hints(cls).items() if hint is Counts]:
-        values[name] = Counts({each[len(COUNT) :]: int(n["N"]) for each, n in item.items() if each.startswith(COUNT)})
+    attributes, counts = _plan(cls)
+    values = dict[str, Any]()
+    for each in attributes:
+        if each.name in item:
+            (held,) = item[each.name].values()
+            values[each.field] = each.decode(held)
+        else:
+            values[each.field] = each.default
+    for field in counts:
+        values[field] = Counts({each[len(COUNT) :]: int(n["N"]) for each, n in item.items() if each.startswith(COUNT)})
     return cls(**values)
 
 
 def attributes_of(cls: type) -> set[str]:
     """The names of the attributes of a dataclass, beside its counts."""
-    return {name for field, name in _names(cls).items() if _hints(cls)[field] is not Counts}
+    return {each.name for each in _plan(cls)[0]}
 
 
 def epoch_milliseconds(instant: datetime) -> int:
     return (instant - _EPOCH) // _MILLISECOND
 
 
-def _hints(cls: type) -> dict[str, Any]:
-    if cls not in _HINTS:
+def _plan(cls: type) -> tuple[tuple[_Attribute, ...], tuple[str, ...]]:
+    """The attributes of a dataclass, and the names of its fields that are counts."""
+    if cls not in _KNOWN:
         hints = typing.get_type_hints(cls)
-        _HINTS[cls] = {field.name: _required(hints[field.name]) for field in fields(cls)}
-    return _HINTS[cls]
+        counts = tuple(each.name for each in fields(cls) if hints[each.name] is Counts)
+        others = (each for each in fields(cls) if each.name not in counts)
+        _KNOWN[cls] = tuple(_attribute(each, _required(hints[each.name])) for each in others), counts
+    return _KNOWN[cls]
 
 
-def _names(cls: type) -> dict[str, str]:
-    if cls not in _NAMES:
-        _NAMES[cls] = {field.name: field.metadata.get("attribute", field.name) for field in fields(cls)}
-    return _NAMES[cls]
-
-
-def _defaults(cls: type) -> dict[str, Any]:
-    return {field.name: field.default for field in fields(cls) if field.default is not MISSING}
+def _attribute(field: Field[Any], hint: Any) -> _Attribute:
+    default = None if field.default is MISSING else field.default
+    return _Attribute(field.name, field.metadata.get("attribute", field.name), *_codec(hint), default)
 
 
 def _required(hint: Any) -> Any:
@@ -94,30 +109,40 @@ def _required(hint: Any) -> Any:
     return hint
 
 
-def _encode(value: Any, hint: Any) -> dict[str, Any]:
+def _codec(hint: Any) -> tuple[Encode, Decode]:
+    """How values of a type are written and read."""
     if typing.get_origin(hint) is tuple:
-        return {"L": [_encode(element, hint.__args__[0]) for element in value]}
+        write, read = _codec(hint.__args__[0])
+        return lambda values: {"L": [write(each) for each in values]}, lambda held: tuple(_read(read, held))
     if is_dataclass(hint):
-        return {"M": encode(value)}
-    if hint is BaseUnits:
-        return {"S": str(value)}
-    if hint is bool:
-        return {"BOOL": value}
-    if hint is int:
-        return {"N": str(value)}
-    if hint is datetime:
-        return {"N": str(epoch_milliseconds(value))}
+        cls = typing.cast(type, hint)
+        return lambda value: {"M": encode(value)}, lambda held: decode(cls, held)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return _text, hint
+    return _PLAIN.get(hint, (_text, _same))
+
+
+def _read(read: Decode, held: list[dict[str, Any]]) -> typing.Iterator[Any]:
+    """The values of a list of attribute values of one type."""
+    for attribute in held:
+        (each,) = attribute.values()
+        yield read(each)
+
+
+def _same(held: Any) -> Any:
+    return held
+
+
+def _text(value: Any) -> dict[str, Any]:
     return {"S": value.value if isinstance(value, Enum) else value}
 
 
-def _decode(attribute: dict[str, Any], hint: Any) -> Any:
-    (value,) = attribute.values()
-    if typing.get_origin(hint) is tuple:
-        return tuple(_decode(element, hint.__args__[0]) for element in value)
-    if is_dataclass(hint):
-        return decode(typing.cast(type, hint), value)
-    if hint is BaseUnits or hint is int:
-        return int(value)
-    if hint is datetime:
-        return _EPOCH + int(value) * _MILLISECOND
-    return hint(value) if isinstance(hint, type) and issubclass(hint, Enum) else value
+_PLAIN: dict[Any, tuple[Encode, Decode]] = {
+    BaseUnits: (lambda value: {"S": str(value)}, int),
+    bool: (lambda value: {"BOOL": value}, _same),
+    int: (lambda value: {"N": str(value)}, int),
+    datetime: (
+        lambda value: {"N": str(epoch_milliseconds(value))},
+        lambda held: _EPOCH + int(held) * _MILLISECOND,
+    ),
+}

@@ -15,6 +15,7 @@ from secrets import token_hex
 from typing import Any, Self, TypeVar
 
 from chalicelib.base.lists import Found, Span
+from chalicelib.base.parallel import each_done
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
 from chalicelib.platform.storage import codec, counters, lists
 from chalicelib.platform.storage.clients import THROTTLES, aws_client
@@ -124,18 +125,8 @@ class Store:
         return read, response.get("UnprocessedKeys", {})
 
     def _for_each(self, chunks: Iterable[C], call: Callable[[C], R]) -> list[R]:
-        """The results of a call for each chunk, in order; several at once, so that many chunks do not take long.
-
-        The first call is made in this thread: that of two counters, which every request counts in, needs one more only.
-        """
-        listed = list(chunks)
-        if len(listed) < 2 or self._at_once < 2:
-            return [call(chunk) for chunk in listed]
-        from concurrent.futures import ThreadPoolExecutor  # most processes read no batch
-
-        with ThreadPoolExecutor(min(len(listed), self._at_once) - 1) as pool:
-            others = pool.map(call, listed[1:])
-            return [call(listed[0]), *others]
+        """The results of a call for each chunk, in order; several at once, so that many chunks do not take long."""
+        return each_done(call, list(chunks), self._at_once)
 
     def query(self, cls: type[T], keys: KeyRange, limit: int | None = None) -> tuple[T, ...]:
         """All records in a range of keys, or the first `limit`, in the order of their keys, by a consistent read."""
