@@ -99,6 +99,20 @@ def by_network(read: Callable[[str], Any], kind: type) -> Callable[[str], dict[s
     return read_all
 
 
+def all_safe_services() -> dict[str, str]:
+    """The Safe Transaction Service of each network that has one, as the catalogue has them."""
+    from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+
+    return {each.name: each.safe_service_url for each in ALL_NETWORKS if each.safe_service_url is not None}
+
+
+def safe_services(text: str) -> dict[str, str]:
+    overrides: dict[str, str] = by_network(optional_url, str)(text)
+    if not overrides:
+        return {}
+    return {name: url for name, url in {**all_safe_services(), **overrides}.items() if url}
+
+
 def by_currency(text: str) -> dict[str, str]:
     values = _json(text)
     if not isinstance(values, dict):

@@ -13,11 +13,6 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 from chalicelib.platform import setting_readers as readers
 
-_TEST_NETWORKS = ("sepolia",)
-_SCAN_INTERVALS = {"tron": 10}
-"""An idle tick of tron takes six calls of the node, of which TronGrid allows 100,000 a day."""
-_ROLLUPS = ("arbitrum-one", "optimism", "base")
-
 
 class InvalidSettings(Exception):
     """`problems` says of each environment variable that is missing or wrong, by its name, what is wrong with it."""
@@ -28,7 +23,10 @@ class InvalidSettings(Exception):
 
 
 def _setting(read: Callable[[str], Any], default: Any = MISSING) -> Any:
-    """A field that `read` makes of the variable's text; required without a default. ValueError says what is wrong."""
+    """A field that `read` makes of the variable's text; required without a default, which may be a function without
+    arguments. ValueError says what is wrong."""
+    if callable(default):
+        return field(default_factory=default, metadata={"read": read})
     if isinstance(default, dict):
         return field(default_factory=lambda: dict(default), metadata={"read": read})
     return field(default=default, metadata={"read": read})
@@ -49,7 +47,8 @@ class Settings:
     pay_url: str = _setting(readers.base_url)
     explorer_url: str = _setting(readers.base_url)
     confirmations: Mapping[str, int] = _setting(readers.by_network(readers.whole(1), int), {})
-    """Overrides of a network's confirmations: {"sepolia": 1}."""
+    """Overrides of a network's confirmations: {"sepolia": 1}. What a mapping by network leaves out is as in
+    networks.json, here and below."""
     scan_interval_seconds: int = _setting(readers.whole(1, 60), 5)
     scan_intervals: Mapping[str, int] = _setting(readers.by_network(readers.whole(1, 60), int), {})
     """The same for single networks: {"base": 2}."""
@@ -94,22 +93,9 @@ class Settings:
     """Origins of the dashboards that may send session cookies from a browser."""
     session_domain: str = _setting(readers.text, "")
     """The Domain of the session cookie, such as example.com, for the API host too; empty: for the auth host alone."""
-    safe_service_urls: Mapping[str, str] = _setting(
-        readers.by_network(readers.base_url, str),
-        {
-            name: f"https://api.safe.global/tx-service/{short}"
-            for name, short in (
-                ("mainnet", "eth"),
-                ("arbitrum-one", "arb1"),
-                ("optimism", "oeth"),
-                ("base", "base"),
-                ("matic", "pol"),
-                ("bsc", "bnb"),
-                ("sepolia", "sep"),
-            )
-        },
-    )
-    """The Safe Transaction Service of each network; {} asks none: then only the chain tells what a Safe executed."""
+    safe_service_urls: Mapping[str, str] = _setting(readers.safe_services, readers.all_safe_services)
+    """The Safe Transaction Service of each network that has one. The variable overrides those of networks.json; an
+    empty URL asks none on a network, {} none at all: then only the chain tells what a Safe executed."""
     price_api_url: str = _setting(readers.optional_url, "")
     """The HTTP price source, one of the two sources of exchange rates; empty: none, and no conversion is quoted."""
     price_api_key_header: str = _setting(readers.header, "x-cg-demo-api-key")
@@ -146,27 +132,18 @@ class Settings:
     """Where the key of the service's own account is, for each EVM network on which it sends transactions: `kms` is the
     key alias/<prefix>-relayer, which never leaves KMS; `secret` the private key in the secret <prefix>-relayer-key, for
     test networks only. Without an entry nothing is sent on a network."""
-    relayer_daily_limits: Mapping[str, str] = _setting(
-        readers.by_network(readers.coins, str),
-        {"mainnet": "0.5", **dict.fromkeys(_ROLLUPS, "0.1"), "matic": "200", "bsc": "0.5", "sepolia": "5"},
-    )
-    """What the transactions of a day (UTC) may cost at most, in native coins as text, for each network with a key."""
+    relayer_daily_limits: Mapping[str, str] = _setting(readers.by_network(readers.coins, str), {})
+    """Overrides of what the transactions of a day (UTC) may cost at most, in native coins as text."""
     relayer_reserve_percent: int = _setting(readers.whole(0, 90), 25)
     """How much of a day's limit only captures, refunds and what gives tokens back may use, in percent."""
     relayer_account_percent: int = _setting(readers.whole(1, 100), 20)
     """How much of what its transactions may use of a day's limit one account may use, in percent."""
     relayer_wallet_factories: tuple[str, ...] = _setting(readers.texts(), ())
     """The factories whose contract wallets may sign before they are deployed (ERC-6492); empty: none."""
-    relayer_low_balances: Mapping[str, str] = _setting(
-        readers.by_network(readers.coins, str),
-        {"mainnet": "0.2", **dict.fromkeys(_ROLLUPS, "0.05"), "matic": "100", "bsc": "0.2", "sepolia": "1"},
-    )
-    """Below which balance of the account an alarm is raised, in native coins as text."""
-    relayer_max_fee_gwei: Mapping[str, int] = _setting(
-        readers.by_network(readers.whole(1), int),
-        {"mainnet": 100, "arbitrum-one": 5, "optimism": 5, "base": 5, "matic": 1000, "bsc": 10, "sepolia": 200},
-    )
-    """The highest price of a unit of gas that is offered, in gwei; 100 for a network without an entry."""
+    relayer_low_balances: Mapping[str, str] = _setting(readers.by_network(readers.coins, str), {})
+    """Overrides of below which balance of the account an alarm is raised, in native coins as text."""
+    relayer_max_fee_gwei: Mapping[str, int] = _setting(readers.by_network(readers.whole(1), int), {})
+    """Overrides of the highest price of a unit of gas that is offered, in gwei."""
     relayer_stuck_seconds: int = _setting(readers.whole(10), 120)
     """After how long without a block a transaction is replaced by the same one with a higher fee."""
     recurring_retry_seconds: int = _setting(readers.whole(10), 3600)
@@ -226,7 +203,11 @@ class Settings:
 
     def scan_interval(self, network: str) -> int:
         """How many seconds are between two ticks of a network."""
-        return self.scan_intervals.get(network, _SCAN_INTERVALS.get(network, self.scan_interval_seconds))
+        from chalicelib.chains.catalogue.networks import network as network_named
+
+        known = network_named(network)
+        of_network = known.scan_seconds if known else None
+        return self.scan_intervals.get(network, of_network or self.scan_interval_seconds)
 
     @property
     def page_origin(self) -> str:
@@ -284,13 +265,17 @@ class Settings:
 
 def _relayer_problems(values: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with the keys of the service's own account: a network, or a private key where money is real."""
-    for name, kind in values.get("relayer_keys", {}).items():
-        if name == "tron":
-            return {"RELAYER_KEYS": "tron: must be an EVM network"}
-        if kind == "secret" and name not in _TEST_NETWORKS and values.get("stage") != "local":
+    keys = values.get("relayer_keys")
+    if not keys:
+        return {}
+    from chalicelib.chains.catalogue.networks import network as network_named
+
+    for name, kind in keys.items():
+        known = network_named(name)
+        if known is None or known.relayer is None:
+            return {"RELAYER_KEYS": f"{name}: must be an EVM network"}
+        if kind == "secret" and not known.is_test and values.get("stage") != "local":
             return {"RELAYER_KEYS": f"{name}: must be kms, as a secret is for test networks"}
-        if name not in values.get("relayer_daily_limits", {name: ""}):
-            return {"RELAYER_DAILY_LIMITS": f"{name}: must have a limit, as RELAYER_KEYS has a key"}
     return {}
 
 

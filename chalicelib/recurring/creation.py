@@ -12,7 +12,7 @@ from chalicelib.base.ids import Entropy
 from chalicelib.base.money import Fee, parse_amount
 from chalicelib.chains.calldata.recurring import SchedulePermit
 from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import relayer_limits
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.payments.requests.calendar import MAX_PERIODS, due_at, period_seconds
 from chalicelib.payments.requests.creation import check_start
@@ -113,9 +113,7 @@ def _last_payment(start: datetime, plan: Plan, path: Path) -> datetime:
 
 
 def _relayer_fee(fees: Fees, token: Token) -> int:
-    chain = network(token.network)
-    assert chain is not None, "a token that is paid has a network"
-    amount = fees.by_currency.get(token.id, chain.recurring_fee)
+    amount = fees.by_currency.get(token.id, relayer_limits(token.network).recurring_fee)
     return parse_amount(amount, token.decimals) if amount != "0" else 0
 
 

@@ -13,6 +13,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, parse_amount
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.networks import relayer_limits
 from chalicelib.chains.nodes.readings import AccountReading, StepResult, TokenBalances
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
 from chalicelib.platform.services import Services
@@ -221,11 +222,12 @@ def outcome_of(call: RelayedCall) -> Outcome:
 
 def budget_of(services: Services, network: str) -> Budget:
     settings = services.settings
-    most = settings.relayer_max_fee_gwei.get(network, 100)
-    limit = settings.relayer_daily_limits.get(network)
+    limits = relayer_limits(network)
+    most = settings.relayer_max_fee_gwei.get(network, limits.max_fee_gwei)
+    limit = settings.relayer_daily_limits.get(network, limits.daily_limit)
     return Budget(
         most * rules.GWEI,
-        None if limit is None else parse_amount(limit, rules.COIN_DECIMALS),
+        parse_amount(limit, rules.COIN_DECIMALS),
         settings.relayer_reserve_percent,
         settings.relayer_account_percent,
     )

@@ -148,20 +148,20 @@ class Fees:
 
 @frozen
 class Budget:
-    """What limits an account: `max_fee` per unit of gas, and what the calls of a day may cost, None without a limit.
+    """What limits an account: `max_fee` per unit of gas, and what the calls of a day may cost, in base units.
 
     Of that limit `reserve_percent` are for protected calls alone, and one account of this service may use
     `account_percent` of what its call may use.
     """
 
     max_fee: int
-    daily_limit: int | None
+    daily_limit: int
     reserve_percent: int = 0
     account_percent: int = 100
 
     def room(self, use: Use) -> int | None:
         """What all calls of a day may have cost after a call; None: anything."""
-        if self.daily_limit is None or use is Use.PREPAID:
+        if use is Use.PREPAID:
             return None
         percent = 100 if use is Use.PROTECTED else 100 - self.reserve_percent
         return self.daily_limit * percent // 100
@@ -316,7 +316,7 @@ def _submission(
         return Submission(call.key, SubmissionStatus.REFUSED, result.reason)
     elif fees is None:
         postponed = f"gas on {network} costs more than RELAYER_MAX_FEE_GWEI allows"
-    elif call.use is Use.PREPAID and budget.daily_limit is not None and spent[1].prepaid > budget.daily_limit:
+    elif call.use is Use.PREPAID and spent[1].prepaid > budget.daily_limit:
         postponed = f"calls that were counted before cost this account more than a whole day's limit on {network}"
     elif room is not None and spent[0] > room:
         postponed = f"RELAYER_DAILY_LIMITS is reached for today on {network}"

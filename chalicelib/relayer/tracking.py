@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from chalicelib.base.money import parse_amount
 from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.catalogue.networks import relayer_limits
 from chalicelib.chains.nodes.nodes import every_node
 from chalicelib.chains.nodes.readings import AccountReading
 from chalicelib.platform.emergency_stop.flows import stopped_since
@@ -285,12 +286,12 @@ def _watch(services: Services, network: str, signer: Signer, reading: AccountRea
     """Logs a low balance, and a day's costs near their limit; alarms count these lines (metrics.py)."""
     facts = {"network": network, "address": signer.address, "balance": str(reading.balance)}
     services.log.info("relayer balance", extra=facts)
-    lowest = services.settings.relayer_low_balances.get(network)
-    if lowest is not None and reading.balance < parse_amount(lowest, rules.COIN_DECIMALS):
+    lowest = services.settings.relayer_low_balances.get(network, relayer_limits(network).low_balance)
+    if reading.balance < parse_amount(lowest, rules.COIN_DECIMALS):
         services.log.error("relayer balance is low", extra=facts)
     limit = budget_of(services, network).daily_limit
     account = store.account(services.store, network, signer.address)
-    if limit is None or account is None or account.day != f"{services.clock():%Y-%m-%d}":
+    if account is None or account.day != f"{services.clock():%Y-%m-%d}":
         return
     if account.spent * 10 >= limit * 9:
         services.log.error("relayer limit is near", extra={"network": network, "spent": str(account.spent)})

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from infra import APP
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
@@ -225,7 +226,7 @@ def _environment(
         "RELAYER_STUCK_SECONDS": "10",
         "ESCROW_CONTRACTS": json.dumps(LOCAL_ESCROWS),
         "CONFIRMATIONS": json.dumps(_CONFIRMATIONS),
-        "SAFE_SERVICE_URLS": json.dumps(safe_services),
+        "SAFE_SERVICE_URLS": json.dumps({**{each.name: "" for each in ALL_NETWORKS}, **safe_services}),
         "WEBHOOK_ALLOW_LOOPBACK": "true",
         "SESSION_ORIGINS": json.dumps([ORIGIN]),
         **cloud.environment(),

@@ -1,4 +1,5 @@
 // What npm packages of others say about tokens, chains, contracts, selectors and topics; one JSON object for all of it.
+// The input is a JSON array of our networks, each as [name, chain id].
 //
 // Of @requestnetwork/currency only files that need none of its dependencies are read: package.json replaces those by
 // empty packages (`overrides`), because its wallets and address validators would bring 200 packages.
@@ -17,17 +18,13 @@ const ACROSS = dirname(require.resolve("@across-protocol/contracts/package.json"
 const { erc6492SignatureValidatorByteCode } = require(join(VIEM, "_cjs/constants/contracts.js"));
 const { panicReasons } = require(join(VIEM, "_cjs/constants/solidity.js"));
 
-// Our name of a network -> viem's.
-const NETWORKS = {
-  mainnet: "mainnet",
-  "arbitrum-one": "arbitrum",
-  optimism: "optimism",
-  base: "base",
-  matic: "polygon",
-  bsc: "bsc",
-  tron: "tron",
-  sepolia: "sepolia",
+// Our name of a network -> viem's, which is found by the chain id.
+const viemsName = ([name, id]) => {
+  const found = Object.keys(chains).find((each) => chains[each].id === id);
+  if (!found) throw new Error(`viem knows no chain ${id}, which networks.json says of ${name}`);
+  return [name, found];
 };
+const NETWORKS = Object.fromEntries(JSON.parse(readFileSync(0, "utf8")).map(viemsName));
 const CONTRACTS = {
   ERC20FeeProxy: ARTIFACTS.erc20FeeProxyArtifact,
   EthereumFeeProxy: ARTIFACTS.ethereumFeeProxyArtifact,

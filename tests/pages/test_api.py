@@ -20,6 +20,7 @@ from chalicelib.pages.assets import assets, locales
 from infra.page_hash import compare, hashes
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import FEE_ADDRESS, PAYEE
+from tests.pages.growth import with_more_networks
 from tests.support.api import Clock, Configured
 from tests.support.browser import BY_PAGE, PAGE_CLIENT_ID, facts, get, words
 from tests.support.client import Api, Shop, item
@@ -252,15 +253,16 @@ def test_a_script_is_served_without_its_comments_and_with_every_other_line() -> 
 
 
 @pytest.mark.parametrize("language", sorted(locales()))
-def test_it_is_66_kb_at_most_in_any_language_and_9_kb_more_for_each_other_way_to_pay(api: Api, language: str) -> None:
-    """The other ways, each loaded for those alone who need it: from another chain, and into an escrow. So is the view of
-    a multicall that cannot be paid at once."""
+def test_it_is_67_kb_at_most_in_any_language_and_9_kb_more_for_each_other_way_to_pay(api: Api, language: str) -> None:
+    """With four more networks than there are. The other ways, each loaded for those alone who need it: from another chain,
+    and into an escrow. So is the view of a multicall that cannot be paid at once."""
     page = get(api, "/?token=x", {"Accept-Language": language}).body
     needed = set(re.findall(r'rel="needed" [^>]*href="pages/([\w.]+)"', page.decode()))
     always = {name for name in assets() if name.endswith(".js")} - needed | {f"locales/{language}.json"}
-    sizes = {name: len(gzip.compress(asset.text.encode())) for name, asset in assets().items()}
+    grown = {name: with_more_networks(name) if name.endswith(".js") else asset.text for name, asset in assets().items()}
+    sizes = {name: len(gzip.compress(text.encode())) for name, text in grown.items()}
     held = {"authorize.js", "held.js", f"locales/{language}.held.json", f"locales/{language}.reclaim.json"}
-    assert len(gzip.compress(page)) + sum(sizes[name] for name in always) <= 66_000
+    assert len(gzip.compress(page)) + sum(sizes[name] for name in always) <= 67_000
     for group in (needed - held - {"blocked.js"}, held):
         assert len(group) > 2 and sum(sizes[name] for name in group) <= 9_000
 

@@ -13,7 +13,7 @@ from chalicelib.chains.calldata.escrow.calls import pre_approve, reclaim, void
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo
 from chalicelib.chains.calldata.explanations.functions import FUNCTIONS
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.catalogue.data import load
+from chalicelib.chains.catalogue.contracts import address_of
 from chalicelib.chains.catalogue.escrows import EscrowContracts, escrow_contracts, escrow_networks
 from tests.oracles.node import run
 
@@ -74,7 +74,7 @@ def test_what_the_service_builds_of_the_terms_shown_is_accepted() -> None:
 
 
 def test_a_network_whose_escrow_a_deployment_sets_is_accepted_with_that_one() -> None:
-    own = load("contracts")["AuthCaptureEscrow"]["sepolia"]
+    own = address_of("AuthCaptureEscrow", "sepolia")
     set_there = {"network": "sepolia", "escrow": own, "escrows": {"sepolia": [own, CONTRACTS.pre_approval]}}
     accepted, unknown, other = ask(
         question(ALLOWANCE, PRE_APPROVAL, **set_there),

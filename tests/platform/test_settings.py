@@ -104,10 +104,11 @@ def test_values_are_read_in_their_types() -> None:
     assert settings.recurring_relayer_fees == {"USDC-base": "0.05"}
     assert settings.confirmations == {"sepolia": 1, "matic": 5}
     assert (settings.scan_interval_seconds, settings.header_brands, settings.session_origins) == (60, ("shop",), ())
-    assert settings.safe_service_urls == {"base": "https://safe.test/base"}
+    assert settings.safe_service_urls == {**read().safe_service_urls, "base": "https://safe.test/base"}
     assert settings.webhook_allow_loopback is True
     assert [read(WEBHOOK_ALLOW_LOOPBACK=text).webhook_allow_loopback for text in ("yes", "1", "off", "0")] == [True, True, False, False]
     assert read(SAFE_SERVICE_URLS="{}").safe_service_urls == {}
+    assert set(read().safe_service_urls) - set(read(SAFE_SERVICE_URLS='{"base": ""}').safe_service_urls) == {"base"}
 
 
 def test_each_network_has_its_interval_and_tron_a_slower_one_unless_it_is_set() -> None:
@@ -126,12 +127,6 @@ def test_a_private_key_in_a_secret_is_for_test_networks_alone_but_on_the_local_s
         with pytest.raises(InvalidSettings) as refused:
             read(STAGE=stage, RELAYER_KEYS=keys)
         assert refused.value.problems == {"RELAYER_KEYS": "base: must be kms, as a secret is for test networks"}
-
-
-def test_a_key_without_a_daily_limit_is_refused() -> None:
-    with pytest.raises(InvalidSettings) as refused:
-        read(STAGE="prod", RELAYER_KEYS='{"base": "kms"}', RELAYER_DAILY_LIMITS='{"mainnet": "0.5"}')
-    assert refused.value.problems == {"RELAYER_DAILY_LIMITS": "base: must have a limit, as RELAYER_KEYS has a key"}
 
 
 def test_the_amounts_of_the_configuration_are_those_of_the_code() -> None:

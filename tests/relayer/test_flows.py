@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.money import parse_amount
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.relayer import flows
 from chalicelib.relayer.flows import Outcome
 from chalicelib.relayer.keys.signer import NoRelayer
@@ -22,6 +24,20 @@ def call(name: str = "payout/1", **changes: Any) -> Call:
 @pytest.fixture
 def world(world: World) -> World:
     return World(relayer_keys={"sepolia": "secret"})
+
+
+def test_every_network_with_a_key_has_a_limit_of_a_day_and_of_the_price_of_gas_whatever_is_overridden() -> None:
+    """Also a network that is added: networks.json is refused without its limits (tests/chains/catalogue/test_networks.py)."""
+    services = World(relayer_daily_limits={"base": "0.2"}, relayer_max_fee_gwei={"base": 9}).services
+    for each in ALL_NETWORKS:
+        if each.relayer is not None and each.name != "base":
+            budget = flows.budget_of(services, each.name)
+            assert budget.daily_limit == parse_amount(each.relayer.daily_limit, 18) > 0
+            assert budget.max_fee == each.relayer.max_fee_gwei * 10**9
+    changed = flows.budget_of(services, "base")
+    assert (changed.daily_limit, changed.max_fee) == (2 * 10**17, 9 * 10**9)
+    with pytest.raises(LookupError, match="tron"):
+        flows.budget_of(services, "tron")
 
 
 def accepted(*names: str) -> tuple[Submission, ...]:

@@ -25,7 +25,7 @@ from tests.fakes.mempool import GAS, Raw
 from tests.fakes.world import PREFIX, PlainSigningKeys, World
 
 SENDER = PlainSigningKeys.address
-SETTINGS: dict[str, Any] = {"relayer_keys": {"sepolia": "secret"}, "relayer_daily_limits": {}}
+SETTINGS: dict[str, Any] = {"relayer_keys": {"sepolia": "secret"}, "relayer_daily_limits": {"sepolia": "1000000"}}
 TO = "0x" + "22" * 20
 WORKERS = 8
 

@@ -31,6 +31,8 @@ TODAY = f"{NOW:%Y-%m-%d}"
 ACCOUNT = RelayerAccount("sepolia", TO, 5, TODAY, BaseUnits(0))
 prices = st.integers(0, 2 * 10**12).map(BaseUnits)
 limits = st.integers(1, 10**12)
+DAILY = 10**30
+"""More than any test spends in a day."""
 
 
 def reading(base_fee: int = 10**9, tip: int = 10**8, balance: int = 10**18) -> AccountReading:
@@ -43,7 +45,7 @@ def call(key: str = "a", value: int = 0, gas_limit: int | None = None) -> Call:
 
 @given(base_fee=prices, tip=prices, most=limits)
 def test_an_offer_covers_the_present_price_and_never_exceeds_the_highest(base_fee: int, tip: int, most: int) -> None:
-    fees = market_fees(reading(base_fee, tip), Budget(most, None))
+    fees = market_fees(reading(base_fee, tip), Budget(most, DAILY))
     if base_fee + tip > most:
         assert fees is None
     else:
@@ -56,7 +58,7 @@ def test_a_higher_offer_is_one_that_nodes_take_in_place_of_the_old_one(
 ) -> None:
     """12.5 % more of both, as Polygon, Erigon and others want it; geth wants 10 %."""
     stuck = transaction(max_fee=BaseUnits(old), tip=BaseUnits(min(old_tip, old)))
-    fees = raised_fees(stuck, reading(base_fee, tip), Budget(most, None))
+    fees = raised_fees(stuck, reading(base_fee, tip), Budget(most, DAILY))
     if fees is None:
         assert old * 9 // 8 + 1 > most
         return
@@ -66,18 +68,18 @@ def test_a_higher_offer_is_one_that_nodes_take_in_place_of_the_old_one(
 
 
 def test_an_offer_holds_while_the_base_fee_doubles() -> None:
-    assert market_fees(reading(10, 3), Budget(1000, None)) == Fees(BaseUnits(23), BaseUnits(3))
-    assert market_fees(reading(10, 3), Budget(13, None)) == Fees(BaseUnits(13), BaseUnits(3))
-    assert market_fees(reading(10, 3), Budget(12, None)) is None
+    assert market_fees(reading(10, 3), Budget(1000, DAILY)) == Fees(BaseUnits(23), BaseUnits(3))
+    assert market_fees(reading(10, 3), Budget(13, DAILY)) == Fees(BaseUnits(13), BaseUnits(3))
+    assert market_fees(reading(10, 3), Budget(12, DAILY)) is None
 
 
 def test_a_higher_offer_is_an_eighth_more_or_that_of_the_market() -> None:
     stuck = transaction(max_fee=BaseUnits(80), tip=BaseUnits(8))
-    assert raised_fees(stuck, reading(10, 3), Budget(91, None)) == Fees(BaseUnits(91), BaseUnits(10))
-    assert raised_fees(stuck, reading(10, 3), Budget(90, None)) is None
-    assert raised_fees(stuck, reading(100, 30), Budget(1000, None)) == Fees(BaseUnits(230), BaseUnits(30))
-    assert raised_fees(stuck, reading(100, 30), Budget(200, None)) == Fees(BaseUnits(200), BaseUnits(30))
-    assert raised_fees(stuck, reading(10, 300), Budget(200, None)) == Fees(BaseUnits(200), BaseUnits(200))
+    assert raised_fees(stuck, reading(10, 3), Budget(91, DAILY)) == Fees(BaseUnits(91), BaseUnits(10))
+    assert raised_fees(stuck, reading(10, 3), Budget(90, DAILY)) is None
+    assert raised_fees(stuck, reading(100, 30), Budget(1000, DAILY)) == Fees(BaseUnits(230), BaseUnits(30))
+    assert raised_fees(stuck, reading(100, 30), Budget(200, DAILY)) == Fees(BaseUnits(200), BaseUnits(30))
+    assert raised_fees(stuck, reading(10, 300), Budget(200, DAILY)) == Fees(BaseUnits(200), BaseUnits(200))
 
 
 def test_a_call_may_cost_exactly_what_is_left() -> None:
@@ -86,7 +88,7 @@ def test_a_call_may_cost_exactly_what_is_left() -> None:
     for left in (cost, cost - 1):
         is_enough = left == cost
         for found in (
-            reserve(ACCOUNT, wanted, reading(balance=left), Budget(10**11, None), NOW, {}),
+            reserve(ACCOUNT, wanted, reading(balance=left), Budget(10**11, DAILY), NOW, {}),
             reserve(ACCOUNT, wanted, reading(), Budget(10**11, left), NOW, {}),
         ):
             assert (found.submissions[0].status is SubmissionStatus.ACCEPTED) == is_enough
@@ -95,14 +97,14 @@ def test_a_call_may_cost_exactly_what_is_left() -> None:
 def test_what_one_call_may_cost_is_not_there_for_the_next() -> None:
     cost = 62_500 * (2 * 10**9 + 10**8)
     wanted = [(call(key), StepResult(True, None, 50_000)) for key in ("a", "b", "c")]
-    found = reserve(ACCOUNT, wanted, reading(balance=2 * cost), Budget(10**11, None), NOW, {})
+    found = reserve(ACCOUNT, wanted, reading(balance=2 * cost), Budget(10**11, DAILY), NOW, {})
     assert [each.status.value for each in found.submissions] == ["accepted", "accepted", "postponed"]
 
 
 def test_offers_for_one_nonce_are_few_however_high_the_limit() -> None:
     """From a tenth of a gwei to a thousand."""
     stuck, offers = transaction(max_fee=BaseUnits(10**8), tip=BaseUnits(1)), 0
-    while (fees := raised_fees(stuck, reading(0, 0), Budget(10**12, None))) is not None:
+    while (fees := raised_fees(stuck, reading(0, 0), Budget(10**12, DAILY))) is not None:
         stuck, offers = replace(stuck, max_fee=fees.max_fee, tip=fees.tip), offers + 1
     assert offers < 80
 
@@ -118,9 +120,9 @@ wanted_calls = st.lists(
 )
 
 
-@given(wanted=wanted_calls, spent=st.integers(0, 10**17), limit=st.one_of(st.none(), st.integers(0, 2 * 10**17)), balance=st.integers(0, 10**18))
+@given(wanted=wanted_calls, spent=st.integers(0, 10**17), limit=st.integers(0, 2 * 10**17), balance=st.integers(0, 10**18))
 def test_accepted_calls_have_consecutive_nonces_and_stay_within_limit_and_balance(
-    wanted: list[tuple[int, int | None, StepResult]], spent: int, limit: int | None, balance: int
+    wanted: list[tuple[int, int | None, StepResult]], spent: int, limit: int, balance: int
 ) -> None:
     account = replace(ACCOUNT, spent=BaseUnits(spent))
     calls = [(call(f"call/{n}", value, gas), step) for n, (value, gas, step) in enumerate(wanted)]
@@ -132,7 +134,7 @@ def test_accepted_calls_have_consecutive_nonces_and_stay_within_limit_and_balanc
     assert found.account.next_nonce == 5 + len(accepted)
     cost = sum(each.gas_limit * each.max_fee + each.value for each in found.transactions)
     assert found.account.spent == spent + cost and cost <= balance
-    assert limit is None or not accepted or found.account.spent <= limit
+    assert not accepted or found.account.spent <= limit
     for (each, step), submission in zip(calls, found.submissions, strict=True):
         if step.success is False and each.value <= balance:
             assert (submission.status, submission.reason) == (SubmissionStatus.REFUSED, "no")
@@ -155,7 +157,7 @@ def test_a_new_day_begins_with_nothing_spent() -> None:
 
 
 def test_a_call_without_an_estimate_gets_the_most_gas_it_may_take() -> None:
-    found = reserve(ACCOUNT, [(call(), StepResult(True)), (call("b", gas_limit=90_000), StepResult(True))], reading(), Budget(10**11, None), NOW, {})
+    found = reserve(ACCOUNT, [(call(), StepResult(True)), (call("b", gas_limit=90_000), StepResult(True))], reading(), Budget(10**11, DAILY), NOW, {})
     assert [each.gas_limit for each in found.transactions] == [MOST_GAS, 90_000]
 
 
@@ -166,11 +168,11 @@ def test_a_wallet_gives_no_more_to_calls_than_it_has_left() -> None:
         for key, wallet, amount in (("a", "aa", 6), ("b", "AA", 5), ("c", "aa", 4), ("d", "bb", 100))
     ]
     left = {Taking("0x" + "aa" * 20, TO, TO, BaseUnits(1)).source: 10}
-    found = reserve(ACCOUNT, wanted, reading(), Budget(10**11, None), NOW, left)
+    found = reserve(ACCOUNT, wanted, reading(), Budget(10**11, DAILY), NOW, left)
     assert [each.status.value for each in found.submissions] == ["accepted", "waiting", "accepted", "accepted"]
     assert [each.nonce for each in found.transactions] == [5, 6, 7]
     refused = [(call, StepResult(False, "no")) for call, _ in wanted]
-    assert reserve(ACCOUNT, refused, reading(), Budget(10**11, None), NOW, left).submissions[1].status.value == "refused"
+    assert reserve(ACCOUNT, refused, reading(), Budget(10**11, DAILY), NOW, left).submissions[1].status.value == "refused"
     sums = {counter.wallet[-2:]: amounts for counter, amounts in taken_by(found.transactions)}
     assert sums == {"aa": {"under way": 10}, "bb": {"under way": 100}}
     assert [amounts for _, amounts in taken_by(found.transactions, -1)] == [{"under way": -10}, {"under way": -100}]

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
-from tests.offramp.service.payers import people
+from tests.offramp.service.service.service.payers import people
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.offramp.payers import reports

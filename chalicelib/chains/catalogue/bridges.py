@@ -1,4 +1,4 @@
-"""What can be paid from another chain: the six networks that the bridge connects, in USDC and USDT on both sides."""
+"""What can be paid from another chain: the networks that the bridge connects, in USDC and USDT on both sides."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -12,14 +12,13 @@ MINIMUM = "1"
 """What is paid from another chain is worth at least so many dollars, with its fee (supplement, 3.4); USDC and USDT are
 taken for a dollar each."""
 _RESET = ("USDT-mainnet",)
-_LABELS = ("BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB")
 
 
 @cache
 def source_networks() -> tuple[Network, ...]:
     """The networks from which, and to which, is paid; in the order of the interface."""
-    labelled = {each.label: each for each in ALL_NETWORKS}
-    return tuple(labelled[label] for label in _LABELS)
+    bridged = [each for each in ALL_NETWORKS if each.bridge_place is not None]
+    return tuple(sorted(bridged, key=lambda each: each.bridge_place or 0))
 
 
 @cache

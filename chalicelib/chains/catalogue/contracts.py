@@ -1,5 +1,7 @@
 """The addresses of the payment contracts on each network."""
 
+from collections.abc import Mapping, Sequence
+
 from chalicelib.chains.catalogue.data import load
 
 ERC20_FEE_PROXY = "ERC20FeeProxy"
@@ -26,26 +28,39 @@ PERMIT2 = "Permit2"
 
 def address_of(contract: str, network: str) -> str:
     """The address of a contract on a network: EIP-55, or base58 on tron. Raises LookupError if it has none there."""
-    entry = load("contracts").get(contract, {}).get(network)
-    if entry is None:
+    address = deployed_on(network).get(contract)
+    if address is None:
         raise LookupError(f"{contract} is not deployed on {network}")
-    return str(entry)
+    return address
+
+
+def deployed_on(network: str) -> Mapping[str, str]:
+    """The addresses of all contracts that are known on a network, by their names; none for an unknown network."""
+    found: dict[str, str] = load("networks").get(network, {}).get("contracts", {})
+    return found
+
+
+def networks_with(contract: str) -> tuple[str, ...]:
+    """The networks that have a contract, in the order of the catalogue."""
+    return tuple(name for name, entry in load("networks").items() if contract in entry["contracts"])
 
 
 def payment_proxies(network: str) -> tuple[str, ...]:
     """The contracts whose events are payments on a network: the fee proxies, then the conversion proxies if any."""
-    deployed = load("contracts")
     proxies = (ERC20_FEE_PROXY, NATIVE_FEE_PROXY, ERC20_CONVERSION_PROXY, NATIVE_CONVERSION_PROXY)
-    return tuple(str(deployed[contract][network]) for contract in proxies if network in deployed[contract])
+    return _those_of(proxies, network)
 
 
 def payment_contracts(network: str) -> tuple[str, ...]:
     """The contracts that take payments on a network: those whose events are payments, and those that call them."""
-    deployed = load("contracts")
-    callers = (deployed[contract].get(network) for contract in (BATCH, TRON_BATCH, RECURRING_PROXY))
-    return (*payment_proxies(network), *(str(address) for address in callers if address))
+    return (*payment_proxies(network), *_those_of((BATCH, TRON_BATCH, RECURRING_PROXY), network))
 
 
 def recurring_networks() -> tuple[str, ...]:
     """The networks that have the contract of recurring payments."""
-    return tuple(load("contracts")[RECURRING_PROXY])
+    return networks_with(RECURRING_PROXY)
+
+
+def _those_of(contracts: Sequence[str], network: str) -> tuple[str, ...]:
+    there = deployed_on(network)
+    return tuple(there[each] for each in contracts if each in there)

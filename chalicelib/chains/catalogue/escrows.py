@@ -6,7 +6,7 @@ from typing import Any
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.catalogue.data import load
+from chalicelib.chains.catalogue.contracts import deployed_on, networks_with
 from chalicelib.chains.catalogue.networks import network as network_named
 
 AUTH_CAPTURE_ESCROW = "AuthCaptureEscrow"
@@ -61,13 +61,14 @@ def escrow_contracts(network: str, overrides: Escrows) -> EscrowContracts | None
     """The contracts of a network: those of the setting, else those of the catalogue; None if it has not all five."""
     if (override := overrides.get(network)) is not None:
         return override
-    found = [load("contracts").get(name, {}).get(network) for name in _NAMES.values()]
-    return None if None in found else EscrowContracts(network, *found)
+    there = deployed_on(network)
+    found = [there[name] for name in _NAMES.values() if name in there]
+    return EscrowContracts(network, *found) if len(found) == len(_NAMES) else None
 
 
 def escrow_networks(overrides: Escrows) -> tuple[str, ...]:
     """The networks that have the contracts, in alphabetical order."""
-    known = {*load("contracts")[AUTH_CAPTURE_ESCROW], *overrides}
+    known = {*networks_with(AUTH_CAPTURE_ESCROW), *overrides}
     return tuple(sorted(name for name in known if escrow_contracts(name, overrides) is not None))
 
 
@@ -96,7 +97,7 @@ def _contracts(name: str, given: Any) -> EscrowContracts:
 
 
 def _address(network: str, key: str, given: Any) -> str:
-    address = load("contracts").get(_NAMES[key], {}).get(network) if given is None else given
+    address = deployed_on(network).get(_NAMES[key]) if given is None else given
     if address is None:
         raise ValueError(f"{network}: {key} is missing, and the catalogue has no {_NAMES[key]} there")
     try:

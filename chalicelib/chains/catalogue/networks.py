@@ -1,24 +1,13 @@
-"""The eight networks on which payments are made: chain ids, labels, confirmations and log ranges.
+"""The networks on which payments are made, each with all that is known of it, as networks.json has it.
 
-Confirmations are the number of blocks, the payment's own block included, that must exist before a payment is reported.
-They depend on how deep each chain's reorganisations reach; the settings may override them per network:
-
-    mainnet       12   about 2.5 minutes; since proof of stake, reorganisations reach one or two blocks
-    arbitrum-one  40   about 10 seconds; one sequencer orders the blocks; covers its restarts, not those of mainnet
-    optimism      10   about 20 seconds; one sequencer; unsafe heads are replaced within a few blocks
-    base          10   as optimism, which runs the same software
-    matic         32   about a minute; deep reorganisations happened before milestone finality
-    bsc           15   about 12 seconds; fast finality takes 2 blocks; covers times when it stalls
-    tron           1   only solidified blocks are read, which are final: 19 of 27 representatives built on them
-    sepolia        2   a test network; 2 so that waiting for a confirmation is exercised
-
-The log range is how many blocks one eth_getLogs call may span. Hosted nodes commonly accept 2,000; it is larger on
-Arbitrum, which has four blocks a second, and smaller on Tron, whose JSON-RPC is the slowest.
+Settings override some of it for a deployment (docs/operations.md). A network without a key that the code needs is
+refused here, when a process starts, with a sentence that names the file, the network and the key.
 """
 
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.catalogue.data import load
@@ -34,11 +23,42 @@ class Coin:
 
 
 @frozen
+class NativeCurrency:
+    """The native coin as a currency of the catalogue: its id is `<symbol>-<network>`.
+
+    `price_id` is its id at the price source. `feed` is the symbol of the currency whose price feed is used on networks
+    with feeds, where that is not its own symbol.
+    """
+
+    symbol: str
+    name: str
+    price_id: str | None
+    feed: str | None
+
+
+@frozen
+class RelayerLimits:
+    """What holds for the service's own account on a network: in native coins as text, gas prices in gwei.
+
+    `recurring_fee` is what a payer of a recurring payout pays for each payment unless the operator sets it, in US
+    dollars as text.
+    """
+
+    daily_limit: str
+    low_balance: str
+    max_fee_gwei: int
+    recurring_fee: str
+
+
+@frozen
 class Network:
     """One network. `label` is its name in `chain` queries and in `paymentOptions`, `title` its name for people.
 
-    `block_milliseconds` is about how long it takes until the next block. A transaction's page is `explorer_url`
-    followed by its hash. `public_rpc_urls` are for wallets that add the network; the service itself does not use them.
+    `confirmations` is the number of blocks, the payment's own block included, that must exist before a payment is
+    reported; it depends on how deep the chain's reorganisations reach. `log_range` is how many blocks one eth_getLogs
+    call may span; hosted nodes commonly accept 2,000. `block_milliseconds` is about how long it takes until the next
+    block. A transaction's page is `explorer_url` followed by its hash. `public_rpc_urls` are for wallets that add the
+    network; the service itself does not use them. Tron has no `native` currency and no `relayer`.
     """
 
     name: str
@@ -48,20 +68,34 @@ class Network:
     confirmations: int
     log_range: int
     block_milliseconds: int
-    native_currency_id: str | None
+    native: NativeCurrency | None
     aliases: tuple[str, ...]
     title: str
     coin: Coin
     explorer_url: str
     public_rpc_urls: tuple[str, ...]
-    has_p256: bool = False
+    relayer: RelayerLimits | None
+    safe_service_url: str | None
+    """The Safe Transaction Service; None if Safe has none there."""
+    scan_seconds: int | None
+    """The seconds between two ticks of the scanner, where they are not those of all networks."""
+    bridge_place: int | None
+    """Its place in the interface's list of the networks that are paid from; None if nothing is paid from there."""
+    has_p256: bool
     """Whether it checks signatures of passkeys by a precompile (RIP-7212, EIP-7951)."""
-    recurring_fee: str = "0"
-    """What a payer of a recurring payout pays for each payment unless the operator sets it, in US dollars as text."""
+    is_test: bool
+    """Whether its money is worth nothing."""
+
+    @property
+    def native_currency_id(self) -> str | None:
+        """The id of its native coin as a currency, such as ETH-base-base."""
+        return f"{self.native.symbol}-{self.name}" if self.native else None
 
 
-ALL_NETWORKS: tuple[Network, ...] = tuple(
-    Network(
+def _network(name: str, entry: Mapping[str, Any]) -> Network:
+    is_evm = entry["family"] == "evm"
+    native, relayer = (entry["currency"], entry["relayer"]) if is_evm else (None, None)
+    return Network(
         name=name,
         chain_id=entry["chainId"],
         label=entry["label"],
@@ -69,17 +103,36 @@ ALL_NETWORKS: tuple[Network, ...] = tuple(
         confirmations=entry["confirmations"],
         log_range=entry["logRange"],
         block_milliseconds=entry["blockMilliseconds"],
-        native_currency_id=entry.get("native"),
+        native=native and NativeCurrency(native["symbol"], native["name"], native.get("priceId"), native.get("feed")),
         aliases=tuple(entry.get("aliases", ())),
         title=entry["title"],
         coin=Coin(**entry["coin"]),
         explorer_url=entry["explorer"],
         public_rpc_urls=tuple(entry["rpcUrls"]),
+        relayer=relayer
+        and RelayerLimits(
+            relayer["dailyLimit"], relayer["lowBalance"], relayer["maxFeeGwei"], relayer["recurringFee"]
+        ),
+        safe_service_url=entry.get("safeServiceUrl"),
+        scan_seconds=entry.get("scanSeconds"),
+        bridge_place=entry.get("bridgePlace"),
         has_p256=entry.get("hasP256", False),
-        recurring_fee=entry.get("recurringFee", "0"),
+        is_test=entry.get("isTest", False),
     )
-    for name, entry in load("networks").items()
-)
+
+
+def _networks() -> tuple[Network, ...]:
+    entries = load("networks")
+    try:
+        return tuple(_network(name, entry) for name, entry in entries.items())
+    except (KeyError, TypeError):
+        from chalicelib.chains.catalogue.network_entries import check  # says what is wrong in which entry
+
+        check(entries)
+        raise
+
+
+ALL_NETWORKS: tuple[Network, ...] = _networks()
 
 
 def network(name: str) -> Network | None:
@@ -90,6 +143,14 @@ def network(name: str) -> Network | None:
 def network_of_chain(chain_id: int) -> Network | None:
     """The network with a chain id, or None."""
     return _by_chain().get(chain_id)
+
+
+def relayer_limits(name: str) -> RelayerLimits:
+    """What holds for the service's own account on an EVM network. Raises LookupError for any other name."""
+    found = network(name)
+    if found is None or found.relayer is None:
+        raise LookupError(f"{name} is not an EVM network of networks.json, and only on those are there relayer limits")
+    return found.relayer
 
 
 def canonical_name(name: str) -> str:

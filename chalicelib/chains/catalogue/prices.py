@@ -6,10 +6,12 @@ of a test network is priced as the token that it stands for.
 
 from collections.abc import Collection
 from functools import cache
+from typing import Literal
 
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.catalogue.conversions import conversion_networks, conversion_path
 from chalicelib.chains.catalogue.data import load
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.tokens import Token, find_tokens
 
 
@@ -40,8 +42,7 @@ def feed_path(invoice: Token, payment: Token, networks: Collection[str]) -> Feed
 
 def price_id(token: Token) -> str | None:
     """The id of a token or native coin at the price source; None if it has no price there, or is fiat."""
-    found: str | None = load("prices")["ids"].get(token.id)
-    return found
+    return _of_tokens("priceId").get(token.id)
 
 
 def price_currency(token: Token) -> str | None:
@@ -56,7 +57,7 @@ def has_prices(invoice: Token, payment: Token) -> bool:
 
 def price_ids() -> tuple[str, ...]:
     """All ids of the price source that are used, each once, in alphabetical order."""
-    return tuple(sorted(set(load("prices")["ids"].values())))
+    return tuple(sorted(set(_of_tokens("priceId").values())))
 
 
 def price_currencies() -> tuple[str, ...]:
@@ -69,5 +70,15 @@ def _as_priced_on(network: str, token: Token) -> Token | None:
     """The currency of a network that has the same price: fiat and its own tokens themselves; None if it has none."""
     if token.is_fiat or token.network == network:
         return token
-    symbol = load("prices")["symbols"].get(token.id, token.symbol)
+    symbol = _of_tokens("feed").get(token.id, token.symbol)
     return next(iter(find_tokens(network=network, symbol=symbol)), None)
+
+
+@cache
+def _of_tokens(key: Literal["priceId", "feed"]) -> dict[str, str]:
+    """What networks.json has of native coins and tokens.json of tokens under a key, by the id of the currency."""
+    networks = load("networks")
+    entries = {chain.native_currency_id or "": networks[chain.name].get("currency", {}) for chain in ALL_NETWORKS}
+    for network, contracts in load("tokens")["contracts"].items():
+        entries |= {f"{name}-{network}": entry for name, entry in contracts.items()}
+    return {id: entry[key] for id, entry in entries.items() if key in entry}

@@ -130,13 +130,12 @@ def _by_address() -> dict[tuple[str, str], Token]:
 
 
 def _tokens_of(chain: Network, catalogue: dict[str, Any]) -> Iterator[Token]:
-    native = catalogue["native"].get(chain.name)
-    if native is not None:
-        address = currency_hash("ETH", native["symbol"])
+    if chain.native is not None and chain.native_currency_id is not None:
+        address = currency_hash("ETH", chain.native.symbol)
         yield Token(
-            id=f"{native['symbol']}-{chain.name}",
-            name=native["name"],
-            symbol=native["symbol"],
+            id=chain.native_currency_id,
+            name=chain.native.name,
+            symbol=chain.native.symbol,
             decimals=_NATIVE_DECIMALS,
             address=address,
             network=chain.name,

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, StringConstraints, field_validator, mode
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
+from chalicelib.chains.catalogue.labels import Label
 from chalicelib.payments.announced.announcements import IntentDraft
 from chalicelib.payments.links.announcers import FORM, announcer_of
 from chalicelib.platform.http.fields import NULL, WHOLE, EvmAddress, ShortText, together
@@ -38,7 +39,7 @@ class RecordIntent(Input):
     txHash: Hash | None = Field(None, description="The transaction that pays the link, once a wallet has sent it")
     safeTxHash: Hash | None = Field(None, description="The Safe transaction that pays the link, once it is proposed")
     safePaymentDeadline: UnixSeconds | None = Field(None, description="Unix seconds; only with safeTxHash")
-    chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB", "SEPOLIA", "TRON"] = Field(
+    chain: Label = Field(
         description="The network of the transaction: that of the link, or the one that it is paid from"
     )
     token: Annotated[str, StringConstraints(min_length=1, max_length=20)] | None = Field(

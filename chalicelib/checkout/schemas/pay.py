@@ -7,6 +7,7 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import Fee
+from chalicelib.chains.catalogue.labels import SourceLabel
 from chalicelib.checkout.schemas.crosschain import (
     BundleMetadata,
     CostBreakdown,
@@ -33,7 +34,7 @@ StepText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 class SourceFields(Input):
     """The chain and the token that a payer pays with, where they are not those of the payment."""
 
-    chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB"] | None = Field(
+    chain: SourceLabel | None = Field(
         None, description="With `token`: the chain that is paid from; what is due has to be USDC or USDT on one of them"
     )
     token: Literal["USDC", "USDT"] | None = Field(None, description="With `chain`: the token that is paid with")

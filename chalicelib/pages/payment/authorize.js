@@ -17,9 +17,11 @@
 import { ADDRESS, UINT, addressDigits, decode, demand } from "./check.js";
 
 /** By network: the escrow, and the collector of pre-approvals, which alone may be allowed to take tokens. */
+// Written by `make docs`, up to the next mark: escrows
 export const ESCROWS = {
   base: ["0xBdEA0D1bcC5966192B070Fdf62aB4EF5b4420cff", "0x1b77ABd71FCD21fbe2398AE821Aa27D1E6B94bC6"],
 };
+// Up to here.
 
 const INFO = [ADDRESS, ADDRESS, ADDRESS, ADDRESS, ...Array(6).fill(UINT), ADDRESS, UINT];
 const ZERO = "0".repeat(40);

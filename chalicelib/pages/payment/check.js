@@ -27,17 +27,17 @@ const HIGHEST_BATCH_FEE = 100; // basis points: fee of the batch contract, which
 const HIGHEST_FEE_LIMIT = 15_000_000_000; // sun, on Tron
 const HIGHEST_RATE_AGE = 172_800n; // seconds
 
-const USD = "775eb53d00dd0acd3ec1696472105d579b9b386b"; // the hash of a currency is its address in a path of conversions
-const COIN_CONVERSION = "0x7Ebf48a26253810629C191b56C3212Fd0D211c26";
-
-// Payment contracts by network; coin is the pseudo token address of the native coin in a batch and in a conversion.
+// The hash of the dollar, which is its address in a path of conversions, and payment contracts by network: coin is the
+// pseudo token address of the native coin in a batch and in a conversion.
 const chain = (chainId, erc20, batch, native, coin, conversion, coinConversion) =>
   ({ chainId, erc20, batch, native, coin, conversion, coinConversion });
+// Written by `make docs`, up to the next mark: contracts
+const USD = "775eb53d00dd0acd3ec1696472105d579b9b386b";
 export const CONTRACTS = {
   mainnet: chain(
     1, "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
     "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", "0xf5af88e117747e87fc5929f2ff87221b1447652e",
-    "0xe72Ecea44b6d8B2b3cf5171214D9730E86213cA2", COIN_CONVERSION,
+    "0xe72Ecea44b6d8B2b3cf5171214D9730E86213cA2", "0x7Ebf48a26253810629C191b56C3212Fd0D211c26",
   ),
   "arbitrum-one": chain(
     42161, "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
@@ -54,18 +54,21 @@ export const CONTRACTS = {
   matic: chain(
     137, "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
     "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", "0x23c7fe5a44ca213deed6f3e2e714d747fcbcdbf0",
-    "0xf0f49873C50765239F6f9534Ba13c4fe16eD5f2E", COIN_CONVERSION,
+    "0xf0f49873C50765239F6f9534Ba13c4fe16eD5f2E", "0x7Ebf48a26253810629C191b56C3212Fd0D211c26",
   ),
   bsc: chain(
     56, "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
     "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", "0x281162bd0b7a4162cb676bc4873734497b3af025",
   ),
-  tron: chain(728126428, "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd", "TRZbXXuLd3HW5utzVysA3rpLgU7sVBrd1D"),
+  tron: chain(
+    728126428, "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd", "TRZbXXuLd3HW5utzVysA3rpLgU7sVBrd1D",
+  ),
   sepolia: chain(
     11155111, "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE", "0x67818703c92580c0e106e401F253E8A410A66f8B",
     "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687", "0xbb3546497a53cd710beb11b84c5240327f145bcb",
   ),
 };
+// Up to here.
 
 const PATH = array(ADDRESS);
 const DETAILS = array([ADDRESS, UINT, PATH, BYTES, UINT, UINT, UINT]);

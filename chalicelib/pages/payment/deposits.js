@@ -14,7 +14,10 @@
 
 import { ADDRESS, BYTES, UINT, addressDigits, array, decode, demand } from "./check.js";
 
-export const DIAMOND = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"; // on every chain that can be paid from
+// On every chain that can be paid from.
+// Written by `make docs`, up to the next mark: diamond
+export const DIAMOND = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE";
+// Up to here.
 
 const SWAPS = array([ADDRESS, ADDRESS, ADDRESS, ADDRESS, UINT, BYTES, UINT]);
 const BRIDGE_DATA = [UINT, BYTES, BYTES, ADDRESS, ADDRESS, ADDRESS, UINT, UINT, UINT, UINT];

@@ -8,11 +8,13 @@ const DEFAULT_LABEL = "Go Back and Close"; // redirectLabel of a link that was c
 const TONES = { completed: "good", safe: "busy", sent: "busy", awaiting: "busy" };
 
 // Explorers of the supported networks; the page links to no others, whatever a response names.
+// Written by `make docs`, up to the next mark: explorers
 const EXPLORERS = [
   "https://etherscan.io/tx/", "https://arbiscan.io/tx/", "https://optimistic.etherscan.io/tx/",
   "https://basescan.org/tx/", "https://polygonscan.com/tx/", "https://bscscan.com/tx/",
   "https://tronscan.org/#/transaction/", "https://sepolia.etherscan.io/tx/",
 ];
+// Up to here.
 
 /** A transaction hash, as a link to the explorer if the chain has a known one. */
 export function transaction({ t, el, code, anchor }, hash, chain) {

@@ -2,6 +2,7 @@
 
 // By network: chain id, title, native coin and its currency id; confirmations, explorer, public nodes; then one text per
 // token: symbol as in its currency id, decimals, address.
+// Written by `make docs`, up to the next mark: networks
 export const NETWORKS = {
   mainnet: [
     1, "Ethereum", ["Ether", "ETH", 18], "ETH-mainnet",
@@ -89,8 +90,10 @@ export const NETWORKS = {
     "fUSDT 6 0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78",
   ],
 };
+// Up to here.
 
 // Hashes by which the contracts know currencies that are no tokens, where they have price feeds.
+// Written by `make docs`, up to the next mark: hashes
 export const HASHES = {
   AUD: "0x4f99f266506be1475e943b2f097827011bfa4e93", BRL: "0xb50731ca2fd80afe3910a4800225d4845cad266f",
   CAD: "0xfa6faefc053e6c8e393a73dcc12b09fcde019d25", CHF: "0xfac26e3fd40adcdc6652f705d983b4830c00716c",
@@ -103,6 +106,7 @@ export const HASHES = {
   TRY: "0xb7a41bb9ad3cdc5db0e35c12e78106fa3f21693d", USD: "0x775eb53d00dd0acd3ec1696472105d579b9b386b",
   "ETH-mainnet": "0xf5af88e117747e87fc5929f2ff87221b1447652e",
 };
+// Up to here.
 
 const normalized = (address) => (address.startsWith("0x") ? address.toLowerCase() : address); // base58: case matters
 

@@ -3,19 +3,34 @@
 
 import { NETWORKS, chainOf } from "./identity.js";
 
-const SYMBOLS = ["USDC", "USDT"];
-const HANDLER = "0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E";
-const RECEIVER = "0x33b255b5db44A78c34381f89f1a454bc0Ef49871";
 // By network: label, the bridge's contract that takes tokens, and those that get them and pay: the bridge's, and LI.FI's
 // where its address is known.
+// Written by `make docs`, up to the next mark: bridges
+const SYMBOLS = ["USDC", "USDT"];
 export const BRIDGES = {
-  base: ["BASE", "0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64", HANDLER, RECEIVER],
-  optimism: ["OPTIMISM", "0x6f26Bf09B1C792e3228e5467807a900A503c0281", HANDLER],
-  "arbitrum-one": ["ARBITRUM", "0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A", HANDLER, RECEIVER],
-  mainnet: ["ETHEREUM", "0x5c7BCd6E7De5423a257D81B442095A1a6ced35C5", HANDLER],
-  matic: ["POLYGON", "0x9295ee1d8C5b022Be115A2AD3c30C72E34e7F096", HANDLER],
-  bsc: ["BNB", "0x4e8E101924eDE233C13e2D8622DC8aED2872d505", "0xAC537C12fE8f544D712d71ED4376a502EEa944d7", RECEIVER],
+  base: [
+    "BASE", "0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64", "0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E",
+    "0x33b255b5db44A78c34381f89f1a454bc0Ef49871",
+  ],
+  optimism: [
+    "OPTIMISM", "0x6f26Bf09B1C792e3228e5467807a900A503c0281", "0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E",
+  ],
+  "arbitrum-one": [
+    "ARBITRUM", "0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A", "0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E",
+    "0x33b255b5db44A78c34381f89f1a454bc0Ef49871",
+  ],
+  mainnet: [
+    "ETHEREUM", "0x5c7BCd6E7De5423a257D81B442095A1a6ced35C5", "0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E",
+  ],
+  matic: [
+    "POLYGON", "0x9295ee1d8C5b022Be115A2AD3c30C72E34e7F096", "0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E",
+  ],
+  bsc: [
+    "BNB", "0x4e8E101924eDE233C13e2D8622DC8aED2872d505", "0xAC537C12fE8f544D712d71ED4376a502EEa944d7",
+    "0x33b255b5db44A78c34381f89f1a454bc0Ef49871",
+  ],
 };
+// Up to here.
 
 /** A token that can be paid with from a network, by the page's own list: { network, label, symbol, decimals, token, chain }. */
 export function sourceOf(network, symbol) {

@@ -9,11 +9,13 @@ Multicall3 is where viem's chains have it. MultiSendCallOnly is where Safe's sin
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.chains.catalogue.contracts import address_of
+from chalicelib.chains.catalogue.bridges import source_networks
+from chalicelib.chains.catalogue.contracts import address_of, deployed_on
 from chalicelib.chains.catalogue.conversions import conversion_networks
 from chalicelib.chains.catalogue.data import load
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from tests.chains.catalogue.changes import changed_leaves
+from tests.chains.catalogue.reviewed_networks import NETWORKS
 
 PROXIES = ("ERC20FeeProxy", "EthereumFeeProxy", "BatchConversionPayments")
 CONVERTING = (
@@ -22,50 +24,29 @@ CONVERTING = (
     "ChainlinkConversionPath 0.1.0",
     "ChainlinkConversionPath 0.2.0",
 )
+ACROSS = ("AcrossSpokePool", "AcrossMulticallHandler")
 EVM_NETWORKS = [network.name for network in ALL_NETWORKS if network.family == "evm"]
-BRIDGED = ("mainnet", "arbitrum-one", "optimism", "base", "matic", "bsc")
 
-# No published package has these deployments: typed from the artifacts of Request Network's repository
-# (packages/smart-contracts/src/lib/artifacts) and, of the diamond, from lifinance/contracts (deployments/*.json). Tron's were created in blocks 79216121 and 83104290, those of
-# ERC20RecurringPaymentProxy 0.1.0 in 22845710, 354140859, 32422496, 73564289, 52840120 and 8689800.
-# AuthCaptureEscrow 1.0 was created in 29931650 and 9795220; its collectors are those of base/commerce-payments
-# (script/Deploy.s.sol), which names none for sepolia.
-REVIEWED = {
-    "ERC20FeeProxy": {"tron": "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd"},
-    "ERC20BatchPayments": {"tron": "TRZbXXuLd3HW5utzVysA3rpLgU7sVBrd1D"},
-    "ERC20RecurringPaymentProxy": {
-        "mainnet": "0xF0Bebbc99E26Ba7F651E7Ff14e0D3029B0228880",
-        "arbitrum-one": "0xC335f956e91faa1DC103f9B54f7009c470dc6EEf",
-        "base": "0xd2c3392e3e70F4CE033Cb39CC80B414aDdD64fFa",
-        "matic": "0xD3BD678f219439c2bcf602Beb07e601a91b8Cd3d",
-        "bsc": "0xbb0f20890E9e405f9D4c2e707590525ccAA3De16",
-        "sepolia": "0xb6C7448458d8616B00eb8f93883d0081Fa2aDec9",
-    },
-    "AuthCaptureEscrow": {
-        "base": "0xBdEA0D1bcC5966192B070Fdf62aB4EF5b4420cff",
-        "sepolia": "0xF81E3F293c92CaCfc0d723d2D8183e39Cc3AEdC7",
-    },
-    "PreApprovalPaymentCollector": {"base": "0x1b77ABd71FCD21fbe2398AE821Aa27D1E6B94bC6"},
-    "ERC3009PaymentCollector": {"base": "0x0E3dF9510de65469C4518D7843919c0b8C7A7757"},
-    "Permit2PaymentCollector": {"base": "0x992476B9Ee81d52a5BdA0622C333938D0Af0aB26"},
-    "OperatorRefundCollector": {"base": "0x934907bffd0901b6A21e398B9C53A4A38F02fa5d"},
-    "LiFiReceiverAcrossV4": dict.fromkeys(
-        ("arbitrum-one", "base", "bsc"), "0x33b255b5db44A78c34381f89f1a454bc0Ef49871"
-    ),
-    "LiFiDiamond": dict.fromkeys(BRIDGED, "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"),
-}
+
+def by_contract() -> dict[str, dict[str, str]]:
+    """Where networks.json has each contract."""
+    found: dict[str, dict[str, str]] = {}
+    for network in ALL_NETWORKS:
+        for contract, address in deployed_on(network.name).items():
+            found.setdefault(contract, {})[network.name] = address
+    return found
 
 
 def deployed(sources: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Where the packages, and the reviewed copy, have each contract on our networks."""
-    found = {contract: {name: sources["deployments"][contract][name] for name in EVM_NETWORKS} for contract in PROXIES}
-    for contract in CONVERTING:
-        found[contract] = {name: sources["deployments"][contract][name] for name in conversion_networks()}
-    for contract, at in REVIEWED.items():
-        found.setdefault(contract, {}).update(at)
-    for contract in ("AcrossSpokePool", "AcrossMulticallHandler"):
-        found[contract] = {name: sources["deployments"][contract][name] for name in BRIDGED}
-    found["Permit2"] = {name: sources["deployments"]["Permit2"][name] for name in EVM_NETWORKS}
+    bridged = [each.name for each in source_networks()]
+    asked = dict.fromkeys((*PROXIES, "Permit2"), EVM_NETWORKS)
+    asked |= dict.fromkeys(CONVERTING, conversion_networks()) | dict.fromkeys(ACROSS, bridged)
+    packages = sources["deployments"]
+    found = {contract: {n: packages[contract][n] for n in at if n in packages[contract]} for contract, at in asked.items()}
+    for name, reviewed in NETWORKS.items():
+        for contract, address in reviewed.contracts.items():
+            found.setdefault(contract, {})[name] = address
     found["Multicall3"] = {name: sources["chains"][name]["multicall3"] for name in EVM_NETWORKS}
     found["MultiSendCallOnly"] = dict.fromkeys(EVM_NETWORKS, sources["multiSendCallOnly"])
     return found
@@ -74,7 +55,8 @@ def deployed(sources: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 def contract_problems(sources: Mapping[str, Any], contracts: Mapping[str, Mapping[str, str]]) -> list[str]:
     wanted = deployed(sources)
     return [
-        f"{contract} on {network}: {contracts.get(contract, {}).get(network)}"
+        f"{contract} on {network} is {contracts.get(contract, {}).get(network)} in networks.json and "
+        f"{wanted.get(contract, {}).get(network)} in the packages and `contracts` of tests/chains/catalogue/reviewed_networks.py"
         for contract in wanted.keys() | contracts.keys()
         for network in wanted.get(contract, {}).keys() | contracts.get(contract, {}).keys()
         if contracts.get(contract, {}).get(network) != wanted.get(contract, {}).get(network)
@@ -92,19 +74,19 @@ def validator_problems(sources: Mapping[str, Any], validator: Mapping[str, str])
 
 
 def test_every_contract_is_where_the_packages_have_it(sources: dict[str, Any]) -> None:
-    assert contract_problems(sources, load("contracts")) == []
+    assert contract_problems(sources, by_contract()) == []
 
 
 def test_one_character_changed_in_any_contract_address_is_noticed(sources: dict[str, Any]) -> None:
     number = 0
-    for path, wrong in changed_leaves(load("contracts")):
+    for path, wrong in changed_leaves(by_contract()):
         number += 1
         assert contract_problems(sources, wrong), path
     assert number > 60 * 34
 
 
 def test_a_contract_that_is_missing_or_too_many_is_noticed(sources: dict[str, Any]) -> None:
-    contracts = load("contracts")
+    contracts = by_contract()
     proxy = contracts["ERC20FeeProxy"]
     assert contract_problems(sources, {**contracts, "ERC20FeeProxy": {**proxy, "goerli": proxy["sepolia"]}})
     assert contract_problems(sources, {name: at for name, at in contracts.items() if name != "Multicall3"})
