@@ -79,10 +79,10 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 
 
 WORKERS = {
-    "deliver_webhook": ("webhooks", 54),
+    "deliver_webhook": ("webhooks", 55),
     "scan_chain": ("payments.scanning", 64),
-    "record_transfers": ("payments.recording", 78),
-    "expire_links": ("payments.links", 48),
+    "record_transfers": ("payments.recording", 79),
+    "expire_links": ("payments.links", 49),
     "track_intents": ("checkout.announced", 111),
     "run_permits": ("crosschain.service.payment_intents", 170),
     "check_offramps": ("offramp.service", 84),
