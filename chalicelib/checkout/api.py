@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from chalicelib.checkout import flows as checkout
-from chalicelib.checkout.building import PayOptions
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.checkout.schemas.facts import published_form
 from chalicelib.checkout.schemas.link import BatchPaymentAnswer, LinkQuery, SecurePaymentAnswer, secure_payment_answer
 from chalicelib.checkout.schemas.pay import (
@@ -45,15 +45,14 @@ def pay_secure_payment(call: Call[None, PayQuery]) -> PayAnswer | BatchPayAnswer
         eoa_wallet=query.eoaWallet,
         simulate=query.simulate == "true",
     )
-    prepared = checkout.prepare(call.services, call.path["token"], _viewer(call), options)
-    return pay_answer(prepared, call.services.settings.value_form(published_form(prepared.prepared, "plain")))
+    made = checkout.pay(call.services, call.path["token"], _viewer(call), options)
+    return pay_answer(made, call.services.settings.value_form(published_form(made, "plain")))
 
 
 def reclaim_secure_payment(call: Call[None, ReclaimQuery]) -> PayAnswer:
     query = call.query
-    made = checkout.prepare_reclaim(
-        call.services, call.path["token"], Viewer.of(call.caller), query.wallet, query.isSafe == "true"
-    )
+    options = PayOptions(query.wallet, is_safe=query.isSafe == "true")
+    made = checkout.reclaim(call.services, call.path["token"], Viewer.of(call.caller), options)
     return single_answer(made, call.services.settings.value_form("plain"))
 
 
@@ -62,4 +61,4 @@ def refresh_step_transaction(call: Call[RefreshStep, None]) -> PayAnswer:
     made = checkout.refresh_step(
         services, call.path["token"], _viewer(call), step.id, step.action.toChainId, step.action.toAddress
     )
-    return single_answer(made, services.settings.value_form(published_form(made.prepared, "plain")))
+    return single_answer(made, services.settings.value_form(published_form(made, "plain")))

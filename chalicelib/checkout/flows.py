@@ -6,7 +6,6 @@ from functools import partial
 
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.accounts.branding.records import PageBranding
-from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
@@ -16,17 +15,18 @@ from chalicelib.chains.calldata.checkout import Checkout
 from chalicelib.chains.calldata.safe import SafeTransaction
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
-from chalicelib.checkout import building, held
-from chalicelib.checkout.building import PayOptions, Prepared, payments_of, read_and_build
-from chalicelib.checkout.crosschain import children
+from chalicelib.checkout import commerce
 from chalicelib.checkout.crosschain import flows as crosschain
+from chalicelib.checkout.crosschain.children import children
 from chalicelib.checkout.crosschain.steps import Step, check_step
+from chalicelib.checkout.pipeline import Prepared, own, payments_of, prepare, read_and_build
+from chalicelib.checkout.rules import PayOptions, check_options, is_batched
 from chalicelib.commerce.core.rules import CommerceStatus
 from chalicelib.commerce.service.paying import check_open
 from chalicelib.commerce.service.reading import status_now
 from chalicelib.crosschain.service.sources.balances import Sources, read_sources
-from chalicelib.crosschain.service.sources.rules import is_offered, is_own, payer_of, source_for
-from chalicelib.payments.links.errors import LinkCompleted, WrongWallet
+from chalicelib.crosschain.service.sources.rules import is_offered
+from chalicelib.payments.links.errors import LinkCompleted
 from chalicelib.payments.links.flows import check_fee_addresses, require_open, require_payable
 from chalicelib.payments.links.multicalls import reading as multicalls
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
@@ -36,7 +36,7 @@ from chalicelib.payments.links.records import Link, LinkStatus, PayableLink, Pay
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.links.sent import SentOutcome, warnings
 from chalicelib.payments.payable import conversions
-from chalicelib.payments.payable.rules import Owed, Position, check_family, check_payer, direct, owed_of
+from chalicelib.payments.payable.rules import Owed, Position, check_family, direct, owed_of
 from chalicelib.platform.services import Services
 
 
@@ -55,15 +55,6 @@ class Description:
     branding: PageBranding | None = None
     commerce: CommerceStatus | None = None
     sent: tuple[SentOutcome, ...] = ()
-
-
-@frozen
-class PreparedLink:
-    """The transactions that pay a link. `parts` are what is paid: the link itself, or the children of a multicall."""
-
-    payment: PayableLink
-    parts: tuple[PayableLink, ...]
-    prepared: Prepared
 
 
 def describe(
@@ -99,7 +90,7 @@ def describe(
     if wallet is None:
         return _without_wallet(description, owed)
     check_family(owed[0].token.network, wallet, "wallet")
-    positions = conversions.priced(services, owed, conversions.hold(services, owed))
+    positions = conversions.due(services, owed)
     is_single = payment.link.payment_type is PaymentType.SINGLE and payment.commerce is None
     if is_single and services.router.is_configured and is_offered(positions[0]):
         return replace(description, positions=positions, sources=read_sources(services, wallet))
@@ -134,59 +125,55 @@ def _told(
         raise
 
 
-def prepare(services: Services, token: str, viewer: Viewer, options: PayOptions) -> PreparedLink:
+def pay(services: Services, token: str, viewer: Viewer, options: PayOptions) -> Prepared:
     """The transactions that pay the remaining amount of a link. Without a wallet, allowances are assumed to be zero.
 
     Raises BadRequest for options that the link does not support, WrongWallet if a payout would be paid by another
     wallet than its creator's, MulticallRefused if a child cannot be paid, RateUnavailable if what is owed cannot be
-    converted now, and what `require_payable` raises.
+    converted now, what `require_payable` raises, and for a commerce payment as `commerce.pre_approval`.
     """
-    return _prepare(services, load_visible(services, token, viewer), options)
+    return _pay(services, load_visible(services, token, viewer), options)
 
 
-def prepare_reclaim(services: Services, token: str, viewer: Viewer, wallet: str, is_safe: bool) -> PreparedLink:
+def reclaim(services: Services, token: str, viewer: Viewer, options: PayOptions) -> Prepared:
     """The transaction with which the payer of a commerce payment takes back what is held, whatever its link's status.
 
-    Raises NotFound, and as `held.reclaim`.
+    Raises NotFound, and as `commerce.reclaim`.
     """
-    payment = load_visible(services, token, viewer)
-    return PreparedLink(payment, (payment,), held.reclaim(services, payment, wallet, is_safe))
+    return commerce.reclaim(services, load_visible(services, token, viewer), options)
 
 
 def refresh_step(
     services: Services, token: str, viewer: Viewer, step_id: str, to_chain_id: int, to_address: str
-) -> PreparedLink:
-    """The transactions of a route of a link, quoted anew once its quote has expired. Raises as `prepare`, and
-    BadRequest for a step that is not this link's."""
-    payment, step = load_visible(services, token, viewer), Step.parsed(step_id)
-    check_step(step, payment, to_chain_id, to_address)
-    return _prepare(services, payment, step.options)
-
-
-def _prepare(services: Services, payment: PayableLink, options: PayOptions) -> PreparedLink:
-    if payment.commerce is not None:
-        require_payable(services, payment)
-        return PreparedLink(payment, (payment,), held.prepare(services, payment, options))
-    parts = _payable_parts(services, payment, partial(require_payable, services))
-    owed = owed_of(parts)
-    _check_options(options, payment.link, parts, owed)
-    check_fee_addresses(services, parts)
-    positions = conversions.priced(services, owed, conversions.hold(services, owed))
-    return PreparedLink(payment, parts, _prepared(services, payment.link, parts, positions, options))
-
-
-def _prepared(
-    services: Services,
-    link: Link,
-    parts: Sequence[PayableLink],
-    positions: Sequence[Position],
-    options: PayOptions,
 ) -> Prepared:
+    """The transactions of a route of a link, quoted anew once its quote has expired. Raises as `pay`, and BadRequest
+    for a step that is not this link's."""
+    payable, step = load_visible(services, token, viewer), Step.parsed(step_id)
+    check_step(step, payable, to_chain_id, to_address)
+    return _pay(services, payable, step.options)
+
+
+def pay_held(services: Services, payable: PayableLink, options: PayOptions) -> Prepared:
+    """What pays a commerce payment: all of it, by the escrow. Raises as `pay`."""
+    require_payable(services, payable)
+    return commerce.pre_approval(services, payable, options)
+
+
+def _pay(services: Services, payable: PayableLink, options: PayOptions) -> Prepared:
+    if payable.commerce is not None:
+        return pay_held(services, payable, options)
+    link, parts = payable.link, _payable_parts(services, payable, partial(require_payable, services))
+    owed = owed_of(parts)
+    check_options(options, link, parts, owed)
+    check_fee_addresses(services, parts)
+    positions = conversions.due(services, owed)
     if link.payment_type is PaymentType.MULTICALL:
-        return children.prepare(services, link, parts, positions, options)
-    if link.payment_type is PaymentType.SINGLE:
-        return crosschain.prepare_one(services, positions[0], options)
-    return building.prepare(services, positions, options, batched=True)
+        built = children(services, link, parts, positions, options)
+    elif link.payment_type is PaymentType.SINGLE:
+        built = crosschain.one(services, positions[0], options)
+    else:
+        built = own(services, positions, options, batched=True)
+    return replace(prepare(positions, options, built), payable=payable, parts=parts)
 
 
 def signable_transactions(services: Services, token: str, viewer: Viewer, wallet: str) -> tuple[Transaction, ...]:
@@ -201,7 +188,7 @@ def signable_transactions(services: Services, token: str, viewer: Viewer, wallet
     owed = owed_of(parts)
     if owed[0].token.network != "tron":
         raise BadRequest(f"This link is paid on {owed[0].token.network}: only transactions on tron are broadcast here")
-    _check_options(PayOptions(wallet), payment.link, parts, owed)
+    check_options(PayOptions(wallet), payment.link, parts, owed)
     found: list[Transaction] = []
     for quotes in conversions.valid_quotes(services, owed):
         dues = [each.due for each in conversions.priced(services, owed, quotes)]
@@ -232,11 +219,6 @@ def safe_transactions(
     return tuple(dict.fromkeys([*bundles, *([SafeTransaction(only.to, only.value, only.data, 0)] if only else [])]))
 
 
-def is_batched(link: Link) -> bool:
-    """Whether a link is paid through the batch contract, and not by its one payment."""
-    return link.payment_type is not PaymentType.SINGLE
-
-
 def _payable_parts(
     services: Services, payment: PayableLink, check: Callable[[PayableLink], None]
 ) -> tuple[PayableLink, ...]:
@@ -245,41 +227,3 @@ def _payable_parts(
         return multicalls.payable_children(services, payment, check)
     check(payment)
     return (payment,)
-
-
-def _check_options(
-    options: PayOptions, link: Link, parts: Sequence[PayableLink], owed: Sequence[Owed]
-) -> None:
-    name = owed[0].token.network
-    for address, field_name in ((options.wallet, "wallet"), (options.eoa_wallet, "eoaWallet")):
-        check_payer([each.request for each in owed], address, field_name)
-    if name == "tron" and (options.is_safe or options.eoa_wallet is not None):
-        raise BadRequest("A link on tron is paid from a wallet of its own: omit isSafe and eoaWallet")
-    if name == "tron" and options.source is not None:
-        raise BadRequest("A link on tron is paid on tron: omit chain and token")
-    if options.eoa_wallet is not None and same_address(options.eoa_wallet, str(options.wallet)):
-        raise BadRequest("eoaWallet is the wallet itself: omit it, or give the smart account as wallet")
-    if options.eoa_wallet is not None and any(each.token.is_native for each in owed):
-        raise BadRequest("eoaWallet funds tokens alone: send the native coin to the smart account, and omit eoaWallet")
-    _check_source(options, link, owed)
-    for part in parts:
-        _check_creator(options, part.link)
-
-
-def _check_source(options: PayOptions, link: Link, owed: Sequence[Owed]) -> None:
-    """Raises BadRequest for a source that a link is not paid from; those of a multicall are checked child by child."""
-    if options.source is None or link.payment_type is PaymentType.MULTICALL:
-        return
-    if link.payment_type is PaymentType.BATCH and not all(is_own(each.token, options.source) for each in owed):
-        raise BadRequest("A link of several payments is paid on its own network: omit chain and token")
-    if any(source_for(each.token, options.source) is not None for each in owed):
-        payer_of(options.wallet, options.eoa_wallet)
-
-
-def _check_creator(options: PayOptions, link: Link) -> None:
-    """Raises WrongWallet unless a payout's creator pays, directly or by funding the smart account that pays."""
-    wallets = [wallet for wallet in (options.wallet, options.eoa_wallet) if wallet is not None]
-    if link.creator_wallet is None or not wallets:
-        return
-    if not any(same_address(wallet, link.creator_wallet) for wallet in wallets):
-        raise WrongWallet(link.creator_wallet)

@@ -9,8 +9,8 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.payment_uris import uri_of
 from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.checkout.building import PayOptions
-from chalicelib.checkout.flows import prepare
+from chalicelib.checkout.flows import pay
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.payments.links.multicalls import reading as multicalls
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
 from chalicelib.payments.links.reading import Viewer, load_visible
@@ -82,13 +82,13 @@ def code_text(services: Services, visitor: Caller, token: str, step: int | None)
     """Returns the text of a QR code: the page's URL if `step` is None, else the URI of that transaction of `/pay`.
 
     Transactions are those for a payer whose wallet is not known. Raises NotFound if there is no such step or link (an
-    unknown link is counted against the visitor's limit), and the errors of `prepare` if the link cannot be paid.
+    unknown link is counted against the visitor's limit), and the errors of `pay` if the link cannot be paid.
     """
     payment = _load(services, visitor, token)
     if step is None:
         check_payable(payment, services.clock())
         return f"{services.settings.pay_url}/?token={payment.link.token}"
-    prepared = prepare(services, token, Viewer.of(visitor), PayOptions(wallet=None)).prepared
+    prepared = pay(services, token, Viewer.of(visitor), PayOptions(wallet=None))
     if any(position.converted for position in prepared.positions):
         raise NotFound("This step cannot be written as a QR code: its rate is held for minutes only")
     checkout, network_name = prepared.checkout, prepared.positions[0].due.token.network

@@ -39,5 +39,5 @@ class Payer:
 def pay_body(world: World, payment: PayableLink, wallet: str | None = None, **how: Any) -> dict[str, Any]:
     """The body of GET /v2/secure-payments/:token/pay for any wallet; `how` as in checkout.PayOptions."""
     viewer = checkout.Viewer(world.account_id, None)
-    prepared = checkout.prepare(world.services, payment.link.token, viewer, checkout.PayOptions(wallet, **how))
+    prepared = checkout.pay(world.services, payment.link.token, viewer, checkout.PayOptions(wallet, **how))
     return pay_answer(prepared, "plain").model_dump(exclude_unset=True)

@@ -10,13 +10,13 @@ import pytest
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.catalogue.conversions import conversion_proxy
-from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.payouts import flows as payouts
 from chalicelib.checkout.payouts.flows import BatchDraft, Terms
 from chalicelib.checkout.payouts.schemas import batch_answer, payout_answer
 from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.requests.schemas import request_pay_answer
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.rates.rules import RateUnavailable
 from chalicelib.payments.requests.creation import Draft
@@ -42,7 +42,7 @@ OWNER, VIEWER = Owner("acct", None, None), Viewer("acct", None)
 def answer(world: World, request: Request, wallet: str, amount: str | None = None, fee: Fee = FEE) -> dict[str, Any]:
     """The body of GET /v2/request/{requestId}/pay."""
     part, options = Part(amount, fee), PayOptions(wallet)
-    made = paying.prepare(world.services, request.request_id, OWNER, VIEWER, options, part)
+    made = paying.pay(world.services, request.request_id, OWNER, VIEWER, options, part)
     return request_pay_answer(made, "plain").model_dump(exclude_unset=True)
 
 

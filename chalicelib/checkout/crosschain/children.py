@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.chains.catalogue.bridges import source_token
-from chalicelib.checkout import building
-from chalicelib.checkout.building import PayOptions, Prepared
-from chalicelib.checkout.crosschain.flows import prepare_routes
+from chalicelib.checkout.crosschain.flows import routed
+from chalicelib.checkout.pipeline import Built, own
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.router import flows as bridging
 from chalicelib.crosschain.service.router.flows import QuoteFailure
 from chalicelib.crosschain.service.router.rules import Purpose, Route
@@ -20,14 +20,14 @@ from chalicelib.platform.services import Services
 _REASONS = {"no_route": Reason.UNSUPPORTED_ROUTE, "unavailable": Reason.QUOTE_UNAVAILABLE}
 
 
-def prepare(
+def children(
     services: Services,
     link: Link,
     parts: Sequence[PayableLink],
     positions: Sequence[Position],
     options: PayOptions,
-) -> Prepared:
-    """The transactions that pay the children `parts` of a multicall, one position each.
+) -> Built:
+    """The children `parts` of a multicall, one position each: by one batch, or by routes.
 
     Raises MulticallRefused with every child that no route leads to, SetRefused if there are too many; BadRequest if a
     source has to be given, or cannot be.
@@ -39,7 +39,7 @@ def prepare(
             "These children are paid from one source, by a route to each: give chain and token, such as BASE and USDC"
         )
     if source is None or all(is_own(each.due.token, source) for each in positions):
-        return building.prepare(services, positions, options, batched=True)
+        return own(services, positions, options, batched=True)
     if link.execution_kind == ExecutionKind.EVM_SAME_CHAIN:
         raise BadRequest("This multicall was created to be paid on its own network: omit chain and token")
     count = len(positions)
@@ -55,7 +55,7 @@ def prepare(
     failed = {index: each for index, each in found.items() if isinstance(each, QuoteFailure)}
     _refuse(services, parts, {index: (_REASONS[each.reason], each.message) for index, each in failed.items()})
     routes = [each if isinstance(each := found.get(index), Route) else None for index in range(count)]
-    return prepare_routes(services, positions, routes, paying, options)
+    return routed(services, positions, routes, paying, options)
 
 
 def _unsupported(positions: Sequence[Position], source: SourceToken) -> dict[int, tuple[Reason, str]]:

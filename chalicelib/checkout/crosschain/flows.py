@@ -1,4 +1,4 @@
-"""Builds the transactions of a source chain that pay what is owed on other chains, by routes that were verified."""
+"""Pays what is owed on other chains by transactions of a source chain, by routes that were verified."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,8 @@ from chalicelib.chains.calldata.checkout import Checkout, joined
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.wallets import WalletReading
-from chalicelib.checkout import building
-from chalicelib.checkout.building import PayOptions, Prepared
+from chalicelib.checkout.pipeline import Built, own, read_and_build, with_approvals
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.router import flows as bridging
 from chalicelib.crosschain.service.router.rules import Route
 from chalicelib.crosschain.service.sources.rules import (
@@ -24,8 +24,8 @@ from chalicelib.payments.payable.rules import Position
 from chalicelib.platform.services import Services
 
 
-def prepare_one(services: Services, position: Position, options: PayOptions) -> Prepared:
-    """The transactions of one payment: in its own token, or in the token of another chain that the options name.
+def one(services: Services, position: Position, options: PayOptions) -> Built:
+    """One payment: in its own token, or in the token of another chain that the options name.
 
     From another chain it takes a quote, which is kept for its life, one call to the node of the source and, if a
     contract wallet pays, one to that of the destination. Raises BadRequest with what to change, also if there is no
@@ -33,21 +33,21 @@ def prepare_one(services: Services, position: Position, options: PayOptions) -> 
     """
     source = source_for(position.due.token, options.source)
     if source is None:
-        return building.prepare(services, (position,), options, batched=False)
+        return own(services, (position,), options)
     payer = payer_of(options.wallet, options.eoa_wallet)
     check_bridged(position)
     route = bridging.quote(services, wanted_for(position, source, payer), purpose_of(position))
-    return prepare_routes(services, (position,), (route,), source, options)
+    return routed(services, (position,), (route,), source, options)
 
 
-def prepare_routes(
+def routed(
     services: Services,
     positions: Sequence[Position],
     routes: Sequence[Route | None],
     source: Token,
     options: PayOptions,
-) -> Prepared:
-    """The transactions on the network of `source`: those of the routes, and one payment of all positions without one.
+) -> Built:
+    """On the network of `source`: by the routes, and one payment of all positions without one.
 
     Approvals come first, for each contract one of exactly what it takes. Raises BadRequest for a contract wallet that
     is on the source chain alone.
@@ -57,18 +57,16 @@ def prepare_routes(
     holdings: WalletReading | None = None
     here = [position.due for position, route in zip(positions, routes, strict=True) if route is None]
     if here:
-        holdings, paid = building.read_and_build(chain, here, payer.wallet, batched=len(here) > 1)
-        parts.append(building.with_approvals(chain, paid, payer.wallet, holdings))
+        holdings, paid = read_and_build(chain, here, payer.wallet, batched=len(here) > 1)
+        parts.append(with_approvals(chain, paid, payer.wallet, holdings))
     found = [route for route in routes if route is not None]
     for spender in dict.fromkeys(route.spender for route in found):
-        some = [route for route in found if route.spender == spender]
+        paid = _through(spender, source, [route for route in found if route.spender == spender])
         holdings = chain.read_wallet(payer.wallet, [source.address], spender, code_of=payer.fallback)
-        paid = _through(spender, source, some)
-        parts.append(building.with_approvals(chain, paid, payer.wallet, holdings, always=True))
+        parts.append(with_approvals(chain, paid, payer.wallet, holdings, always=True))
     if holdings is not None:
         _check_contract_wallet(services, chain, payer, holdings, options, [route.wanted.destination for route in found])
-    built = Prepared(tuple(positions), joined(parts), options, holdings, routes=tuple(routes))
-    return building.complete(chain, built)
+    return Built(chain, joined(parts), holdings, tuple(routes))
 
 
 def _through(spender: str, source: Token, routes: Sequence[Route]) -> Checkout:

@@ -13,7 +13,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.chains.catalogue.networks import network
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.checkout.building import PayOptions
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.payments.links.records import PayableLink, PaymentType
 from chalicelib.payments.payable.rules import SourceToken
 from chalicelib.payments.requests.rules import currency_of

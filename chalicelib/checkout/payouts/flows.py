@@ -7,10 +7,10 @@ from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import Fee
 from chalicelib.chains.catalogue.tokens import family_of
-from chalicelib.checkout import building
-from chalicelib.checkout.building import PayOptions, Prepared
 from chalicelib.checkout.crosschain import flows as crosschain
 from chalicelib.checkout.payouts.rules import check_fits, check_for_wallets, check_together, check_unpaid
+from chalicelib.checkout.pipeline import Prepared, own, prepare
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.payment_intents.locking import unlocked
 from chalicelib.payments.links.fees import rules as fees
 from chalicelib.payments.links.reading import Viewer
@@ -83,9 +83,10 @@ def _create_and_build(
         check_fits(positions)
     options = PayOptions(terms.payer, terms.source)
     if batched:
-        prepared = building.prepare(services, positions, options, batched=True)
+        built = own(services, positions, options, batched=True)
     else:
-        prepared = crosschain.prepare_one(services, positions[0], options)
+        built = crosschain.one(services, positions[0], options)
+    prepared = prepare(positions, options, built)
     requests.save_many(services, [each.request for each in owed], tuple(quotes.values()))
     return prepared
 
@@ -103,10 +104,11 @@ def _pay_stored(services: Services, owner: Owner, viewer: Viewer, draft: BatchDr
     quotes, unwritten = conversions.renewed_quotes(services, owed)
     positions = conversions.priced(services, owed, quotes)
     check_fits(positions)
-    prepared = building.prepare(services, positions, PayOptions(draft.terms.payer), batched=True)
-    own = [request for request in stored if may_change(owner, request)]
-    changed = [being_paid(request, fee, services.clock()) for request in own]
-    written = [*unwritten, *(new for new, old in zip(changed, own, strict=True) if new != old)]
+    options = PayOptions(draft.terms.payer)
+    prepared = prepare(positions, options, own(services, positions, options, batched=True))
+    mine = [request for request in stored if may_change(owner, request)]
+    changed = [being_paid(request, fee, services.clock()) for request in mine]
+    written = [*unwritten, *(new for new, old in zip(changed, mine, strict=True) if new != old)]
     for start in range(0, len(written), LARGEST_TRANSACTION):
         services.store.write(*written[start : start + LARGEST_TRANSACTION])
     return prepared

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from chalicelib.base.addresses import same_address
-from chalicelib.checkout.building import Prepared
 from chalicelib.checkout.payouts.flows import BatchDraft, Terms
 from chalicelib.checkout.payouts.rules import MOST_AT_ONCE
+from chalicelib.checkout.pipeline import Prepared
 from chalicelib.checkout.schemas.facts import batch_facts, conversion_answers, single_facts, transaction_answers
 from chalicelib.checkout.schemas.link import wallet_address
 from chalicelib.checkout.schemas.pay import BatchMetadata, ConversionAnswer, FeeFields, PayMetadata, SourceFields

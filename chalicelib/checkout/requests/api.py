@@ -1,6 +1,5 @@
 """Views for the payers of a request: the transactions that pay it, and the routes."""
 
-from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.requests import flows as requests
 from chalicelib.checkout.requests.schemas import (
     RequestPayAnswer,
@@ -10,6 +9,7 @@ from chalicelib.checkout.requests.schemas import (
     request_pay_answer,
     routes_answer,
 )
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.checkout.schemas.facts import published_form
 from chalicelib.crosschain.service.payment_intents.flows import Offer
 from chalicelib.crosschain.service.payment_intents.schemas import PaymentIntentAnswer, payment_intent_answer
@@ -20,12 +20,12 @@ from chalicelib.platform.http.view import Call
 def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer | PaymentIntentAnswer:
     query, caller = call.query, call.caller
     options = PayOptions(query.payer, query.source)
-    made = requests.prepare(
+    made = requests.pay(
         call.services, call.path["request_id"], caller.owner, Viewer.of(caller), options, query.part, query.account
     )
     if isinstance(made, Offer):
         return payment_intent_answer(made)
-    return request_pay_answer(made, call.services.settings.value_form(published_form(made.prepared, "bignumber")))
+    return request_pay_answer(made, call.services.settings.value_form(published_form(made, "bignumber")))
 
 
 def list_routes(call: Call[None, RequestRoutesQuery]) -> RequestRoutesAnswer:

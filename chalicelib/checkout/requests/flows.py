@@ -1,15 +1,17 @@
 """Builds the transactions that pay a request, and finds the routes by which it can be paid."""
 
-from chalicelib.base.addresses import same_address
+from dataclasses import replace
+
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.catalogue.networks import network
 from chalicelib.chains.catalogue.tokens import Token, dollar, token_with_id
-from chalicelib.checkout import held
-from chalicelib.checkout.building import PayOptions, Prepared
+from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.crosschain import flows as crosschain
+from chalicelib.checkout.pipeline import Prepared, prepare
 from chalicelib.checkout.requests.rules import Part, amount_due, fee_of, seconds_to_confirm
+from chalicelib.checkout.rules import PayOptions, check_creator
 from chalicelib.crosschain.service.payment_intents import flows as permits
 from chalicelib.crosschain.service.payment_intents.flows import Offer
 from chalicelib.crosschain.service.payment_intents.locking import unlocked
@@ -17,7 +19,7 @@ from chalicelib.crosschain.service.sources.choices import Choice, choices
 from chalicelib.crosschain.service.sources.rules import payer_of, source_for
 from chalicelib.offramp.service import flows as offramp
 from chalicelib.offramp.service.rules import NO_ACCOUNT, ChosenAccount, check_unchosen
-from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed, WrongWallet
+from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed
 from chalicelib.payments.links.flows import require_payable
 from chalicelib.payments.links.reading import Viewer, load_request
 from chalicelib.payments.links.records import Link, Payable, PayableLink
@@ -36,15 +38,6 @@ from chalicelib.platform.storage.retrying import retry
 
 
 @frozen
-class PreparedRequest:
-    """The transactions that pay a request. `is_capped`: less is left of it than was asked to be paid."""
-
-    owed: Owed
-    prepared: Prepared
-    is_capped: bool
-
-
-@frozen
 class DirectRoute:
     """The payment of a request on its own network and in its own token, with what it costs.
 
@@ -60,7 +53,7 @@ class DirectRoute:
     platform_fee_in_dollars: BaseUnits | None
 
 
-def prepare(
+def pay(
     services: Services,
     name: str,
     owner: Owner,
@@ -68,7 +61,7 @@ def prepare(
     options: PayOptions,
     part: Part,
     account: ChosenAccount = NO_ACCOUNT,
-) -> PreparedRequest | Offer:
+) -> Prepared | Offer:
     """The transactions that pay a request, or a part of it; `name` is its id or its payment reference.
 
     The first call stores that the request is being paid, and a later one another fee: at most one write. With a chosen
@@ -81,17 +74,18 @@ def prepare(
     """
     loaded, payable = load_request(services, name, viewer)
     if isinstance(payable, PayableLink) and payable.commerce is not None:
-        return _held(services, payable, options, part)
-    due = _due(services, loaded, payable, owner, options, part, account)
-    request, source = due.owed.request, source_for(due.position.due.token, options.source)
+        if part.amount is not None or part.fee.is_charged:
+            raise BadRequest("A commerce payment is authorized as a whole, and its fee is taken from what is captured")
+        return checkout.pay_held(services, payable, options)
+    position, is_capped = _due(services, loaded, payable, owner, options, part, account)
+    owed, source = position.owed, source_for(position.due.token, options.source)
     if source is not None and owner.uses_payment_intents:
-        payer = payer_of(options.wallet, None)
-        prepared: PreparedRequest | Offer = permits.offer(services, owner, due.position, source, payer)
+        made: Prepared | Offer = permits.offer(services, owner, position, source, payer_of(options.wallet, None))
     else:
-        prepared = _prepared(services, due, options)
-    if request.link_token is None and may_change(owner, request):
-        _store_fee(services, request, due.owed.fee)
-    return prepared
+        made = replace(_prepared(services, position, options), payable=payable, is_capped=is_capped)
+    if payable.link is None and may_change(owner, owed.request):
+        _store_fee(services, owed.request, owed.fee)
+    return made
 
 
 def direct_route(
@@ -104,22 +98,23 @@ def direct_route(
         return None
     try:
         options = PayOptions(wallet)
-        made = _prepared(services, _due(services, loaded, payable, owner, options, part, None), options)
+        position, _ = _due(services, loaded, payable, owner, options, part, None)
+        made = _prepared(services, position, options)
     except (Conflict, Locked, LinkClosed, LinkAwaitingChain):
         return None
-    (position,), holdings = made.prepared.positions, made.prepared.holdings
-    chain = network(made.owed.request.network)
+    owed, holdings = position.owed, made.holdings
+    chain = network(owed.request.network)
     assert chain is not None and holdings is not None, "the network is catalogued and the wallet was read"
-    network_fee = BaseUnits(made.prepared.checkout.gas * holdings.gas_price)
-    platform_fee = made.owed.fee.on(position.converted.payment_amount if position.converted else position.due.amount)
+    network_fee = BaseUnits(made.checkout.gas * holdings.gas_price)
+    platform_fee = owed.fee.on(position.converted.payment_amount if position.converted else position.due.amount)
     coin = token_with_id(chain.native_currency_id) if chain.native_currency_id else None
     return DirectRoute(
-        prepared=made.prepared,
+        prepared=made,
         seconds=seconds_to_confirm(chain, services.settings.confirmations.get(chain.name, chain.confirmations)),
         network_fee=network_fee,
         network_fee_in_dollars=_in_dollars(services, coin, network_fee),
         platform_fee=platform_fee,
-        platform_fee_in_dollars=_in_dollars(services, made.owed.token, platform_fee) if platform_fee else None,
+        platform_fee_in_dollars=_in_dollars(services, owed.token, platform_fee) if platform_fee else None,
     )
 
 
@@ -132,26 +127,8 @@ def routes(
     return direct, choices(services, direct.prepared.positions[0], wallet) if direct is not None else ()
 
 
-def _held(services: Services, link: PayableLink, options: PayOptions, part: Part) -> PreparedRequest:
-    """What pays a request that is a commerce payment: all of it, by the escrow."""
-    if part.amount is not None or part.fee.is_charged:
-        raise BadRequest("A commerce payment is authorized as a whole, and its fee is taken from what is captured")
-    require_payable(services, link)
-    made = held.prepare(services, link, options)
-    return PreparedRequest(made.positions[0].owed, made, is_capped=False)
-
-
-@frozen
-class _Due:
-    """What is paid of a request now. `is_capped`: less is left of it than was asked to be paid."""
-
-    owed: Owed
-    position: Position
-    is_capped: bool
-
-
-def _prepared(services: Services, due: _Due, options: PayOptions) -> PreparedRequest:
-    return PreparedRequest(due.owed, crosschain.prepare_one(services, due.position, options), due.is_capped)
+def _prepared(services: Services, position: Position, options: PayOptions) -> Prepared:
+    return prepare((position,), options, crosschain.one(services, position, options))
 
 
 def _due(
@@ -162,8 +139,11 @@ def _due(
     options: PayOptions,
     part: Part,
     account: ChosenAccount | None,
-) -> _Due:
-    """`account` is None if nothing is to be paid yet: then no bank account is chosen."""
+) -> tuple[Position, bool]:
+    """What is due of a request now, and whether less is left of it than was asked to be paid.
+
+    `account` is None if nothing is to be paid yet: then no bank account is chosen.
+    """
     request = unlocked(services, stored)
     if isinstance(payable, PayableLink):
         require_payable(services, payable)
@@ -177,9 +157,8 @@ def _due(
     if payable.link is None and fee.is_charged:
         requests.check_limits(services, owner, (), fee.address)
     requests.check_fee_addresses(services, [(request, fee)])
-    owed = Owed(request, amount, fee)
-    positions = conversions.priced(services, [owed], conversions.hold(services, [owed]))
-    return _Due(owed, positions[0], is_capped)
+    (position,) = conversions.due(services, [Owed(request, amount, fee)])
+    return position, is_capped
 
 
 def _with_account(services: Services, owner: Owner, request: Request, account: ChosenAccount) -> Request:
@@ -187,8 +166,7 @@ def _with_account(services: Services, owner: Owner, request: Request, account: C
     if not request.is_crypto_to_fiat:
         check_unchosen(account)
         return request
-    whole = Owed(request, remaining(request), Fee())
-    (position,) = conversions.priced(services, [whole], conversions.hold(services, [whole]))
+    (position,) = conversions.due(services, [Owed(request, remaining(request), Fee())])
     amount = position.converted.payment_amount if position.converted else position.due.amount
     return offramp.for_bank_account(services, owner, request, account, amount)
 
@@ -197,9 +175,8 @@ def _check_options(request: Request, link: Link | None, options: PayOptions) -> 
     check_payer((request,), options.wallet, "wallet")
     if source_for(currency_of(request), options.source) is not None:
         payer_of(options.wallet, None)
-    creator = link.creator_wallet if link else None
-    if creator is not None and options.wallet is not None and not same_address(options.wallet, creator):
-        raise WrongWallet(creator)
+    if link is not None:
+        check_creator(options, link)
 
 
 def _store_fee(services: Services, request: Request, fee: Fee) -> None:

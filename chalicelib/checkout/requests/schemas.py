@@ -11,7 +11,8 @@ from chalicelib.base.money import BaseUnits, format_amount, parse_percentage
 from chalicelib.chains.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
 from chalicelib.chains.catalogue.networks import network
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.checkout.requests.flows import DirectRoute, PreparedRequest
+from chalicelib.checkout.pipeline import Prepared
+from chalicelib.checkout.requests.flows import DirectRoute
 from chalicelib.checkout.requests.rules import FAST_SECONDS, Part, seconds_to_confirm
 from chalicelib.checkout.schemas.facts import single_facts, transaction_answers
 from chalicelib.checkout.schemas.link import WalletQuery, wallet_address
@@ -134,12 +135,13 @@ class RequestRoutesAnswer(Output):
     platformFee: FeeAnswer | None = Field(description="Of the direct route")
 
 
-def request_pay_answer(made: PreparedRequest, value_form: ValueForm) -> RequestPayAnswer:
+def request_pay_answer(made: Prepared, value_form: ValueForm) -> RequestPayAnswer:
     """The transactions that pay a request. `approvalTransactionIndex` is null where none is needed."""
-    facts = {"approvalTransactionIndex": None, **single_facts(made.prepared)}
-    amount = amount_text(made.owed.amount, made.owed.request)
+    facts = {"approvalTransactionIndex": None, **single_facts(made)}
+    owed = made.positions[0].owed
+    amount = amount_text(owed.amount, owed.request)
     metadata = RequestPayMetadata(**facts, amount=amount, isAmountCapped=made.is_capped)
-    return RequestPayAnswer(transactions=transaction_answers(made.prepared, value_form), metadata=metadata)
+    return RequestPayAnswer(transactions=transaction_answers(made, value_form), metadata=metadata)
 
 
 def routes_answer(

@@ -8,7 +8,7 @@ from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.simulation import Simulation
 from chalicelib.chains.nodes.wallets import WalletReading
-from chalicelib.checkout.building import Prepared
+from chalicelib.checkout.pipeline import Prepared
 from chalicelib.checkout.schemas.pay import ConversionAnswer, FeeAnswer, InsufficientToken
 from chalicelib.checkout.schemas.routes_taken import route_facts, with_sender
 from chalicelib.payments.payable.rules import Converted, Position

@@ -4,8 +4,7 @@ from typing import Any
 
 from chalicelib.base.money import format_amount
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.checkout.building import Prepared
-from chalicelib.checkout.flows import PreparedLink
+from chalicelib.checkout.pipeline import Prepared
 from chalicelib.checkout.schemas.facts import batch_facts, single_facts, transaction_answers, wallet_fields
 from chalicelib.checkout.schemas.pay import (
     BatchMetadata,
@@ -20,59 +19,63 @@ from chalicelib.checkout.schemas.routes_taken import bundle_facts, destination_c
 from chalicelib.commerce.service.terms import commerce_terms
 from chalicelib.crosschain.service.router.rules import Route
 from chalicelib.payments.links.multicalls.rules import ExecutionKind
-from chalicelib.payments.links.records import PayableLink, PaymentType
+from chalicelib.payments.links.records import Link, PayableLink, PaymentType
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, remaining
 from chalicelib.platform.settings import ValueForm
 
 
-def pay_answer(made: PreparedLink, value_form: ValueForm) -> PayAnswer | BatchPayAnswer | MulticallPayAnswer:
+def pay_answer(made: Prepared, value_form: ValueForm) -> PayAnswer | BatchPayAnswer | MulticallPayAnswer:
     """The response to `/pay`, transactions in the order they are signed; its model depends on the link's kind."""
-    kind = made.payment.link.payment_type
+    kind = _link(made).payment_type
     if kind is PaymentType.SINGLE:
         return single_answer(made, value_form)
-    answers = transaction_answers(made.prepared, value_form)
-    optional, checkout = wallet_fields(made.prepared, value_form), made.prepared.checkout
+    answers = transaction_answers(made, value_form)
+    optional, checkout = wallet_fields(made, value_form), made.checkout
     first_payment = len(answers) - len(checkout.payments)
     shared: dict[str, Any] = {
         "ERC20ApprovalTransactions": answers[len(checkout.funding) : first_payment],
         "transactions": answers,
         **optional,
     }
-    if made.prepared.pays_here:
+    if made.pays_here:
         shared["batchPaymentTransaction"] = answers[first_payment]
     if kind is PaymentType.BATCH:
-        return BatchPayAnswer(paymentType="batch", metadata=BatchMetadata(**batch_facts(made.prepared)), **shared)
+        return BatchPayAnswer(paymentType="batch", metadata=BatchMetadata(**batch_facts(made)), **shared)
     return MulticallPayAnswer(paymentType="multicall", **shared, **_multicall_facts(made))
 
 
-def single_answer(made: PreparedLink, value_form: ValueForm) -> PayAnswer:
+def single_answer(made: Prepared, value_form: ValueForm) -> PayAnswer:
     """The response to `/pay` of a link of one payment."""
-    prepared = made.prepared
-    facts = single_facts(prepared)
-    if made.payment.commerce is not None:
-        facts["commerce"] = commerce_terms(made.payment.commerce)
-    if prepared.routes:
-        facts["rawStep"] = raw_step(prepared, made.payment.link.token)
+    facts = single_facts(made)
+    if made.payable is not None and made.payable.commerce is not None:
+        facts["commerce"] = commerce_terms(made.payable.commerce)
+    if made.routes:
+        facts["rawStep"] = raw_step(made, _link(made).token)
     return PayAnswer(
         paymentType="single",
-        transactions=transaction_answers(prepared, value_form),
+        transactions=transaction_answers(made, value_form),
         feeBundle=None,
         metadata=PayMetadata(**facts),
-        **wallet_fields(prepared, value_form),
+        **wallet_fields(made, value_form),
     )
 
 
-def _multicall_facts(made: PreparedLink) -> dict[str, Any]:
-    link, parts, prepared = made.payment.link, made.parts, made.prepared
-    ((token, debit),) = prepared.checkout.debits.items()
-    routes = prepared.routes or (None,) * len(parts)
+def _link(made: Prepared) -> Link:
+    assert made.payable is not None and made.payable.link is not None, "it pays a link"
+    return made.payable.link
+
+
+def _multicall_facts(made: Prepared) -> dict[str, Any]:
+    link, parts = _link(made), made.parts
+    ((token, debit),) = made.checkout.debits.items()
+    routes = made.routes or (None,) * len(parts)
     children = [_child(position, part, token, routes[position]) for position, part in enumerate(parts)]
     total = format_amount(debit, token.decimals)
     facts = {
-        **batch_facts(prepared),
-        **bundle_facts(prepared),
-        "paymentTransactionIndex": len(prepared.checkout.transactions) - len(prepared.checkout.payments),
+        **batch_facts(made),
+        **bundle_facts(made),
+        "paymentTransactionIndex": len(made.checkout.transactions) - len(made.checkout.payments),
         "feeTransactionIndices": [],
         "childCount": len(link.child_tokens),
         "executableLegCount": len(parts),
@@ -82,7 +85,7 @@ def _multicall_facts(made: PreparedLink) -> dict[str, Any]:
     if not token.is_native:
         facts["aggregateAllowance"] = total
     return {
-        "executionKind": _kind(prepared, token).value,
+        "executionKind": _kind(made, token).value,
         "token": link.token,
         "network": token.network,
         "chainId": token.chain_id,

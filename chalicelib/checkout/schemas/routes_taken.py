@@ -8,8 +8,8 @@ from chalicelib.base.timestamps import iso
 from chalicelib.chains.calldata.checkout import TRANSFER_GAS
 from chalicelib.chains.catalogue.networks import network
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.checkout.building import Prepared
 from chalicelib.checkout.crosschain.steps import Step
+from chalicelib.checkout.pipeline import Prepared
 from chalicelib.checkout.schemas.crosschain import (
     BridgeDeadline,
     BridgeFee,

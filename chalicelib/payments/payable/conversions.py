@@ -46,6 +46,11 @@ def priced(services: Services, owed: Sequence[Owed], held: Mapping[str, Quote]) 
     return tuple(positions)
 
 
+def due(services: Services, owed: Sequence[Owed]) -> tuple[Position, ...]:
+    """The payments of what is owed by stored requests; quoted rates are held. Raises as `priced`."""
+    return priced(services, owed, hold(services, owed))
+
+
 def hold(services: Services, owed: Sequence[Owed]) -> dict[str, Quote]:
     """The quotes of stored requests that are paid by a quoted rate, by request id. Raises RateUnavailable."""
     return quotes.hold(services, _quoted(services, owed))

@@ -13,7 +13,7 @@ from chalicelib.chains.calldata.conversions.proxy import Conversion
 from chalicelib.chains.calldata.conversions.rates import PathRate
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.payments.currencies.rules import Way
-from chalicelib.payments.links.records import PayableLink
+from chalicelib.payments.links.records import Payable
 from chalicelib.payments.links.rules import LARGEST_TOTAL
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.rates.rules import most_to_spend, to_pay
@@ -71,14 +71,14 @@ class Position:
     converted: Converted | None = None
 
 
-def owed_of(parts: Sequence[PayableLink]) -> list[Owed]:
-    """The remaining amounts of the unpaid requests, in order, with the fees of their links."""
-    return [
-        Owed(request, remaining(request), part.link.fee)
-        for part in parts
-        for request in part.requests
-        if remaining(request)
-    ]
+def owed_of(parts: Iterable[Payable]) -> list[Owed]:
+    """The remaining amounts of the unpaid requests, in order, with their fees."""
+    return [each for part in parts for each in whole_of(part) if each.amount]
+
+
+def whole_of(payable: Payable) -> list[Owed]:
+    """What is left of each request, in order, with its fee; 0 of one that is paid."""
+    return [Owed(request, remaining(request), payable.fee_of(request)) for request in payable.requests]
 
 
 def check_family(network_name: str, address: str, name: str) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from chalicelib.chains.catalogue.bridges import source_networks
 from chalicelib.checkout import flows as checkout
-from chalicelib.checkout.building import PayOptions
-from chalicelib.checkout.flows import PreparedLink
+from chalicelib.checkout.pipeline import Prepared
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.checkout.schemas.pay_responses import pay_answer
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import PayableLink
@@ -37,9 +37,9 @@ class Bridged(World):
     def viewer(self) -> Viewer:
         return Viewer(self.account_id, None)
 
-    def prepare(self, payment: PayableLink, source: SourceToken | None = BASE_USDC, **options: Any) -> PreparedLink:
+    def prepare(self, payment: PayableLink, source: SourceToken | None = BASE_USDC, **options: Any) -> Prepared:
         chosen = PayOptions(**{"wallet": WALLET, "source": source, **options})
-        return checkout.prepare(self.services, payment.link.token, self.viewer(), chosen)
+        return checkout.pay(self.services, payment.link.token, self.viewer(), chosen)
 
     def pay(self, payment: PayableLink, source: SourceToken | None = BASE_USDC, **options: Any) -> dict[str, Any]:
         """The body of /pay."""

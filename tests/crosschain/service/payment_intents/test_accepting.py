@@ -12,10 +12,10 @@ from eth_utils import keccak
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, Locked, NotFound
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.chains.nodes.readings import StepResult
-from chalicelib.checkout.building import PayOptions
+from chalicelib.checkout.pipeline import Prepared
 from chalicelib.checkout.requests import flows as requests
-from chalicelib.checkout.requests.flows import PreparedRequest
 from chalicelib.checkout.requests.rules import Part
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.payment_intents import flows
 from chalicelib.crosschain.service.payment_intents.flows import Offer
 from chalicelib.crosschain.service.payment_intents.records import PaymentIntent, Stage
@@ -43,10 +43,10 @@ def permits() -> Permits:
     return Permits()
 
 
-def pay(permits: Permits, owner: Owner | None = None, **options: Any) -> PreparedRequest | Offer:
+def pay(permits: Permits, owner: Owner | None = None, **options: Any) -> Prepared | Offer:
     asked = PayOptions(**{"wallet": PAYER, "source": BASE_USDC, **options})
     viewer = Viewer("acct", None)
-    return requests.prepare(permits.services, permits.request.request_id, owner or permits.owner, viewer, asked, Part())
+    return requests.pay(permits.services, permits.request.request_id, owner or permits.owner, viewer, asked, Part())
 
 
 def test_a_client_id_that_wants_it_gets_a_payment_intent_and_no_transactions(permits: Permits) -> None:
@@ -66,8 +66,8 @@ def test_a_client_id_that_wants_it_gets_a_payment_intent_and_no_transactions(per
 
 
 def test_others_get_transactions(permits: Permits) -> None:
-    assert isinstance(pay(permits, Owner("acct", None, None)), PreparedRequest)
-    assert isinstance(pay(permits, source=None, wallet=None), PreparedRequest)
+    assert isinstance(pay(permits, Owner("acct", None, None)), Prepared)
+    assert isinstance(pay(permits, source=None, wallet=None), Prepared)
 
 
 def test_the_nonces_of_one_millisecond_differ(permits: Permits) -> None:

@@ -11,9 +11,9 @@ import pytest
 from chalicelib.base.errors import ServiceError
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.nodes.bridges.deposits import relay_hash
-from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.requests import flows as requests
 from chalicelib.checkout.requests.rules import Part
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.payment_intents.flows import Offer
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.payments.links.reading import Viewer
@@ -43,7 +43,7 @@ def permits() -> Permits:
 def offered(permits: Permits, amount: str | None) -> PaymentIntent:
     asked = PayOptions(PAYER, SourceToken("BASE", "USDC"))
     name = permits.request.request_id
-    made = requests.prepare(permits.services, name, permits.owner, VIEWER, asked, Part(amount=amount, fee=Fee()))
+    made = requests.pay(permits.services, name, permits.owner, VIEWER, asked, Part(amount=amount, fee=Fee()))
     assert isinstance(made, Offer)
     return made.intent
 

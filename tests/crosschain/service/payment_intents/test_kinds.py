@@ -10,11 +10,11 @@ from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.calldata.conversions.proxy import Conversion
 from chalicelib.chains.catalogue.tokens import token_with_id
-from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.payouts import flows as payouts
 from chalicelib.checkout.payouts.flows import BatchDraft, Terms
 from chalicelib.checkout.requests import flows as requests
 from chalicelib.checkout.requests.rules import Part
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.payment_intents import flows
 from chalicelib.crosschain.service.payment_intents.flows import Offer
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
@@ -44,7 +44,7 @@ def signed_for(permits: Permits, request: Request, account: ChosenAccount = NO_A
     """The payment intent that /pay offers for a request, from then on that of `permits`."""
     permits.request = request
     asked = PayOptions(PAYER, SourceToken("BASE", "USDC"))
-    made = requests.prepare(
+    made = requests.pay(
         permits.services, request.request_id, permits.owner, VIEWER, asked, Part(**{"amount": None, "fee": Fee(), **part}), account
     )
     assert isinstance(made, Offer)

@@ -12,11 +12,11 @@ from chalicelib.base.errors import Conflict, Locked, NotFound, ServiceError
 from chalicelib.base.money import Fee
 from chalicelib.chains.calldata.reverts import NOT_THE_OWNERS
 from chalicelib.chains.nodes.readings import StepResult
-from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.payouts import flows as payouts
 from chalicelib.checkout.payouts.flows import BatchDraft, Terms
 from chalicelib.checkout.requests import flows as requests
 from chalicelib.checkout.requests.rules import Part
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.payment_intents import flows, locking
 from chalicelib.crosschain.service.payment_intents.flows import Offer
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
@@ -53,7 +53,7 @@ def permits() -> Permits:
 def ask(permits: Permits, services: Any = None) -> None:
     """Somebody else wants to pay."""
     name = permits.request.request_id
-    requests.prepare(services or permits.services, name, BY_KEY, VIEWER, PayOptions(WALLET), Part())
+    requests.pay(services or permits.services, name, BY_KEY, VIEWER, PayOptions(WALLET), Part())
 
 
 def is_locked(permits: Permits) -> bool:
@@ -279,7 +279,7 @@ def test_payments_that_are_made_are_not_counted(permits: Permits) -> None:
     owner, asked = replace(permits.owner, mode=Mode.CLIENT_ID), PayOptions(PAYER, SourceToken("BASE", "USDC"))
     for made in range(1, 4):
         part = Part(amount="2", fee=Fee("1", FEE_ADDRESS))
-        offer = requests.prepare(permits.services, permits.request.request_id, owner, VIEWER, asked, part)
+        offer = requests.pay(permits.services, permits.request.request_id, owner, VIEWER, asked, part)
         assert isinstance(offer, Offer)
         intent = flows.accept(permits.services, owner, offer.intent.intent_id, permits.sign(offer.intent), None)
         permits.settle(6)

@@ -12,8 +12,8 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.conversions.proxy import Conversion
 from chalicelib.chains.catalogue.bridges import SOURCE_SYMBOLS, source_networks, source_token
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
-from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.crosschain.steps import Step
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.router.rules import GasCost
 from chalicelib.crosschain.service.router.verification import Limits, verify
 from chalicelib.crosschain.service.sources.rules import (
@@ -67,7 +67,7 @@ def test_exactly_a_dollar_is_enough_and_a_unit_less_is_not(source: SourceToken) 
 
 
 def test_what_a_contract_converts_is_neither_offered_nor_accepted_from_another_chain(world: Bridged) -> None:
-    position = world.prepare(world.link()).prepared.positions[0]
+    position = world.prepare(world.link()).positions[0]
     assert is_offered(position)
     check_bridged(position)
     conversion = Conversion(("USD", "USDC"), position.due.debit, 1)

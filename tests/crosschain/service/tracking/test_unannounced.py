@@ -3,9 +3,9 @@
 import pytest
 
 from chalicelib.base.errors import Conflict
-from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import PaymentKind
@@ -27,13 +27,13 @@ def test_of_two_deposits_for_a_request_without_a_link_one_counts_and_the_other_i
     request = store_request(world.services, world.account_id, currency="USDC-arbitrum-one")
     owner, viewer = Owner(world.account_id, None, None), Viewer(world.account_id, None)
     for payer in (SENDER, OTHER):
-        assert paying.prepare(world.services, request.request_id, owner, viewer, PayOptions(payer), Part())
+        assert paying.pay(world.services, request.request_id, owner, viewer, PayOptions(payer), Part())
         sent = bridge.send_deposit(bridge.deposit_for(request, payer), payer)
         bridge.include(sent)
         bridge.fill(sent, request)
     bridge.tick(1)
     with pytest.raises(Conflict):
-        paying.prepare(world.services, request.request_id, owner, viewer, PayOptions(OTHER), Part())
+        paying.pay(world.services, request.request_id, owner, viewer, PayOptions(OTHER), Part())
     paid = payment_store.payments(world.services.store, request.request_id)
     assert {(each.type, each.source_network, each.payer) for each in paid} == {
         (PaymentKind.CROSSCHAIN, "base", SENDER),

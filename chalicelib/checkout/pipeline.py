@@ -1,4 +1,11 @@
-"""Builds the transactions that pay what is owed, with what the wallet holds, their explanations and a simulation."""
+"""The pipeline of checkout, one for links, requests, payouts and commerce payments:
+
+    load -> Payable -> what is due (payments/payable) -> transactions, by a variant -> explanations, simulation
+
+    own       on the network of what is due: by a fee proxy, or many by the batch contract
+    routed    from another chain: by a route to each, and what is due there directly (crosschain/flows.py)
+    called    by a call that only the payer can send: those of a commerce payment (commerce.py)
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,20 +23,11 @@ from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.protocol import Chain
 from chalicelib.chains.nodes.simulation import Simulation
 from chalicelib.chains.nodes.wallets import WalletReading
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.router.rules import Route
-from chalicelib.payments.payable.rules import Position, SourceToken
+from chalicelib.payments.links.records import Payable, PayableLink
+from chalicelib.payments.payable.rules import Position
 from chalicelib.platform.services import Services
-
-
-@frozen
-class PayOptions:
-    """How a payer wants to pay: `wallet` sends the transactions, as a Safe if `is_safe`, funded by any `eoa_wallet`."""
-
-    wallet: str | None
-    source: SourceToken | None = None
-    is_safe: bool = False
-    eoa_wallet: str | None = None
-    simulate: bool = False
 
 
 @frozen
@@ -42,7 +40,12 @@ class EoaFunding:
 
 @frozen
 class Prepared:
-    """The transactions that pay the positions, their explanations, and what the wallet held when they were built."""
+    """The transactions that pay the positions, their explanations, and what the wallet held when they were built.
+
+    `payable` is what was asked to be paid; None for new payouts, and for stored ones that are paid together. `parts`
+    are the links that are paid: the link itself, or the children of a multicall. `is_capped`: less is left of a request
+    than was asked to be paid.
+    """
 
     positions: tuple[Position, ...]
     checkout: Checkout
@@ -56,6 +59,9 @@ class Prepared:
     simulation: Simulation | None = None
     routes: tuple[Route | None, ...] = ()
     """How each position is paid from another chain; None for one that is paid on the chain of the transactions."""
+    payable: Payable | None = None
+    parts: tuple[PayableLink, ...] = ()
+    is_capped: bool = False
 
     @property
     def pays_here(self) -> bool:
@@ -67,36 +73,58 @@ class Prepared:
         return self.positions[0].due.token.network == "tron"
 
 
-def prepare(
-    services: Services, positions: Sequence[Position], options: PayOptions, *, batched: bool
-) -> Prepared:
-    """The transactions that pay the positions, through the batch contract if `batched`, or the only position.
+@frozen
+class Built:
+    """What a variant makes: transactions on one chain that pay the positions, with approvals, and what the wallet
+    held. `routes` as in Prepared."""
 
-    Without a wallet, allowances are assumed to be zero. At most one call to the node for the wallet, one for each token
-    whose allowance is too small, and one for a simulation. Raises BadRequest if `wallet` is to be a Safe and is none.
+    chain: Chain
+    checkout: Checkout
+    holdings: WalletReading | None
+    routes: tuple[Route | None, ...] = ()
+
+
+def own(services: Services, positions: Sequence[Position], options: PayOptions, *, batched: bool = False) -> Built:
+    """On the network of what is due: all positions through the batch contract if `batched`, or the only position.
+
+    Without a wallet, allowances are assumed to be zero. At most one call to the node for the wallet, and one for each
+    token whose allowance is too small. Raises BadRequest if `wallet` is to be a Safe and is none.
     """
-    chain = services.chains.of(positions[0].due.token.network)
-    if options.is_safe and options.wallet is not None and not chain.has_code(options.wallet):
-        raise BadRequest(f"wallet is not a Safe on {chain.network}: there is no contract at {options.wallet}")
-    holdings, checkout = read_and_build(chain, [each.due for each in positions], options.wallet, batched=batched)
-    checkout = with_approvals(chain, checkout, options.wallet, holdings)
-    return complete(chain, Prepared(tuple(positions), checkout, options, holdings))
+    chain, wallet = services.chains.of(positions[0].due.token.network), options.wallet
+    if options.is_safe and wallet is not None and not chain.has_code(wallet):
+        raise BadRequest(f"wallet is not a Safe on {chain.network}: there is no contract at {wallet}")
+    holdings, paid = read_and_build(chain, [each.due for each in positions], wallet, batched=batched)
+    return Built(chain, with_approvals(chain, paid, wallet, holdings), holdings)
 
 
-def complete(chain: Chain, built: Prepared) -> Prepared:
-    """The same for the wallets that the options name, with the Safe's transaction, explanations and any simulation.
+def prepare(positions: Sequence[Position], options: PayOptions, built: Built) -> Prepared:
+    """The transactions of a variant for the wallets that the options name: with the funding of a smart account, the
+    Safe's transaction, explanations decoded from calldata, and any simulation.
 
-    At most two calls to the node, and one for each token whose allowance is too small. Raises BadRequest if a Safe
-    cannot make so many payments at once.
+    At most two calls to the node, and one for each token whose allowance for a smart account is too small. Raises
+    BadRequest if a Safe cannot make so many payments at once.
     """
-    options, checkout = built.options, built.checkout
+    chain, checkout, eoa = built.chain, built.checkout, None
     if options.eoa_wallet is not None and options.wallet is not None:
         eoa = _eoa_funding(chain, checkout, options.eoa_wallet, options.wallet)
         checkout = calldata.with_funding(checkout, options.eoa_wallet, options.wallet)
-        built = replace(built, checkout=checkout, eoa=eoa)
     if options.is_safe and checkout.gas > calldata.MAX_BATCH_GAS:
         raise BadRequest("A Safe would have to make more payments than fit into one transaction: combine fewer of them")
-    return _with_explanations(chain, built)
+    approvals = eoa.approvals if eoa else ()
+    bundle = safe.bundle(chain.network, checkout.transactions) if options.is_safe else None
+    return Prepared(
+        tuple(positions),
+        checkout,
+        options,
+        built.holdings,
+        eoa,
+        safe_transaction=bundle,
+        explanations=explain(chain.network, checkout.transactions),
+        eoa_explanations=explain(chain.network, approvals),
+        safe_explanation=explain(chain.network, [Transaction(bundle.to, bundle.data, 0)])[0] if bundle else None,
+        simulation=_simulated(chain, options, approvals, checkout),
+        routes=built.routes,
+    )
 
 
 def read_and_build(
@@ -154,21 +182,10 @@ def _eoa_funding(chain: Chain, checkout: Checkout, eoa: str, smart_account: str)
     return EoaFunding(with_approvals(chain, for_account, eoa, holdings).approvals, holdings)
 
 
-def _with_explanations(chain: Chain, built: Prepared) -> Prepared:
-    """The same with its Safe transaction, explanations decoded from calldata, and any simulation."""
-    transactions, options = built.checkout.transactions, built.options
-    simulation = None
-    if options.simulate and options.wallet is not None:
-        steps = [(options.wallet, each) for each in transactions]
-        if built.eoa is not None and options.eoa_wallet is not None:
-            steps = [*((options.eoa_wallet, each) for each in built.eoa.approvals), *steps]
-        simulation = chain.simulate(steps)
-    bundle = safe.bundle(chain.network, transactions) if options.is_safe else None
-    return replace(
-        built,
-        safe_transaction=bundle,
-        explanations=explain(chain.network, transactions),
-        eoa_explanations=explain(chain.network, built.eoa.approvals) if built.eoa else (),
-        safe_explanation=explain(chain.network, [Transaction(bundle.to, bundle.data, 0)])[0] if bundle else None,
-        simulation=simulation,
-    )
+def _simulated(
+    chain: Chain, options: PayOptions, approvals: Sequence[Transaction], checkout: Checkout
+) -> Simulation | None:
+    if not options.simulate or options.wallet is None:
+        return None
+    funding = [(options.eoa_wallet, each) for each in approvals] if options.eoa_wallet is not None else []
+    return chain.simulate([*funding, *((options.wallet, each) for each in checkout.transactions)])
