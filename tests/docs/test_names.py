@@ -396,7 +396,8 @@ def test_the_numbers_in_the_text_are_those_of_the_code() -> None:
 def test_every_network_is_in_the_table_with_its_chain_id_and_confirmations() -> None:
     rows = LINKS.rows("Network", "Chain id")
     documented = [(named(name)[0], int(chain_id), int(confirmations)) for name, chain_id, confirmations in rows]
-    assert documented == [(each.name, each.chain_id, each.confirmations) for each in ALL_NETWORKS]
+    wanted = [(each.name, each.chain_id, each.confirmations) for each in ALL_NETWORKS]
+    assert documented == wanted, "the table of docs/links.md, Networks, differs from networks.json"
 
 
 def test_every_reason_of_a_multicall_is_in_the_table_with_its_recovery_action() -> None:

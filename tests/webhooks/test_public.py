@@ -7,7 +7,6 @@ from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
-from tests.offramp.service.service.service.payers import people
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.offramp.payers import reports
@@ -24,6 +23,7 @@ from chalicelib.webhooks.records import message_group
 from chalicelib.webhooks.rules import KINDS
 from chalicelib.webhooks.schemas import EVENTS
 from tests.fakes.world import World
+from tests.offramp.payers import people
 from tests.support.client import Shop
 
 OWN, STRANGER = "https://shop.example/own", "https://stranger.example/hook"
