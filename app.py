@@ -1,10 +1,15 @@
-"""The map of entry points: HTTP, queue consumers, schedules. One line each; the rest is in chalicelib."""
+"""The map of entry points: the routes of the rooms, queue consumers, schedules. The rest is in chalicelib.
+
+A new consumer or schedule needs a line here, its permissions in infra/iam.py, a line in .chalice/config.json, and what
+its crashes mean in infra/alarms.py; its queue a line in infra/resources.py. Tests name what is missing.
+"""
 
 import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chalice import Chalice, Rate
 
@@ -80,6 +85,55 @@ ROOMS = (
 )
 
 
+class Consumer(NamedTuple):
+    """A function for the messages of one queue: `jobs` of its package has what it calls under its own name. At
+    most `concurrency` run at once."""
+
+    name: str
+    queue: str
+    package: str
+    concurrency: int
+
+
+class Schedule(NamedTuple):
+    """A function that runs every so many minutes: `jobs` of its package has what it calls under its own name."""
+
+    name: str
+    minutes: int
+    package: str
+
+
+def consumers(settings: Settings) -> tuple[Consumer, ...]:
+    """The consumers of all queues."""
+    payment_intents = "chalicelib.crosschain.service.payment_intents"
+    first, retries = settings.webhook_concurrency, settings.webhook_retry_concurrency
+    return (
+        Consumer("announce_events", settings.announcements_queue, "chalicelib.webhooks", 20),
+        Consumer("deliver_webhook", settings.webhooks_queue, "chalicelib.webhooks", first),
+        Consumer("retry_webhook", settings.webhook_retries_queue, "chalicelib.webhooks", retries),
+        Consumer("scan_chain", settings.scans_queue, "chalicelib.payments.scanning", 10),
+        Consumer("record_transfers", settings.recordings_queue, "chalicelib.payments.recording", 20),
+        Consumer("follow_relayed", settings.relayed_queue, "chalicelib.relayer", 10),
+        Consumer("follow_payment_intent", settings.payment_intents_queue, payment_intents, 10),
+        Consumer("execute_recurring", settings.recurring_queue, "chalicelib.recurring", 10),
+    )
+
+
+SCHEDULES = (
+    Schedule("start_scans", 1, "chalicelib.payments.scanning"),
+    Schedule("sweep_transfers", 1, "chalicelib.payments.recording"),
+    Schedule("sweep_outbox", 1, "chalicelib.webhooks"),
+    Schedule("expire_links", 1, "chalicelib.payments.links"),
+    Schedule("track_intents", 1, "chalicelib.checkout.announced"),
+    Schedule("run_permits", 1, "chalicelib.crosschain.service.payment_intents"),
+    Schedule("check_offramps", 1, "chalicelib.offramp.service"),
+    Schedule("run_commerce", 1, "chalicelib.commerce.service"),
+    Schedule("run_recurring", 1, "chalicelib.recurring"),
+    Schedule("track_relayed", 1, "chalicelib.relayer"),
+    Schedule("check_payers", 5, "chalicelib.offramp.payers"),
+)
+
+
 def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
     """The app. Its handlers call `services` at every event, and import what they run at the first one."""
     app = Chalice(app_name="payment-requests", configure_logs=False)  # the Logger of services is the only one
@@ -92,133 +146,30 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
         finally:
             services().metrics.flush()
 
-    @app.on_sqs_message(queue=settings.announcements_queue, batch_size=1, maximum_concurrency=20)
-    def announce_events(event: Any) -> None:
-        from chalicelib.webhooks import jobs
-
-        for message in event:
-            jobs.announce_events(services(), message.body)
-
-    @app.on_sqs_message(
-        queue=settings.webhooks_queue, batch_size=1, maximum_concurrency=settings.webhook_concurrency
-    )
-    def deliver_webhook(event: Any) -> None:
-        from chalicelib.webhooks import jobs
-
-        for message in event:
-            jobs.deliver_webhook(services(), message.body)
-
-    @app.on_sqs_message(
-        queue=settings.webhook_retries_queue, batch_size=1, maximum_concurrency=settings.webhook_retry_concurrency
-    )
-    def retry_webhook(event: Any) -> None:
-        from chalicelib.webhooks import jobs
-
-        for message in event:
-            jobs.retry_webhook(services(), message.body)
-
-    @app.on_sqs_message(queue=settings.scans_queue, batch_size=1, maximum_concurrency=10)
-    def scan_chain(event: Any) -> None:
-        from chalicelib.payments.scanning import jobs
-
-        for message in event:
-            jobs.scan_chain(services(), message.body)
-
-    @app.on_sqs_message(queue=settings.recordings_queue, batch_size=1, maximum_concurrency=20)
-    def record_transfers(event: Any) -> None:
-        from chalicelib.payments.recording import jobs
-
-        for message in event:
-            jobs.record_transfers(services(), message.body)
-
-    @app.on_sqs_message(queue=settings.relayed_queue, batch_size=1, maximum_concurrency=10)
-    def follow_relayed(event: Any) -> None:
-        from chalicelib.relayer import jobs
-
-        for message in event:
-            jobs.follow_relayed(services(), message.body)
-
-    @app.on_sqs_message(queue=settings.payment_intents_queue, batch_size=1, maximum_concurrency=10)
-    def follow_payment_intent(event: Any) -> None:
-        from chalicelib.crosschain.service.payment_intents import jobs
-
-        for message in event:
-            jobs.follow_payment_intent(services(), message.body)
-
-    @app.on_sqs_message(queue=settings.recurring_queue, batch_size=1, maximum_concurrency=10)
-    def execute_recurring(event: Any) -> None:
-        from chalicelib.recurring import jobs
-
-        for message in event:
-            jobs.execute_recurring(services(), message.body)
-
-    @app.schedule(Rate(1, unit=Rate.MINUTES))
-    def start_scans(event: Any) -> None:
-        from chalicelib.payments.scanning import jobs
-
-        jobs.start_scans(services())
-
-    @app.schedule(Rate(1, unit=Rate.MINUTES))
-    def sweep_transfers(event: Any) -> None:
-        from chalicelib.payments.recording import jobs
-
-        jobs.sweep_transfers(services())
-
-    @app.schedule(Rate(1, unit=Rate.MINUTES))
-    def sweep_outbox(event: Any) -> None:
-        from chalicelib.webhooks import jobs
-
-        jobs.sweep_outbox(services())
-
-    @app.schedule(Rate(1, unit=Rate.MINUTES))
-    def expire_links(event: Any) -> None:
-        from chalicelib.payments.links import jobs
-
-        jobs.expire_links(services())
-
-    @app.schedule(Rate(1, unit=Rate.MINUTES))
-    def track_intents(event: Any) -> None:
-        from chalicelib.checkout.announced import jobs
-
-        jobs.track_intents(services())
-
-    @app.schedule(Rate(1, unit=Rate.MINUTES))
-    def run_permits(event: Any) -> None:
-        from chalicelib.crosschain.service.payment_intents import jobs
-
-        jobs.run_permits(services())
-
-    @app.schedule(Rate(1, unit=Rate.MINUTES))
-    def check_offramps(event: Any) -> None:
-        from chalicelib.offramp.service import jobs
-
-        jobs.check_offramps(services())
-
-    @app.schedule(Rate(1, unit=Rate.MINUTES))
-    def run_commerce(event: Any) -> None:
-        from chalicelib.commerce.service import jobs
-
-        jobs.run_commerce(services())
-
-    @app.schedule(Rate(1, unit=Rate.MINUTES))
-    def run_recurring(event: Any) -> None:
-        from chalicelib.recurring import jobs
-
-        jobs.run_recurring(services())
-
-    @app.schedule(Rate(1, unit=Rate.MINUTES))
-    def track_relayed(event: Any) -> None:
-        from chalicelib.relayer import jobs
-
-        jobs.track_relayed(services())
-
-    @app.schedule(Rate(5, unit=Rate.MINUTES))
-    def check_payers(event: Any) -> None:
-        from chalicelib.offramp.payers import jobs
-
-        jobs.check_payers(services())
-
+    for each in consumers(settings):
+        queue: dict[str, Any] = {"queue": each.queue, "batch_size": 1, "maximum_concurrency": each.concurrency}
+        app.on_sqs_message(**queue)(_consume(each, services))
+    for schedule in SCHEDULES:
+        app.schedule(Rate(schedule.minutes, unit=Rate.MINUTES))(_run(schedule, services))
     return app
+
+
+def _consume(consumer: Consumer, services: Callable[[], "Services"]) -> Callable[[Any], None]:
+    def handle(event: Any) -> None:
+        work = getattr(import_module(f"{consumer.package}.jobs"), consumer.name)
+        for message in event:
+            work(services(), message.body)
+
+    handle.__name__ = consumer.name  # by which Chalice and Lambda know it
+    return handle
+
+
+def _run(schedule: Schedule, services: Callable[[], "Services"]) -> Callable[[Any], None]:
+    def handle(_event: Any) -> None:
+        getattr(import_module(f"{schedule.package}.jobs"), schedule.name)(services())
+
+    handle.__name__ = schedule.name
+    return handle
 
 
 @cache
@@ -236,26 +187,7 @@ def services() -> "Services":
 _SETTINGS = Settings.read()
 app = build(_SETTINGS, services)
 
-# Lambda finds a handler by its name in this module.
-announce_events = app.handler_map["announce_events"]
-deliver_webhook = app.handler_map["deliver_webhook"]
-retry_webhook = app.handler_map["retry_webhook"]
-scan_chain = app.handler_map["scan_chain"]
-record_transfers = app.handler_map["record_transfers"]
-execute_recurring = app.handler_map["execute_recurring"]
-follow_relayed = app.handler_map["follow_relayed"]
-follow_payment_intent = app.handler_map["follow_payment_intent"]
-start_scans = app.handler_map["start_scans"]
-sweep_transfers = app.handler_map["sweep_transfers"]
-sweep_outbox = app.handler_map["sweep_outbox"]
-expire_links = app.handler_map["expire_links"]
-track_intents = app.handler_map["track_intents"]
-run_permits = app.handler_map["run_permits"]
-check_offramps = app.handler_map["check_offramps"]
-run_commerce = app.handler_map["run_commerce"]
-run_recurring = app.handler_map["run_recurring"]
-track_relayed = app.handler_map["track_relayed"]
-check_payers = app.handler_map["check_payers"]
+globals().update(app.handler_map)  # Lambda finds a handler by its name in this module
 
 if "AWS_CHALICE_CLI_MODE" in os.environ:  # set by the chalice command, and by nothing in Lambda
     with suppress(ModuleNotFoundError):  # a build has no infra: `make deploy` has done what this does

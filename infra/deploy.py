@@ -31,11 +31,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from infra import APP
 from infra.account import deployed_record, rest_api_id
+from infra.configuration import ROOT, config, stages, variables_of
 from infra.gateway import set_gateway_responses, set_stage
 from infra.hosts import Hosts, apply_hosts, check_hosts, hosts_of, wait_for_hosts, without_dns
 from infra.iam import Place
 from infra.packaging.bundle import need_lambda_python
-from infra.packaging.package import ROOT, chalice, config, project_copy, stages, variables_of
+from infra.packaging.package import chalice, project_copy
 from infra.stack import DeploymentStopped, apply_stack
 from infra.tables import check_tables
 from infra.versions import Deployment, Versions, commit_of_checkout

@@ -1,9 +1,10 @@
 """The permissions of each Lambda function as one table, and the policies made from it.
 
-`python -m infra.iam` writes `infra/policies/<stage>-<function>.json`, which are there to be read: region and account
-are `<region>` and `<account>`. A deployment writes those of its stage, with both filled in, to
-`.chalice/policies`, where Chalice finds them. A function that is not in the table has no policy, and `chalice deploy`
-stops. tests/support/permissions.py compares the table with the calls that all tests make.
+A deployment writes the policies of its stage to `.chalice/policies`, where Chalice finds them. A function that is not
+in the table has no policy, and `chalice deploy` stops. tests/support/permissions.py compares the table with the calls
+that all tests make, and tests/deploy/permissions.txt holds what they permit in stage prod, as a change is reviewed:
+
+    python -m infra.iam > tests/deploy/permissions.txt
 
 A transaction has no IAM action: DynamoDB requires the action of each item in it. Secrets Manager adds six random
 characters to every ARN. The local cloud requires some permissions that AWS does not, which stage local adds: the name
@@ -12,6 +13,7 @@ conditions on the encryption context, which stage local leaves out.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +22,6 @@ from typing import Any
 from chalicelib.base.lists import LISTS
 from infra import APP
 
-STAGES = ("local", "dev", "prod")
-CHALICE_DIR = Path(__file__).resolve().parent.parent / ".chalice"
-FOLDER = Path(__file__).with_name("policies")
 _PLACEHOLDERS = ("<region>", "<account>")
 HERE = ":".join(_PLACEHOLDERS)
 
@@ -290,28 +289,52 @@ def _allow(sid: str, actions: list[str], resources: list[str]) -> dict[str, Any]
     return {"Sid": sid, "Effect": "Allow", "Action": actions, "Resource": resources}
 
 
-def policy_files() -> dict[str, str]:
-    """File name -> text of every committed policy, with placeholders for region and account."""
-    return {f"{stage}-{function}.json": text_of(policy(stage, function)) for stage in STAGES for function in ACCESS}
-
-
 def write_policies(folder: Path, stage: str, place: Place) -> None:
-    """Writes the policies of a stage as its functions get them."""
+    """Writes the policies of a stage as its functions get them, each to `<function>.json`."""
     folder.mkdir(exist_ok=True)
     for function in ACCESS:
-        (folder / f"{stage}-{function}.json").write_text(text_of(place.filled(policy(stage, function))))
+        (folder / f"{function}.json").write_text(text_of(place.filled(policy(stage, function))))
 
 
 def text_of(policy: dict[str, Any]) -> str:
     return json.dumps(policy, indent=2) + "\n"
 
 
-def main() -> None:
-    from infra import people  # whose tables name what is here
+def permissions(stage: str) -> str:
+    """What all policies of a stage permit, to be read: a line for each statement, `{}` for the prefix of the stage."""
+    from infra.people import PEOPLE  # whose tables name what is here
 
-    for name, text in {**policy_files(), **people.files()}.items():
-        (FOLDER / name).write_text(text)
+    policies = {each: policy(stage, each) for each in ACCESS} | {each: made(stage) for each, made in PEOPLE.items()}
+    paragraphs = ["\n".join([name, *map(_line, each["Statement"])]) for name, each in policies.items()]
+    return "\n\n".join(paragraphs).replace(f"{APP}-{stage}", "{}") + "\n"
+
+
+def _line(statement: dict[str, Any]) -> str:
+    return f"  {_resources(statement)}: {_actions(statement)}{_conditions(statement)}"
+
+
+def _resources(statement: dict[str, Any]) -> str:
+    """The resources, without service, region and account: `table/{}-payments`."""
+    return " ".join(re.sub(r"^arn:aws:[a-z0-9]+:[^:]*:[^:]*:", "", name) for name in statement["Resource"])
+
+
+def _actions(statement: dict[str, Any]) -> str:
+    """The actions, with the service before the first of each."""
+    by_service: dict[str, list[str]] = {}
+    for action in statement["Action"]:
+        service, _, name = action.partition(":")
+        by_service.setdefault(service, []).append(name)
+    return ", ".join(f"{service} {' '.join(names)}" for service, names in by_service.items())
+
+
+def _conditions(statement: dict[str, Any]) -> str:
+    found = [
+        f"{key} {test} {' '.join(value) if isinstance(value, list) else value}"
+        for test, keys in statement.get("Condition", {}).items()
+        for key, value in keys.items()
+    ]
+    return f"; if {' and '.join(found)}" if found else ""
 
 
 if __name__ == "__main__":
-    main()
+    print(permissions("prod"), end="")

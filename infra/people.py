@@ -1,13 +1,12 @@
 """The policies of the two people of a stage: who deploys it, and who operates it.
 
-`python -m infra.iam` writes them to `infra/policies/<stage>-operator.json`, `-deployer.json` and `-stacks.json`, as IAM
-takes only so much text in one, and what a firewall needs besides to `-waf.json`; with
+`operator`, `deployer` and `stacks`, as IAM takes only so much text in one, and `waf` for what a firewall needs besides;
 
     python -m infra.people --stage prod --region eu-central-1 --account 123456789012 deployer
 
-one is printed for an account. Attach it to a user or role as a managed policy. A command that needs another action has
-it in a line of a table here; a new kind of resource in infra/template.yaml has its actions in RESOURCES. Every resource
-is one of the stage, but for what AWS lets nobody limit (ANYTHING), and REST APIs, whose ids are not known before.
+prints one for an account. Attach it to a user or role as a managed policy. A command that needs another action has it
+in a line of a table here; a new kind of resource of the stacks has its actions in RESOURCES. Every resource is one of
+the stage, but for what AWS lets nobody limit (ANYTHING), and REST APIs, whose ids are not known before.
 """
 
 import argparse
@@ -16,11 +15,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import yaml
-
 from infra import APP
-from infra.iam import HERE, STAGES, Place, text_of
-from infra.stack import TEMPLATE
+from infra.configuration import stages
+from infra.iam import HERE, Place, text_of
+from infra.template import whole_template
 
 Grants = dict[str, tuple[str, ...]]
 """Resources, with a space between two -> actions. In a resource, {prefix} is `payment-requests-<stage>`."""
@@ -129,7 +127,7 @@ RESOURCES: dict[str, Grants] = {
         ),
     },
 }
-"""What CloudFormation does in the name of whoever deploys, by the type of a resource of infra/template.yaml. It reads
+"""What CloudFormation does in the name of whoever deploys, by the type of a resource of a stack. It reads
 what it has made, so there are reads that no command of ours makes."""
 
 _OF_HOSTS = {"AWS::ApiGateway::DomainName", "AWS::Route53::RecordSet"}
@@ -255,7 +253,7 @@ def deployer(stage: str) -> dict[str, Any]:
 
 def stacks(stage: str) -> dict[str, Any]:
     """The other one: what those commands, and CloudFormation for them, do to the resources of the stacks."""
-    types = {each["Type"] for each in yaml.safe_load(TEMPLATE.read_text())["Resources"].values()} | _OF_HOSTS
+    types = {each["Type"] for each in whole_template()["Resources"].values()} | _OF_HOSTS
     return _policy(stage, [RESOURCES[each] for each in sorted(types)])
 
 
@@ -300,14 +298,9 @@ def _statements(stage: str, tables: Iterable[Grants]) -> Iterator[dict[str, Any]
                 yield json.loads(text.replace("{prefix}", f"{APP}-{stage}"))
 
 
-def files() -> dict[str, str]:
-    """File name -> text of the committed policies of people."""
-    return {f"{stage}-{name}.json": text_of(made(stage)) for stage in STAGES for name, made in PEOPLE.items()}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m infra.people", description="Print the policy of a person.")
-    parser.add_argument("--stage", choices=STAGES, required=True)
+    parser.add_argument("--stage", choices=stages(), required=True)
     parser.add_argument("--region", required=True)
     parser.add_argument("--account", required=True)
     parser.add_argument("person", choices=PEOPLE)

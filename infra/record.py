@@ -19,11 +19,12 @@ import click
 from botocore.exceptions import BotoCoreError, ClientError
 
 from infra.account import deployed_record, rest_api_id
+from infra.configuration import CHALICE_DIR, ROOT, architecture_of, config, stages, variables_of
 from infra.deploy import Target, target_of
 from infra.hosts import check_hosts, hosts_of, without_dns
-from infra.iam import Place, write_policies
+from infra.iam import ANYWHERE, Place, write_policies
 from infra.packaging.bundle import need_lambda_python
-from infra.packaging.package import CONFIG, ROOT, architecture_of, config, project_copy, stages, variables_of, zip_names
+from infra.packaging.package import project_copy, zip_names
 from infra.stack import DeploymentStopped, missing_resources
 from infra.tables import check_tables
 from infra.versions import Versions, commit_of_checkout
@@ -51,14 +52,18 @@ def _need_stacks(cloudformation: Any, stage: str) -> None:
 def before_chalice() -> None:
     """Lets `chalice deploy` go on only with a record that says what the account has, and builds its packages.
 
-    Raises SystemExit with a sentence that says what to run first. Other commands of Chalice go on.
+    Raises SystemExit with a sentence that says what to run first. For `chalice package` it writes the policies of the
+    stage. Other commands of Chalice go on.
     """
     context = click.get_current_context(silent=True)
-    if context is None or context.info_name != "deploy":
+    if context is None or context.info_name not in ("deploy", "package"):
         return
     stage = context.params["stage"]
     if stage not in stages():
         raise SystemExit(f"There is no stage {stage}: name one of {', '.join(stages())} by --stage.")
+    if context.info_name == "package":
+        write_policies(CHALICE_DIR / "policies", stage, ANYWHERE)
+        return
     session = boto3.Session(profile_name=context.params["profile"])
     try:
         need_lambda_python()
@@ -95,7 +100,7 @@ def _put_build(versions: Versions, stage: str, place: Place) -> None:
     """Keeps this version of the stage, and puts its packages where Chalice looks for them in the checkout."""
     sys.dont_write_bytecode = True  # Chalice names the packages after all files of chalicelib
     architecture = architecture_of(config()["stages"][stage])
-    write_policies(CONFIG.parent / "policies", stage, place)
+    write_policies(CHALICE_DIR / "policies", stage, place)
     with project_copy(stage, place=place) as copy:
         versions.begin(copy, commit_of_checkout())
         for built, wanted in zip(zip_names(copy, architecture), zip_names(ROOT, architecture), strict=True):
@@ -121,7 +126,7 @@ def _resources(recorded: dict[str, Any]) -> dict[tuple[str, str], dict[str, str]
 
 def record_file(stage: str) -> Path:
     """Where Chalice looks for the record of a stage."""
-    return ROOT / ".chalice" / "deployed" / f"{stage}.json"
+    return CHALICE_DIR / "deployed" / f"{stage}.json"
 
 
 def main() -> int:

@@ -1,11 +1,10 @@
-"""Creates or updates the CloudFormation stacks of a stage from infra/template.yaml, on AWS or a local cloud.
+"""Creates or updates the CloudFormation stacks of a stage from infra/template.py, on AWS or a local cloud.
 
     python -m infra.stack    # prints the template of what a stack that was deleted by hand has left (infra/runbook.md)
 """
 
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -14,8 +13,8 @@ from botocore.exceptions import ClientError
 from infra import APP
 from infra.indexes import Template, steps
 from infra.parts import parts
+from infra.template import whole_template
 
-TEMPLATE = Path(__file__).with_name("template.yaml")
 GOOD = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
 
 
@@ -27,23 +26,19 @@ class DeploymentStopped(Exception):
         self.status = status
 
 
-def apply_stack(cloudformation: Any, stage: str) -> dict[str, str]:
-    """Creates or updates the stacks of `stage` (infra/parts.py) and waits for each; returns the outputs of the first by
-    name.
+def apply_stack(cloudformation: Any, stage: str) -> None:
+    """Creates or updates the stacks of `stage` (infra/parts.py) and waits for each.
 
     `cloudformation` is a boto3 client. New indexes of a table that exists take an update each (infra/indexes.py). A
     creation that fails is not rolled back: the next run continues it, and does not fail because names are taken.
     CloudFormation rolls back an update that fails. Raises DeploymentStopped with the reasons that CloudFormation gives.
     """
-    made = [
+    for end, template in parts(whole_template()).items():
         _apply(cloudformation, f"{APP}-{stage}{end}", stage, template)
-        for end, template in parts(yaml.safe_load(TEMPLATE.read_text())).items()
-    ]
-    return _outputs(made[0])
 
 
 def apply_template(cloudformation: Any, name: str, stage: str, template: Template) -> dict[str, str]:
-    """The same for one stack of another template."""
+    """Creates or updates one stack of another template in the same way; returns its outputs by name."""
     return _outputs(_apply(cloudformation, name, stage, template))
 
 
@@ -81,13 +76,13 @@ def has_stack(cloudformation: Any, name: str) -> bool:
 
 def stack_names(stage: str) -> list[str]:
     """The stacks of a stage, in the order in which they are made; the first one holds the data."""
-    return [f"{APP}-{stage}{end}" for end in parts(yaml.safe_load(TEMPLATE.read_text()))]
+    return [f"{APP}-{stage}{end}" for end in parts(whole_template())]
 
 
 def missing_resources(cloudformation: Any, stage: str) -> list[str]:
     """The resources of the template that the stacks of a stage do not have."""
     missing: set[str] = set()
-    for end, template in parts(yaml.safe_load(TEMPLATE.read_text())).items():
+    for end, template in parts(whole_template()).items():
         name = f"{APP}-{stage}{end}"
         there = deployed_template(cloudformation, name)["Resources"] if has_stack(cloudformation, name) else {}
         missing |= template["Resources"].keys() - there.keys()
@@ -126,9 +121,9 @@ def reduce_stack(cloudformation: Any, stage: str) -> None:
 
 def left_template() -> Template:
     """The template of what stays when the first stack is deleted by hand: what has a deletion policy."""
-    template = parts(yaml.safe_load(TEMPLATE.read_text()))[""]
+    template = parts(whole_template())[""]
     left = {name: each for name, each in template["Resources"].items() if each.get("DeletionPolicy") == "Retain"}
-    return {name: part for name, part in template.items() if name != "Outputs"} | {"Resources": left}
+    return {**template, "Resources": left}
 
 
 def body_of(template: Template) -> str:

@@ -18,19 +18,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
 from botocore.exceptions import BotoCoreError, ClientError
 
 from infra import APP, page_hash
 from infra.account import deployed_record, rest_api_id
+from infra.configuration import config, stages
 from infra.deploy import HOST_PACKAGES, Target, access_log_group, addressed, target_of
 from infra.gateway import stage_differences
 from infra.hosts import stack_of, template_of
 from infra.iam import function_name
 from infra.packaging.bundle import need_lambda_python
-from infra.packaging.package import config, package, stages
+from infra.packaging.package import package
 from infra.parts import parts
-from infra.stack import TEMPLATE, DeploymentStopped, deployed_template, has_stack
+from infra.stack import DeploymentStopped, deployed_template, has_stack
+from infra.template import whole_template
 from infra.versions import Deployment
 from infra.waf import has_waf, waf_differences
 
@@ -189,7 +190,7 @@ def _listed(value: str | list[str]) -> list[str]:
 
 
 def _stacks(target: Target) -> Iterator[str]:
-    for end, template in parts(yaml.safe_load(TEMPLATE.read_text())).items():
+    for end, template in parts(whole_template()).items():
         name = f"{APP}-{target.stage}{end}"
         there = deployed_template(target.client("cloudformation"), name)["Resources"]
         changed = [

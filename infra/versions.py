@@ -23,7 +23,8 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from infra import APP
-from infra.packaging.package import ROOT, architecture_of, zip_names
+from infra.configuration import ROOT, architecture_of, config
+from infra.packaging.package import zip_names
 from infra.stack import DeploymentStopped
 
 KEPT = 10
@@ -226,8 +227,7 @@ def _files(project: Path) -> list[str]:
 
 def _rename_zips(project: Path, stage: str) -> None:
     """Gives the packages the names that the Chalice of this machine makes, as it would build others in their place."""
-    config = json.loads((project / ".chalice" / "config.json").read_text())["stages"][stage]
-    for wanted in zip_names(project, architecture_of(config)):
+    for wanted in zip_names(project, architecture_of(config(project)["stages"][stage])):
         kind = wanted.name.partition("-")[0]
         for found in wanted.parent.glob(f"{kind}-*.zip"):
             found.rename(wanted)

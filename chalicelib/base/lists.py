@@ -9,8 +9,8 @@ from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, PAYMENTS, WEB
 
 LISTS = {
     PAYMENTS: (
-        "by_account", "by_client", "by_status", "by_payer", "by_payee", "by_reference", "by_tx", "by_request",
-        "by_network", "by_type", "by_currency", "by_symbol", "by_invoice", "by_invoice_symbol", "by_source_tx",
+        "by_account", "by_client", "by_status", "by_payer", "by_payee", "by_reference", "by_tx", "by_source_tx",
+        "by_request", "by_network", "by_type", "by_currency", "by_symbol", "by_invoice", "by_invoice_symbol",
     ),
     WEBHOOKS: ("by_account", "by_kind"),
 }

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from chalice.app import SQSEventConfig
 
 from chalicelib.platform.services import Services
@@ -19,7 +18,7 @@ from infra.bench.deployment import use_local_settings
 from infra.bench.figures import Figure
 from infra.bench.steps import Step, idle_networks, idle_schedules, payment_steps, prod_settings
 from infra.local.process import ROOT
-from infra.stack import TEMPLATE
+from infra.template import whole_template
 from tests.fakes.world import PREFIX
 
 DOCUMENT = ROOT / "docs" / "capacity.md"
@@ -96,7 +95,7 @@ def idle() -> Idle:
 
 def _standing() -> dict[str, Amounts]:
     """What costs by the month, whatever is done."""
-    resources = list(yaml.safe_load(TEMPLATE.read_text())["Resources"].values())
+    resources = list(whole_template()["Resources"].values())
     kinds = Counter(each["Type"] for each in resources)
     queues = sum("RedrivePolicy" in each["Properties"] for each in resources if each["Type"] == "AWS::SQS::Queue")
     polls = MONTH_SECONDS / _ASSUMED["seconds_of_an_empty_poll"] * _ASSUMED["pollers_of_a_queue"] * queues

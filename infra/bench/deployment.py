@@ -15,7 +15,7 @@ from chalice.local import LambdaContext
 from chalicelib.platform.services import Services, assemble
 from chalicelib.platform.settings import Settings
 from infra import admin
-from infra.local.process import ROOT
+from infra.configuration import variables_of
 from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.world import PAYEE, PREFIX, in_process_aws
 
@@ -92,10 +92,8 @@ def use_local_settings() -> None:
 
 def local_settings() -> dict[str, str]:
     """The environment variables of the stage `local`, and AWS credentials without an account."""
-    config = json.loads((ROOT / ".chalice" / "config.json").read_text())
     credentials = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
-    own: dict[str, str] = config["stages"]["local"]["environment_variables"]
-    return {**config["environment_variables"], **own, **credentials}
+    return {**variables_of("local"), **credentials}
 
 
 @contextmanager

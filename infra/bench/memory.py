@@ -13,7 +13,7 @@ from typing import Any
 
 from infra.bench.deployment import local_settings, request
 from infra.bench.figures import Figure
-from infra.packaging.package import ROOT, config
+from infra.configuration import ROOT, functions_of
 
 ROOM = 1.5
 """How many times its peak a function has as memory at least."""
@@ -81,8 +81,7 @@ def measure() -> list[Figure]:
 
 def configured() -> dict[str, int]:
     """The memory of each function of stage prod in MB."""
-    functions = config()["stages"]["prod"]["lambda_functions"]
-    return {name: own["lambda_memory_size"] for name, own in functions.items()}
+    return {name: own["lambda_memory_size"] for name, own in functions_of("prod").items()}
 
 
 def run_once(function: str) -> Run:

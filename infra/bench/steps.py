@@ -20,7 +20,7 @@ from chalicelib.platform.settings import Settings
 from infra.bench.deployment import deployed
 from infra.bench.load import NODE_SECONDS, QUEUE_SECONDS
 from infra.bench.units import Units, metered
-from infra.local.process import ROOT
+from infra.configuration import functions_of, variables_of
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.node import FakeNode, TimedChain, chain_of
 from tests.fakes.world import PREFIX, WALLET, World, in_process_aws
@@ -59,7 +59,7 @@ class Step:
     @property
     def memory(self) -> int:
         """In MB, as configured for stage prod."""
-        memory: int = _functions()[self.function]["lambda_memory_size"]
+        memory: int = functions_of("prod")[self.function]["lambda_memory_size"]
         return memory
 
     @property
@@ -236,18 +236,6 @@ _EVENT = {
 
 
 @cache
-def _functions() -> dict[str, dict[str, Any]]:
-    functions: dict[str, dict[str, Any]] = _config()["stages"]["prod"]["lambda_functions"]
-    return functions
-
-
-@cache
 def prod_settings() -> Settings:
     """The settings of stage prod, as they are committed."""
-    config = _config()
-    return Settings.read({**config["environment_variables"], **config["stages"]["prod"]["environment_variables"]})
-
-
-def _config() -> dict[str, Any]:
-    config: dict[str, Any] = json.loads((ROOT / ".chalice" / "config.json").read_text())
-    return config
+    return Settings.read(variables_of("prod"))

@@ -43,7 +43,7 @@ module makes keys.
 - A record that was written alone has the attribute `write_id`, a random text. If the response of the write was lost,
   the repetition finds its own id and is no conflict. Transactions have a token instead (`ClientRequestToken`).
 - All tables have encryption at rest and on-demand capacity, and all but `keys` point-in-time recovery
-  (`infra/template.yaml`). `keys` holds the data keys of persons: with the only copy of a key goes what it sealed.
+  (`infra/resources.py`). `keys` holds the data keys of persons: with the only copy of a key goes what it sealed.
 """
 
 

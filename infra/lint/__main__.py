@@ -6,10 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import yaml
-
 from infra.parts import parts
-from infra.stack import TEMPLATE
+from infra.template import whole_template
 
 TOOLS = Path(".local/lint-venv/bin")
 CHECKOV = Path(__file__).with_name("checkov.yaml")
@@ -20,7 +18,7 @@ UNUSED_PARAMETER = "W2001"
 def main() -> int:
     """Returns the status: 0 if neither finds anything."""
     with tempfile.TemporaryDirectory() as folder:
-        for end, template in parts(yaml.safe_load(TEMPLATE.read_text())).items():
+        for end, template in parts(whole_template()).items():
             Path(folder, f"stack{end}.json").write_text(json.dumps(template, indent=1))
         files = sorted(map(str, Path(folder).iterdir()))
         found = [

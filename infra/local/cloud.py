@@ -79,7 +79,7 @@ class Cloud:
         )
 
     def apply_template(self, prefix: str) -> None:
-        """Creates or updates the stack `payment-requests-<stage>` from infra/template.yaml, and waits for it."""
+        """Creates or updates the stack `payment-requests-<stage>` from infra/template.py, and waits for it."""
         from infra import APP
         from infra.stack import DeploymentStopped, apply_stack
 

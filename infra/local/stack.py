@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from infra import APP
+from infra.configuration import variables_of
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from infra.local.escrow import LOCAL_ESCROWS
@@ -213,11 +214,9 @@ def _environment(
     cloud: Cloud, base_url: str, explorer_url: str, safe_services: Mapping[str, str]
 ) -> dict[str, str]:
     """The stage's environment variables of .chalice/config.json, with the URLs and limits of this run."""
-    config = json.loads((ROOT / ".chalice" / "config.json").read_text())
     urls = ("API_URL", "AUTH_URL", "PAY_URL")
     return {
-        **config.get("environment_variables", {}),
-        **config["stages"][STAGE]["environment_variables"],
+        **variables_of(STAGE),
         **dict.fromkeys(urls, base_url),
         "EXPLORER_URL": explorer_url,
         "SCAN_INTERVAL_SECONDS": "1",

@@ -23,13 +23,12 @@ from typing import Any
 from chalice.deploy.packager import AppOnlyDeploymentPackager, DependencyBuilder, LayerDeploymentPackager
 from chalice.utils import UI, OSUtils
 
+from infra.configuration import ROOT, architecture_of, config, stages
 from infra.iam import ANYWHERE, Place, write_policies
 from infra.packaging.bundle import copy_documents, layer_key, need_lambda_python, write_code, write_layer
 from infra.stack import DeploymentStopped
 
-ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / ".local" / "packages"
-CONFIG = ROOT / ".chalice" / "config.json"
 LOCK = Path(__file__).with_name("requirements.lock")
 ANY_REGION = "us-east-1"
 
@@ -83,27 +82,6 @@ def package(
     with project_copy(stage, settings, layer, place) as copy:
         environment = {"AWS_DEFAULT_REGION": ANY_REGION, **os.environ}
         chalice(copy, ["package", "--stage", stage, str(out.resolve())], environment)
-
-
-def architecture_of(own: dict[str, Any]) -> str:
-    """The architecture of the functions of a stage, by its part of the configuration."""
-    return str(own.get("lambda_architecture", "x86_64"))
-
-
-def config(project: Path = ROOT) -> dict[str, Any]:
-    """What .chalice/config.json of a project says, by default of this checkout."""
-    read: dict[str, Any] = json.loads((project / ".chalice" / "config.json").read_text())
-    return read
-
-
-def stages() -> list[str]:
-    """The stages in .chalice/config.json."""
-    return list(config()["stages"])
-
-
-def variables_of(stage: str) -> dict[str, str]:
-    """The environment variables of a stage in .chalice/config.json."""
-    return {**config()["environment_variables"], **config()["stages"][stage]["environment_variables"]}
 
 
 def _put_zips(copy: Path, architecture: str, layer: bool) -> None:

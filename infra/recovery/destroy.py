@@ -17,9 +17,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from infra import APP
 from infra.account import deployed_record, rest_api_id
+from infra.configuration import stages
 from infra.deploy import Target, step, target_of
 from infra.hosts import stack_of
-from infra.packaging.package import chalice, project_copy, stages
+from infra.packaging.package import chalice, project_copy
 from infra.recovery.confirming import is_confirmed
 from infra.recovery.restore import drop_copies
 from infra.stack import DeploymentStopped, delete_stack, has_stack, reduce_stack, stack_names

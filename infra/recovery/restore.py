@@ -26,8 +26,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from chalicelib.base.records import KEYS, SESSIONS, TABLES
 from chalicelib.platform.emergency_stop.records import Stop
 from infra import APP
+from infra.configuration import stages
 from infra.deploy import Target, step, target_of
-from infra.packaging.package import stages
 from infra.recovery.confirming import is_confirmed
 from infra.recovery.pausing import pause, resume
 from infra.stack import DeploymentStopped

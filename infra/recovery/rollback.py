@@ -9,10 +9,10 @@ import argparse
 import sys
 from dataclasses import replace
 
+from infra.configuration import config, stages
 from infra.deploy import Target, put, step, target_of
 from infra.hosts import hosts_of
 from infra.packaging.bundle import need_lambda_python
-from infra.packaging.package import config, stages
 from infra.stack import DeploymentStopped
 from infra.tables import check_tables
 from infra.versions import Deployment, previous

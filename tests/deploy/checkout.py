@@ -7,9 +7,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from infra.configuration import ROOT
 from infra.deploy import quick_waiters
 from infra.local.cloud import Cloud
-from infra.packaging.package import ROOT
 
 _SETUP = "infra/local/setup.py"
 
@@ -58,11 +58,14 @@ class Checkout:
     def memory(self, stage: str) -> int:
         """The megabytes of the API's function by the configuration."""
         config = json.loads(self._config.read_text())
-        return int(config["stages"][stage]["lambda_functions"]["api_handler"]["lambda_memory_size"])
+        for_all = config["lambda_functions"]["api_handler"]
+        own = config["stages"][stage].get("lambda_functions", {}).get("api_handler", {})
+        return int({**for_all, **own}["lambda_memory_size"])
 
     def set_memory(self, stage: str, megabytes: int) -> None:
         config = json.loads(self._config.read_text())
-        config["stages"][stage]["lambda_functions"]["api_handler"]["lambda_memory_size"] = megabytes
+        own = config["stages"][stage].setdefault("lambda_functions", {}).setdefault("api_handler", {})
+        own["lambda_memory_size"] = megabytes
         self._config.write_text(json.dumps(config))
 
     def set_hosts(self, stage: str, hosts: object, **variables: str) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from chalicelib.platform.http.documents import FILES, FOLDER
+from infra.configuration import ROOT
 from infra.packaging.bundle import write_layer
-from infra.packaging.package import LOCK, ROOT
+from infra.packaging.package import LOCK
 from infra.stack import DeploymentStopped
 
 BUILDS = 10

@@ -35,6 +35,7 @@ from chalicelib.platform.storage.queue import Queue
 from chalicelib.platform.storage.store import Store, WriteConflict
 from infra import admin
 from infra.account import deployed_record, rest_api_id
+from infra.configuration import ROOT, variables_of
 from infra.deploy import deploy, finish, target_of
 from infra.iam import ACCESS, function_name
 from infra.local.chain import Chain
@@ -42,7 +43,6 @@ from infra.local.cloud import Cloud
 from infra.local.process import free_port
 from infra.local.relayer import relayer_address
 from infra.local.safe import Safe
-from infra.packaging.package import ROOT
 from infra.stack import DeploymentStopped
 from infra.verify import differences
 from tests.deploy.faults import CAUSE, door
@@ -296,10 +296,8 @@ def test_the_operator_may_run_every_command_of_the_runbook(
     cloud: Cloud, deployed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)  # it keeps the credentials that it has found first
-    config = json.loads((ROOT / ".chalice" / "config.json").read_text())
     for name, value in {
-        **config["environment_variables"],
-        **config["stages"]["local"]["environment_variables"],
+        **variables_of("local"),
         **cloud.environment(),
         **key_of(cloud, "operator"),
         "RELAYER_KEYS": '{"sepolia": "kms"}',

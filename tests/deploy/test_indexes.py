@@ -1,18 +1,17 @@
 """New indexes: a stage that exists gets them one by one, in updates that can be interrupted."""
 
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from infra import stack
 from infra.indexes import steps
 from infra.local.cloud import Cloud
-from infra.stack import TEMPLATE, DeploymentStopped, apply_stack
+from infra.stack import DeploymentStopped, apply_stack
+from infra.template import whole_template
 
-WANTED = yaml.safe_load(TEMPLATE.read_text())
+WANTED = whole_template()
 TABLES = ("PaymentsTable", "WebhooksTable")
 
 
@@ -54,10 +53,9 @@ def test_an_index_that_is_not_wanted_any_more_goes_the_same_way() -> None:
 
 
 def test_a_new_stage_has_all_at_once_and_an_old_one_step_by_step_and_goes_on_after_an_interruption(
-    cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old, table = tmp_path / "old.yaml", "payment-requests-steps-payments"
-    old.write_text(yaml.safe_dump(with_indexes(PaymentsTable=1, WebhooksTable=1)))
+    old, table = with_indexes(PaymentsTable=1, WebhooksTable=1), "payment-requests-steps-payments"
     cloudformation, dynamodb = cloud.client("cloudformation"), cloud.client("dynamodb")
     updates = list[dict[str, Any]]()
 
@@ -73,10 +71,10 @@ def test_a_new_stage_has_all_at_once_and_an_old_one_step_by_step_and_goes_on_aft
             updates.append(request)
             return cloudformation.update_stack(**request)
 
-    monkeypatch.setattr(stack, "TEMPLATE", old)
+    monkeypatch.setattr(stack, "whole_template", lambda: old)
     apply_stack(cloudformation, "steps")
     dynamodb.put_item(TableName=table, Item={name: {"S": "x"} for name in ("pk", "sk", "by_account", "listed_at")})
-    monkeypatch.setattr(stack, "TEMPLATE", TEMPLATE)
+    monkeypatch.setattr(stack, "whole_template", whole_template)
     with pytest.raises(DeploymentStopped):
         apply_stack(Interrupted(), "steps")
     assert len(dynamodb.describe_table(TableName=table)["Table"]["GlobalSecondaryIndexes"]) == 5

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from infra.packaging.package import ROOT
+from infra.configuration import ROOT
 
 SHIPPED = "infra/packaging/requirements.lock"
 PINNED = {"requirements.txt": SHIPPED} | {

@@ -9,15 +9,14 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import botocore.session
 import pytest
 from botocore import xform_name
 
-from infra.iam import FOLDER
-from infra.packaging.package import ROOT
-from infra.people import POLICIES
+from infra.configuration import ROOT
+from infra.people import PEOPLE, POLICIES
+from infra.template import whole_template
 
 SERVICES = (
     *("apigateway", "cloudformation", "dynamodb", "events", "iam", "kms", "lambda", "s3", "secretsmanager", "sns"),
@@ -72,8 +71,7 @@ def called(module: str) -> Iterator[str]:
 
 def permitted(person: str) -> set[str]:
     """The actions of the policies of a person in stage prod."""
-    files = [Path(FOLDER, f"prod-{name}.json") for name in POLICIES[person]]
-    statements = [each for file in files for each in json.loads(file.read_text())["Statement"]]
+    statements = [each for name in POLICIES[person] for each in PEOPLE[name]("prod")["Statement"]]
     return {action for statement in statements for action in statement["Action"]}
 
 
@@ -95,7 +93,7 @@ def test_the_calls_are_found() -> None:
 def test_event_source_mappings_are_made_on_no_resource_as_iam_asks_for_it() -> None:
     (statement,) = [
         each
-        for each in json.loads(Path(FOLDER, "prod-deployer.json").read_text())["Statement"]
+        for each in PEOPLE["deployer"]("prod")["Statement"]
         if "lambda:CreateEventSourceMapping" in each["Action"]
     ]
     assert statement["Resource"] == ["*"] and "payment-requests-prod-*" in json.dumps(statement["Condition"])
@@ -104,10 +102,11 @@ def test_event_source_mappings_are_made_on_no_resource_as_iam_asks_for_it() -> N
 def test_every_log_group_of_the_template_is_one_that_the_deployer_may_make() -> None:
     (statement,) = [
         each
-        for each in json.loads(Path(FOLDER, "prod-stacks.json").read_text())["Statement"]
+        for each in PEOPLE["stacks"]("prod")["Statement"]
         if "logs:CreateLogGroup" in each["Action"]
     ]
-    names = re.findall(r"LogGroupName: \{Fn::Sub: \"([^\"]+)\"", (ROOT / "infra" / "template.yaml").read_text())
+    groups = [each for each in whole_template()["Resources"].values() if each["Type"] == "AWS::Logs::LogGroup"]
+    names = [each["Properties"]["LogGroupName"]["Fn::Sub"] for each in groups]
     allowed = [each.split("log-group:")[1].removesuffix(":*") for each in statement["Resource"]]
     for name in names:
         made = name.replace("${Prefix}", "payment-requests-prod")

@@ -1,14 +1,14 @@
-"""What the functions may do: the committed policy files, and how narrow they are."""
+"""What the functions and people of a stage may do, and how narrow it is."""
 
 import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from infra import people
-from infra.iam import ACCESS, CHALICE_DIR, FOLDER, STAGES, Place, policy_files, write_policies
-from infra.stack import TEMPLATE
+from infra.configuration import config, functions_of, stages
+from infra.iam import ACCESS, Place, permissions, policy, text_of, write_policies
+from infra.template import whole_template
 
 EVERYTHING = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 """The only actions allowed on `*`: X-Ray has no resources that a policy could name."""
@@ -17,53 +17,55 @@ OWNER = "kms:EncryptionContext:owner"
 """The condition that tells secrets apart; the local cloud does not know it."""
 
 HERE = "<region>:<account>"
-"""What stands for region and account in the committed policies."""
+"""What stands for region and account in a policy that is not filled in."""
 
-FILES = sorted(FOLDER / name for name in policy_files())
-
-
-def statements(file: Path) -> list[dict]:
-    return json.loads(file.read_text())["Statement"]
+EXPECTED = Path(__file__).with_name("permissions.txt")
+STAGES = stages()
+POLICIES = [(stage, function) for stage in STAGES for function in ACCESS]
 
 
-def test_the_committed_policies_are_what_the_table_says() -> None:
-    committed = {file.name: file.read_text() for file in FOLDER.iterdir()}
-    assert committed == {**policy_files(), **people.files()}, "run `python -m infra.iam`"
+def statements(stage: str, name: str) -> list[dict]:
+    """Those of a function or of a person."""
+    made = people.PEOPLE[name](stage) if name in people.PEOPLE else policy(stage, name)
+    return made["Statement"]
+
+
+def test_the_policies_permit_what_was_reviewed() -> None:
+    assert permissions("prod") == EXPECTED.read_text(), "review it, and run the command at the head of infra/iam.py"
 
 
 def test_every_resource_is_of_the_region_and_the_account_that_is_deployed_to(tmp_path: Path) -> None:
     for function in ACCESS:
-        resources = [name for each in statements(FOLDER / f"prod-{function}.json") for name in each["Resource"]]
+        resources = [name for each in statements("prod", function) for name in each["Resource"]]
         assert {":".join(name.split(":")[3:5]) for name in resources if name != "*"} == {HERE}
     write_policies(tmp_path, "prod", Place("eu-central-1", "123456789012"))
     for function in ACCESS:
-        resources = [name for each in statements(tmp_path / f"prod-{function}.json") for name in each["Resource"]]
+        written = json.loads((tmp_path / f"{function}.json").read_text())["Statement"]
+        resources = [name for each in written for name in each["Resource"]]
         assert {tuple(name.split(":")[3:5]) for name in resources if name != "*"} == {("eu-central-1", "123456789012")}
 
 
 def test_every_function_of_the_app_has_a_policy_and_no_other_has() -> None:
-    config = json.loads((CHALICE_DIR / "config.json").read_text())
     for stage in STAGES:
-        functions = config["stages"][stage]["lambda_functions"]
-        assert {name: entry["iam_policy_file"] for name, entry in functions.items()} == {
-            name: f"policies/{stage}-{name}.json" for name in ACCESS
-        }
-    assert "iam_policy_file" not in config, "a function that is forgotten must find no policy, not a wide one"
+        files = {name: entry["iam_policy_file"] for name, entry in functions_of(stage).items()}
+        assert files == {name: f"policies/{name}.json" for name in ACCESS}
+        assert set(config()["stages"][stage].get("lambda_functions", {})) <= set(ACCESS)
+        assert "iam_policy_file" not in config()["stages"][stage]
+    assert "iam_policy_file" not in config(), "a function that is forgotten must find no policy, not a wide one"
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_no_policy_allows_every_action_or_every_resource(file: Path) -> None:
-    for statement in statements(file):
+@pytest.mark.parametrize(("stage", "function"), POLICIES)
+def test_no_policy_allows_every_action_or_every_resource(stage: str, function: str) -> None:
+    for statement in statements(stage, function):
         assert statement["Effect"] == "Allow"
         assert not [action for action in statement["Action"] if "*" in action or "?" in action]
         if "*" in statement["Resource"]:
             assert set(statement["Action"]) <= EVERYTHING
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_every_resource_belongs_to_the_stage(file: Path) -> None:
-    stage = file.stem.split("-")[0]
-    for statement in statements(file):
+@pytest.mark.parametrize(("stage", "function"), POLICIES)
+def test_every_resource_belongs_to_the_stage(stage: str, function: str) -> None:
+    for statement in statements(stage, function):
         for resource in statement["Resource"]:
             if resource == f"arn:aws:kms:{HERE}:key/*":
                 owner = {"aws:ResourceTag/owner": f"payment-requests-{stage}"}
@@ -79,7 +81,7 @@ def test_each_key_is_used_by_those_alone_whose_work_it_is(stage: str) -> None:
     uses = {
         (function, *statement["Action"], *statement["Condition"].get("StringLike", {}).get(OWNER, ()))
         for function in ACCESS
-        for statement in statements(FOLDER / f"{stage}-{function}.json")
+        for statement in statements(stage, function)
         if statement["Action"][0].startswith("kms:")
     }
     assert uses == {
@@ -103,7 +105,7 @@ def test_only_the_api_reaches_credentials_and_sessions(stage: str) -> None:
     reaching = {
         function
         for function in ACCESS
-        for statement in statements(FOLDER / f"{stage}-{function}.json")
+        for statement in statements(stage, function)
         for resource in statement["Resource"]
         if resource.endswith((f"table/{prefix}-identity", f"table/{prefix}-sessions"))
     }
@@ -113,8 +115,8 @@ def test_only_the_api_reaches_credentials_and_sessions(stage: str) -> None:
 @pytest.mark.parametrize("stage", ["dev", "prod"])
 def test_nothing_but_the_habits_of_the_local_cloud_differs_between_stages(stage: str) -> None:
     for function in ACCESS:
-        here = (FOLDER / f"{stage}-{function}.json").read_text().replace(f"requests-{stage}", "requests-local")
-        local = statements(FOLDER / f"local-{function}.json")
+        here = text_of(policy(stage, function)).replace(f"requests-{stage}", "requests-local")
+        local = statements("local", function)
         expected = [narrowed(statement) for statement in local if not statement["Sid"].startswith("KeyAlias")]
         found = [statement for statement in json.loads(here)["Statement"] if statement["Sid"] != "Traces"]
         for statement in found:
@@ -143,7 +145,7 @@ UNLIMITED = ("List", "Describe", "Get")
 
 @pytest.mark.parametrize("person", people.PEOPLE)
 def test_what_a_person_may_do_is_limited_to_the_stage(person: str) -> None:
-    for statement in statements(FOLDER / f"prod-{person}.json"):
+    for statement in statements("prod", person):
         condition = json.dumps(statement.get("Condition", {}))
         assert not [action for action in statement["Action"] if "*" in action]
         for resource in statement["Resource"]:
@@ -154,16 +156,17 @@ def test_what_a_person_may_do_is_limited_to_the_stage(person: str) -> None:
 
 
 def test_roles_are_handed_to_lambda_alone_and_are_those_of_the_stage() -> None:
-    (passing,) = [each for each in statements(FOLDER / "prod-deployer.json") if "iam:PassRole" in each["Action"]]
+    (passing,) = [each for each in statements("prod", "deployer") if "iam:PassRole" in each["Action"]]
     assert passing["Resource"] == ["arn:aws:iam::<account>:role/payment-requests-prod-*"]
     assert passing["Condition"] == {"StringEquals": {"iam:PassedToService": "lambda.amazonaws.com"}}
 
 
 def test_whoever_deploys_may_make_every_kind_of_resource_of_the_template() -> None:
-    types = {each["Type"] for each in yaml.safe_load(TEMPLATE.read_text())["Resources"].values()}
+    types = {each["Type"] for each in whole_template()["Resources"].values()}
     assert types <= set(people.RESOURCES), "say in infra/people.py what CloudFormation does to make it"
 
 
-@pytest.mark.parametrize("name", [name for name in people.files() if not name.startswith("local")])
-def test_the_policies_of_people_are_short_enough_for_iam(name: str) -> None:
-    assert len("".join((FOLDER / name).read_text().split())) <= people.MOST_CHARACTERS
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+@pytest.mark.parametrize("person", people.PEOPLE)
+def test_the_policies_of_people_are_short_enough_for_iam(person: str, stage: str) -> None:
+    assert len("".join(text_of(people.PEOPLE[person](stage)).split())) <= people.MOST_CHARACTERS

@@ -1,22 +1,20 @@
 """infra/runbook.md: it names every command and alarm, as they are. tests/docs/test_runbook_commands.py runs the commands."""
 
-import json
 import os
 import re
 import shlex
 import subprocess
 
 import pytest
-import yaml
 
 from chalicelib.base import records as base
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.platform.settings import Settings
 from infra import admin
-from infra.iam import ACCESS, CHALICE_DIR
-from infra.stack import TEMPLATE
+from infra.configuration import ROOT, variables_of
+from infra.iam import ACCESS
+from infra.template import whole_template
 
-ROOT = CHALICE_DIR.parent
 RUNBOOK = (ROOT / "infra" / "runbook.md").read_text()
 COMMANDS = re.findall(r"^    (?:.*\| )?python -m infra\.admin (.*)$", RUNBOOK, re.MULTILINE)
 
@@ -46,7 +44,7 @@ def test_it_names_every_command_of_the_operator() -> None:
 
 
 def test_its_table_has_every_alarm_and_no_other() -> None:
-    resources = yaml.safe_load(TEMPLATE.read_text())["Resources"].values()
+    resources = whole_template()["Resources"].values()
     alarms = [each["Properties"]["AlarmName"] for each in resources if each["Type"] == "AWS::CloudWatch::Alarm"]
     places = {
         "<function>": ACCESS,
@@ -62,7 +60,7 @@ def test_its_table_has_every_alarm_and_no_other() -> None:
 
 
 def test_it_names_the_alarms_that_wake_a_person() -> None:
-    resources = yaml.safe_load(TEMPLATE.read_text())["Resources"].values()
+    resources = whole_template()["Resources"].values()
     woken = {
         each["Properties"]["AlarmName"]["Fn::Sub"].removeprefix("${Prefix}-")
         for each in resources
@@ -80,8 +78,7 @@ def test_a_command_is_one_that_is_understood(command: str) -> None:
 
 def test_the_variables_of_a_stage_are_all_that_the_commands_need(monkeypatch: pytest.MonkeyPatch) -> None:
     script = block('eval "$(python3 -c').split("python -m infra.admin")[0]
-    config = json.loads((CHALICE_DIR / "config.json").read_text())
-    wanted = config["environment_variables"] | config["stages"]["prod"]["environment_variables"]
+    wanted = variables_of("prod")
     found = dict(line.split("=", 1) for line in shell(f"{script}\nenv").splitlines())
     assert wanted.items() <= found.items()
     for name in Settings.variables() & found.keys():

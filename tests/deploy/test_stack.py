@@ -9,8 +9,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from chalicelib.base.records import TABLES
+from infra.configuration import ROOT
 from infra.local.cloud import Cloud
-from infra.packaging.package import ROOT
 from infra.stack import DeploymentStopped, apply_stack, apply_template, body_of, delete_stack, left_template
 from infra.tables import check_tables
 

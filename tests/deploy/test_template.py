@@ -1,13 +1,12 @@
-"""infra/template.yaml: what it says, and that a cloud makes it so."""
+"""The template of a stage: what it says, and that a cloud makes it so."""
 
 import ast
 import json
 import re
-from pathlib import Path
+from copy import deepcopy
 from typing import Any
 
 import pytest
-import yaml
 
 from chalicelib.base import records as base
 from chalicelib.base.lists import LISTS
@@ -24,15 +23,16 @@ from chalicelib.platform.metrics import (
 )
 from chalicelib.platform.storage.store import DUE_INDEX
 from infra import stack
-from infra.iam import ACCESS, CHALICE_DIR, function_name
+from infra.configuration import ROOT, functions_of, stages, variables_of
+from infra.iam import ACCESS, function_name
 from infra.local.cloud import Cloud
 from infra.parts import parts
-from infra.stack import TEMPLATE, DeploymentStopped, apply_stack, apply_template, body_of
+from infra.stack import DeploymentStopped, apply_stack, apply_template, body_of
+from infra.template import whole_template
 
-ROOT = CHALICE_DIR.parent
 STAGE = "dev"
 PREFIX = "payment-requests-dev"
-DOCUMENT = yaml.safe_load(TEMPLATE.read_text())
+DOCUMENT = whole_template()
 CONSUMERS = {
     "announcements": "announce_events",
     "webhooks": "deliver_webhook",
@@ -67,8 +67,8 @@ def text(value: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def outputs(cloud: Cloud) -> dict[str, str]:
-    return apply_stack(cloud.client("cloudformation"), STAGE)
+def made(cloud: Cloud) -> None:
+    apply_stack(cloud.client("cloudformation"), STAGE)
 
 
 def test_the_template_is_small_enough_to_be_sent() -> None:
@@ -92,10 +92,12 @@ def test_the_stacks_of_alarms_name_what_the_first_one_holds_and_refer_to_nothing
     ]
 
 
-def test_every_alarm_rings_at_one_topic_of_the_stage(cloud: Cloud, outputs: dict[str, str]) -> None:
+@pytest.mark.usefixtures("made")
+def test_every_alarm_rings_at_one_topic_of_the_stage(cloud: Cloud) -> None:
     found = cloud.client("cloudwatch").describe_alarms(AlarmNamePrefix=f"{PREFIX}-", MaxRecords=100)["MetricAlarms"]
     assert len(found) == len(resources("AWS::CloudWatch::Alarm"))
-    topics = {outputs["AlarmTopicArn"], outputs["TicketTopicArn"]}
+    topics = {each["TopicArn"] for each in cloud.client("sns").list_topics()["Topics"] if f":{PREFIX}-" in each["TopicArn"]}
+    assert {each.rpartition("-")[2] for each in topics} == {"alarms", "tickets"}
     assert {action for alarm in found for action in alarm["AlarmActions"]} == topics
     assert all(len(alarm["AlarmActions"]) == 1 for alarm in found)
 
@@ -115,15 +117,14 @@ def test_every_table_survives_mistakes() -> None:
 
 
 def test_every_queue_keeps_what_its_consumer_cannot_take() -> None:
-    config = json.loads((CHALICE_DIR / "config.json").read_text())
     queues = {text(entry["Properties"]["QueueName"]): entry["Properties"] for entry in resources("AWS::SQS::Queue")}
     assert set(queues) == {f"{PREFIX}-{name}{end}" for name in CONSUMERS for end in ("", "-dead")}
     for name, consumer in CONSUMERS.items():
         queue, dead = queues[f"{PREFIX}-{name}"], queues[f"{PREFIX}-{name}-dead"]
         assert queue["RedrivePolicy"]["maxReceiveCount"] == 5
         assert dead["MessageRetentionPeriod"] == 14 * 24 * 3600 > queue["MessageRetentionPeriod"]
-        for stage in config["stages"].values():
-            assert queue["VisibilityTimeout"] == 6 * stage["lambda_functions"][consumer]["lambda_timeout"]
+        for stage in stages():
+            assert queue["VisibilityTimeout"] == 6 * functions_of(stage)[consumer]["lambda_timeout"]
 
 
 def test_every_function_has_a_log_group_that_forgets_and_an_alarm_for_its_crashes() -> None:
@@ -177,15 +178,14 @@ def test_every_table_and_index_that_throttles_rings_for_reads_and_writes() -> No
 
 
 def test_every_network_has_an_alarm_of_its_lag_five_minutes_above_what_is_normal() -> None:
-    config = json.loads((CHALICE_DIR / "config.json").read_text())
     alarms = {
         alarm["Properties"]["Dimensions"][0]["Value"]: alarm["Properties"]
         for alarm in resources("AWS::CloudWatch::Alarm")
         if alarm["Properties"]["MetricName"] == "Lag"
     }
     assert set(alarms) == {each.name for each in ALL_NETWORKS}
-    for stage in config["stages"].values():
-        settings = config["environment_variables"] | stage["environment_variables"]
+    for stage in stages():
+        settings = variables_of(stage)
         confirmations = json.loads(settings["CONFIRMATIONS"])
         for each in ALL_NETWORKS:
             normal = confirmations.get(each.name, each.confirmations) * SECONDS_BETWEEN_BLOCKS[each.name]
@@ -270,7 +270,7 @@ def test_an_alarm_is_heard_and_says_what_it_means() -> None:
         assert len(alarm["Properties"]["AlarmDescription"]) > 20
 
 
-@pytest.mark.usefixtures("outputs")
+@pytest.mark.usefixtures("made")
 def test_the_tables_are_those_the_code_names(cloud: Cloud) -> None:
     dynamodb = cloud.client("dynamodb")
     made = [name for name in dynamodb.list_tables()["TableNames"] if name.startswith(f"{PREFIX}-")]
@@ -289,33 +289,33 @@ def test_the_tables_are_those_the_code_names(cloud: Cloud) -> None:
             assert index["Projection"]["ProjectionType"] == ("ALL" if is_list else "KEYS_ONLY")
 
 
-def test_a_message_that_crashes_its_consumer_leads_to_the_dead_letters(cloud: Cloud, outputs: dict[str, str]) -> None:
+@pytest.mark.usefixtures("made")
+def test_a_message_that_crashes_its_consumer_leads_to_the_dead_letters(cloud: Cloud) -> None:
     sqs = cloud.client("sqs")
-    sqs.send_message(QueueUrl=outputs["ScansQueueUrl"], MessageBody="broken")
+    url, dead_url = (sqs.get_queue_url(QueueName=f"{PREFIX}-scans{end}")["QueueUrl"] for end in ("", "-dead"))
+    sqs.send_message(QueueUrl=url, MessageBody="broken")
     for _ in range(5):
-        (message,) = sqs.receive_message(QueueUrl=outputs["ScansQueueUrl"])["Messages"]
-        sqs.change_message_visibility(
-            QueueUrl=outputs["ScansQueueUrl"], ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0
-        )
-    assert "Messages" not in sqs.receive_message(QueueUrl=outputs["ScansQueueUrl"])
-    (dead,) = sqs.receive_message(QueueUrl=outputs["ScansDeadQueueUrl"])["Messages"]
+        (message,) = sqs.receive_message(QueueUrl=url)["Messages"]
+        sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0)
+    assert "Messages" not in sqs.receive_message(QueueUrl=url)
+    (dead,) = sqs.receive_message(QueueUrl=dead_url)["Messages"]
     assert dead["Body"] == "broken"
 
 
-def test_the_node_urls_of_the_operator_survive_an_update(cloud: Cloud, outputs: dict[str, str]) -> None:
+@pytest.mark.usefixtures("made")
+def test_the_node_urls_of_the_operator_survive_an_update(cloud: Cloud) -> None:
     secrets = cloud.client("secretsmanager")
     secrets.put_secret_value(SecretId=f"{PREFIX}-rpc-urls", SecretString='{"sepolia": "http://node"}')
-    assert apply_stack(cloud.client("cloudformation"), STAGE) == outputs
+    apply_stack(cloud.client("cloudformation"), STAGE)
     assert secrets.get_secret_value(SecretId=f"{PREFIX}-rpc-urls")["SecretString"] == '{"sepolia": "http://node"}'
 
 
 def test_a_stack_that_cannot_be_made_says_which_resource_stands_in_the_way(
-    cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = yaml.safe_load(TEMPLATE.read_text())
+    broken = deepcopy(whole_template())
     del broken["Resources"]["ScansLateAlarm"]["Properties"]["MetricName"]
-    (tmp_path / "broken.yaml").write_text(yaml.safe_dump(broken))
-    monkeypatch.setattr(stack, "TEMPLATE", tmp_path / "broken.yaml")
+    monkeypatch.setattr(stack, "whole_template", lambda: broken)
     with pytest.raises(DeploymentStopped, match=r"CREATE_FAILED:\n  ScansLateAlarm: .*MetricName"):
         apply_stack(cloud.client("cloudformation"), "broken")
 

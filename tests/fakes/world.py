@@ -9,11 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import boto3
-import yaml
 from aws_lambda_powertools import Logger
 from moto import mock_aws
 from moto.core import DEFAULT_ACCOUNT_ID
@@ -49,6 +47,7 @@ from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.jobs import announce_events, deliver_webhook, retry_webhook
 from infra.local import calls
 from infra.local.provider import ACCOUNT, SECRET
+from infra.template import whole_template
 from tests.fakes import swift_moto
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
 from tests.fakes.compliance import FakeCompliance
@@ -61,7 +60,6 @@ from tests.fakes.safes import FakeSafes
 swift_moto.apply()
 
 PREFIX = "payment-requests-local"
-TEMPLATE = Path(__file__).parents[2] / "infra" / "template.yaml"
 PAYEE = "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
 WALLET = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57"
 JOBS: dict[str, Callable[[Services, str], None]] = {
@@ -81,7 +79,7 @@ TERMS = Terms(timedelta(days=7), RequestTerms(False, ConversionFacts(frozenset()
 
 
 def create_tables(client: Any, prefix: str = PREFIX) -> None:
-    """Creates the tables of infra/template.yaml as CloudFormation does."""
+    """Creates the tables of the template as CloudFormation does."""
     for wanted in _tables():
         known = ("BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")
         client.create_table(
@@ -92,7 +90,7 @@ def create_tables(client: Any, prefix: str = PREFIX) -> None:
 
 @cache
 def _tables() -> list[dict[str, Any]]:
-    resources = yaml.safe_load(TEMPLATE.read_text())["Resources"].values()
+    resources = whole_template()["Resources"].values()
     return [resource["Properties"] for resource in resources if resource["Type"] == "AWS::DynamoDB::Table"]
 
 

@@ -22,7 +22,7 @@ from tests.support.running import restart, run_on, running, serving
 
 
 def create_cloud(rpc_urls: dict[str, str]) -> None:
-    """Creates tables, queues, key and secret with the names of infra/template.yaml."""
+    """Creates tables, queues, key and secret with the names of the template."""
     create_tables(boto3.client("dynamodb"))
     for name in ("announcements", "webhooks", "webhook-retries", "scans", "recordings"):
         boto3.client("sqs").create_queue(QueueName=f"{PREFIX}-{name}")

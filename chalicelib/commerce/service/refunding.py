@@ -175,7 +175,7 @@ def _collector(services: Services, payment: CommercePayment) -> str:
 
 
 def _watch(services: Services, payment: CommercePayment, pending: PendingOperation) -> None:
-    """Logs tokens that are in the service's account for long; an alarm is made of it (infra/template.yaml)."""
+    """Logs tokens that are in the service's account for long; an alarm is made of it (infra/alarms.py)."""
     if services.clock() <= pending.submitted_at + OVERDUE_AFTER:
         return
     facts = {"payable": payment.payable_id, "network": payment.network, "amount": pending.amount}

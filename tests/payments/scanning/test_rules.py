@@ -1,9 +1,7 @@
 """Blocks read exactly once, and forks walked back to their ancestor."""
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -34,6 +32,7 @@ from chalicelib.payments.scanning.rules import (
     verified,
     with_verifications,
 )
+from infra.configuration import functions_of, stages
 
 NOW = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
 TIME = NOW - timedelta(seconds=24)
@@ -231,8 +230,7 @@ def test_a_verification_reads_ranges_up_to_its_target_and_then_gets_the_next_tar
 
 
 def test_a_lease_lasts_as_long_as_the_function_may_run_so_that_no_two_ticks_of_a_network_write_at_once() -> None:
-    config = json.loads((Path(__file__).parents[3] / ".chalice" / "config.json").read_text())
-    timeouts = {stage["lambda_functions"]["scan_chain"]["lambda_timeout"] for stage in config["stages"].values()}
+    timeouts = {functions_of(stage)["scan_chain"]["lambda_timeout"] for stage in stages()}
     assert max(timeouts) <= LEASE.total_seconds()
 
 

@@ -4,13 +4,12 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
-import yaml
 
 from chalicelib.base.lists import LISTS
 from chalicelib.base.records import TABLES, Record
 from chalicelib.platform.storage.store import DUE_INDEX
 from infra.documents.data import FILE, document, record_classes
-from infra.stack import TEMPLATE
+from infra.template import whole_template
 
 CLASSES = record_classes()
 
@@ -53,7 +52,7 @@ def test_every_table_and_index_of_the_document_is_in_the_template() -> None:
 
 def _tables_of_template() -> dict[str, list[str]]:
     """The indexes of each table."""
-    resources: dict[str, dict[str, Any]] = yaml.safe_load(TEMPLATE.read_text())["Resources"]
+    resources: dict[str, dict[str, Any]] = whole_template()["Resources"]
     found = {}
     for resource in resources.values():
         if resource["Type"] == "AWS::DynamoDB::Table":

@@ -252,6 +252,6 @@ def _refusal(services: Services, intent: PaymentIntent, submission: Submission) 
 
 
 def _watch(services: Services, intent: PaymentIntent) -> None:
-    """Logs tokens that are in the service's account for long; an alarm is made of it (infra/template.yaml)."""
+    """Logs tokens that are in the service's account for long; an alarm is made of it (infra/alarms.py)."""
     if stages.is_overdue(intent, services.clock()):
         services.log.error("payment intent overdue", extra={**facts_of(intent), "reason": intent.reason})
