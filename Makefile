@@ -50,10 +50,11 @@ mutants: setup ## change the rules in small ways and name the changes that no te
 chaos: setup ## long runs: kill processes, fork and flood a real chain, 10,000 random outages of nodes, 10,000 histories, two years of payouts (half an hour)
 	@CHAOS=1 OUTAGE_SCHEDULES=10000 HISTORIES=10000 RECURRING_WEEKS=108 .venv/bin/python -m pytest tests/chaos tests/outages tests/payments/recording/test_histories.py tests/onchain/test_recurring_two_years.py --numprocesses auto --dist loadgroup
 
-docs: setup ## write from the code: docs/data.md, the page's lists, docs/openapi.json and what is made of it, and the answers in its examples
+docs: setup ## write from the code: docs/data.md, the tables of docs/webhooks.md, the page's lists, docs/openapi.json and what is made of it, and the answers in its examples
 	@.venv/bin/python -m pytest -o python_functions=record tests/platform/http/record_examples.py
 	@.venv/bin/python -m infra.documents.api
 	@.venv/bin/python -m infra.documents.data
+	@.venv/bin/python -m infra.documents.events
 	@.venv/bin/python -m infra.documents.page
 
 fuzz: setup ## send 1,000 generated requests to every operation with each kind of credential (EXAMPLES=1000; half an hour)

@@ -22,11 +22,11 @@ from chalicelib.base.records import Record
 from chalicelib.chains.calldata import recurring as calldata
 from chalicelib.chains.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
 from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.payments.events import Counted, event, failed
 from chalicelib.payments.requests.calendar import due_at
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.recurring import copy_of
-from chalicelib.recurring.events import failed_event, recurring_event
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment, RecurringStatus
 from chalicelib.relayer.records import CallStatus, RelayedCall, Taking
 from chalicelib.relayer.rules import Call
@@ -213,9 +213,25 @@ def _made(schedule: RecurringPayment, facts: Facts, context: EventContext) -> St
 
 def _paused(schedule: RecurringPayment, facts: Facts, context: EventContext) -> Step:
     paused = at_rest(replace(schedule, status=RecurringStatus.PAUSED, sent_at=None))
-    request, is_short = facts.request, schedule.failure_reason == SHORT_BALANCE
-    events = (failed_event(paused, request, is_short, context),) if request is not None else ()
-    return Step(paused, events=events)
+    return Step(paused, events=() if facts.request is None else (paused_event(paused, facts.request, context),))
+
+
+def recurring_event(request: Request, context: EventContext) -> Event:
+    """`request.recurring` for a new request. The first one of a recurring payout is its own original."""
+    return event(
+        request,
+        "request.recurring",
+        context,
+        originalRequestId=request.original_request_id or request.request_id,
+        originalRequestPaymentReference=request.original_payment_reference or request.payment_reference,
+    )
+
+
+def paused_event(schedule: RecurringPayment, request: Request, context: EventContext) -> Event:
+    """`payment.failed` when a recurring payout is paused; `request` is that of its period."""
+    sub_status = "insufficient_funds" if schedule.failure_reason == SHORT_BALANCE else "failed"
+    counted = Counted(request.amount)
+    return failed(request, schedule.failure_reason, context, counted, None, subStatus=sub_status)
 
 
 def taken_up(schedule: RecurringPayment, period: Period, now: datetime) -> RecurringPayment:

@@ -22,7 +22,6 @@ from chalicelib.platform.storage.queue import Message, send_hints
 from chalicelib.platform.storage.store import WriteConflict, written
 from chalicelib.platform.storage.sweeping import Sweep
 from chalicelib.recurring import forks, periods, steps, store
-from chalicelib.recurring.events import recurring_event
 from chalicelib.recurring.periods import Facts, Holdings, Step
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.recurring.store import InWork
@@ -107,7 +106,7 @@ def _repeat(services: Services, request: Request) -> int:
         new = recurred(request, context.now, services.entropy)
         if new is None:
             return count
-        event = recurring_event(new.request, context)
+        event = periods.recurring_event(new.request, context)
         try:
             services.store.write(new.original, *counted([new.request, reference_of(new.request)]), event)
         except WriteConflict:  # it was paid or stopped, or another worker is at it: the next run goes on

@@ -10,7 +10,7 @@ from chalicelib.platform.privacy.rules import opened, sealed
 from chalicelib.platform.services import Services
 from chalicelib.webhooks.deliveries.records import Delivery
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.fields import is_personal
+from chalicelib.webhooks.kinds import is_personal
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import compact_json
 

@@ -1,4 +1,4 @@
-"""What events are made of: their kinds, the context they happen in, and the JSON of their bodies."""
+"""What events are made of: the context they happen in, and the JSON of their bodies."""
 
 import json
 from datetime import datetime
@@ -8,26 +8,6 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 
 Payload = dict[str, Any]
-
-CORE_KINDS = (
-    "payment.processing",
-    "payment.failed",
-    "payment.refunded",
-    "payment.confirmed",
-    "payment.partial",
-    "request.recurring",
-    "payment_detail.updated",
-    "compliance.updated",
-)
-VARIANT_KINDS = (
-    "payment.confirmed.client_id",
-    "payment.confirmed.checkout",
-    "payment.partial.client_id",
-    "payment.partial.checkout",
-)
-NAMED_KINDS = ("payment.unexpected",)
-"""Kinds that only those webhooks receive that choose them by their full name, because receivers did not expect them."""
-KINDS = CORE_KINDS + VARIANT_KINDS + NAMED_KINDS
 
 
 @frozen

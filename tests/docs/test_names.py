@@ -22,7 +22,7 @@ from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.multicalls.children import Reason, recovery_action
 from chalicelib.payments.links.records import Link, Payable
 from chalicelib.payments.rates.records import Rate
-from chalicelib.payments.recording.events import failed_event, payment_event, refunded_event
+from chalicelib.payments.recording.events import payment_event, refunded_event, removed_event
 from chalicelib.payments.recording.offramps import followed
 from chalicelib.payments.recording.payments import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund
@@ -44,15 +44,16 @@ from chalicelib.platform.http.documents import document as written
 from chalicelib.platform.http.parsing import _SENTENCES, MAX_BODY_BYTES
 from chalicelib.platform.outbound.compliance import ProviderAccount, ProviderUser
 from chalicelib.platform.settings import Settings
-from chalicelib.recurring.events import failed_event as paused_event
-from chalicelib.recurring.events import recurring_event
+from chalicelib.recurring.periods import paused_event, recurring_event
 from chalicelib.webhooks.deliveries.rules import RETRY_DELAYS
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.rules import CHOICES, MAX_ENDPOINTS
 from chalicelib.webhooks.flows import event_context
+from chalicelib.webhooks.kinds import KINDS
 from chalicelib.webhooks.records import Event
-from chalicelib.webhooks.rules import KINDS, EventContext
+from chalicelib.webhooks.rules import EventContext
 from chalicelib.webhooks.samples import sample_event
+from infra.documents.events import document as tables_of_events
 from tests.docs.documents import ALL, DOCS, IDS, ROOT, Document, named
 from tests.fakes.compliance import BANK, PERSON
 from tests.fakes.offramps import load_order, store_order
@@ -145,6 +146,10 @@ def test_every_operation_it_names_exists(document: Document) -> None:
 
 def test_every_path_of_the_app_is_documented() -> None:
     assert set(app.app.routes) <= {path for _, path in operations()} | set(API.code())
+
+
+def test_the_tables_of_events_are_what_make_docs_writes() -> None:
+    assert tables_of_events(WEBHOOKS.text) == WEBHOOKS.text, "run make docs"
 
 
 def test_every_event_kind_is_in_the_table_and_nothing_else_is() -> None:
@@ -243,7 +248,7 @@ def recurring(world: World, request: Request, context: EventContext) -> list[Eve
     payout = store_recurring(World(relayer_keys={"sepolia": "secret"}).services, world.owner)
     paused = replace(payout, failure_reason="Insufficient token balance")
     found = [recurring_event(each, context) for each in (request, payout.template)]
-    return [*found, paused_event(paused, payout.template, True, context)]
+    return [*found, paused_event(paused, payout.template, context)]
 
 
 def told_of_payers(world: World) -> list[dict[str, Any]]:
@@ -299,7 +304,7 @@ def converted(link: Link, request: Request, context: EventContext) -> list[Event
         for status, paid in ((RequestStatus.PARTIALLY_PAID, 1), (RequestStatus.PAID, 3))
     )
     told = [payment_event(Payable((each,), link), each, payment, context) for each in (partial, whole)]
-    return [*told, failed_event(partial, payment, context)]
+    return [*told, removed_event(partial, payment, context)]
 
 
 @pytest.fixture

@@ -12,4 +12,4 @@ def assert_is_described(body: dict[str, Any]) -> None:
     model = EVENTS[body["event"]].model
     model.model_validate(body, strict=True)
     unknown = body.keys() - model.model_fields.keys()
-    assert not unknown, f"describe {unknown} in webhooks/schemas.py"
+    assert not unknown, f"describe {unknown} in webhooks/kinds.py"

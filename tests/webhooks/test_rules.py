@@ -30,8 +30,9 @@ from chalicelib.webhooks.deliveries.rules import (
 )
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, chosen_events, receives
+from chalicelib.webhooks.kinds import KINDS, NAMED_KINDS
 from chalicelib.webhooks.records import EventVariant
-from chalicelib.webhooks.rules import KINDS, NAMED_KINDS, EventContext
+from chalicelib.webhooks.rules import EventContext
 from chalicelib.webhooks.samples import sample_event
 from tests.fakes.world import START
 

@@ -5,12 +5,12 @@ again, or after a newer one, finds that number taken and writes nothing.
 """
 
 from collections.abc import Callable
-from datetime import datetime
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from chalicelib.base import ids
 from chalicelib.base.errors import NotFound
+from chalicelib.base.timestamps import iso
 from chalicelib.offramp.payers import rules, store
 from chalicelib.offramp.payers.details import person
 from chalicelib.offramp.payers.records import AccountStatus, AgreementStatus, BankAccount, Payer
@@ -21,11 +21,14 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.webhooks.contents import sealed_body
-from chalicelib.webhooks.flows import queue_announcements
+from chalicelib.webhooks.flows import event_context, queue_announcements
+from chalicelib.webhooks.kinds import body_of, new_event
 from chalicelib.webhooks.records import Event
-from chalicelib.webhooks.rules import Payload, compact_json
+from chalicelib.webhooks.rules import Payload
 
 T = TypeVar("T", Payer, BankAccount)
+Told = tuple[str, Callable[[str], Payload]]
+"""The kind of an event, and what it tells, made of the merchant's own id of the payer."""
 UNKNOWN_SUBJECT = "The event is about something that this service did not send"
 
 
@@ -60,7 +63,8 @@ def take_user(services: Services, user: ProviderUser) -> Payer:
     if after == payer:
         return payer
     has_moved = (after.kyc_status, after.agreement_status) != (payer.kyc_status, payer.agreement_status)
-    return _write(services, payer, after, partial(rules.compliance_payload, after) if has_moved else None)
+    told = "compliance.updated", partial(rules.compliance_facts, after)
+    return _write(services, payer, after, told if has_moved else None)
 
 
 @retried(5)
@@ -75,32 +79,23 @@ def take_account(services: Services, reported: ProviderAccount) -> BankAccount:
     if after == account:
         return account
     has_moved = after.status is not account.status
-    return _write(services, payer, after, partial(rules.account_payload, after, report.reason) if has_moved else None)
+    told = "payment_detail.updated", partial(rules.account_facts, after, report.reason)
+    return _write(services, payer, after, told if has_moved else None)
 
 
-def _write(
-    services: Services, payer: Payer, changed: T, payload: Callable[[str, datetime], Payload] | None
-) -> T:
-    """Writes a record, and the event that `payload` makes of the merchant's id and the time. Raises WriteConflict."""
-    events = [_event(services, payer, payload)] if payload else []
+def _write(services: Services, payer: Payer, changed: T, told: Told | None) -> T:
+    """Writes a record, and the event that tells of it, if there is one. Raises WriteConflict."""
+    events = [_event(services, payer, *told)] if told else []
     after = services.store.write(changed, *events)
     queue_announcements(services, events)
     return after
 
 
-def _event(services: Services, payer: Payer, payload: Callable[[str, datetime], Payload]) -> Event:
+def _event(services: Services, payer: Payer, kind: str, facts: Callable[[str], Payload]) -> Event:
     """The event, sealed for the person that it is about. Raises WriteConflict if the person was erased meanwhile."""
-    key, now = privacy.data_key(services, payer.user_id), services.clock()
+    key, context = privacy.data_key(services, payer.user_id), event_context(services)
     if key is None:
         raise WriteConflict
-    body = payload(person(key, payer)[0], now)
-    return Event(
-        event_id=ids.ulid(now, services.entropy),
-        kind=body["event"],
-        account_id=payer.account_id,
-        client_id=payer.client_id,
-        body=sealed_body(services, key, compact_json(body)),
-        created_at=now,
-        announced=False,
-        person_id=payer.user_id,
-    )
+    body = body_of(kind, {**facts(person(key, payer)[0]), "timestamp": iso(context.now)})
+    event = new_event(kind, sealed_body(services, key, body), payer.account_id, payer.client_id, context)
+    return replace(event, person_id=payer.user_id)

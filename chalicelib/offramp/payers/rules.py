@@ -23,7 +23,6 @@ from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, Conflict, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
-from chalicelib.base.timestamps import iso
 from chalicelib.offramp.payers.records import AccountStatus, AgreementStatus, BankAccount, KycStatus, Payer
 from chalicelib.webhooks.rules import Payload
 
@@ -211,15 +210,13 @@ def with_orders(payer: Payer, change: int) -> Payer:
     return replace(payer, open_orders=max(0, payer.open_orders + change))
 
 
-def compliance_payload(payer: Payer, client_user_id: str, now: datetime) -> Payload:
-    """The body of `compliance.updated`."""
+def compliance_facts(payer: Payer, client_user_id: str) -> Payload:
+    """What `compliance.updated` tells."""
     return {
-        "event": "compliance.updated",
         "clientUserId": client_user_id,
         "kycStatus": payer.kyc_status.value,
         "agreementStatus": payer.agreement_status.value,
         "isCompliant": payer.is_compliant,
-        "timestamp": iso(now),
         "rawPayload": {
             "userId": payer.user_id,
             "kycStatus": payer.kyc_status.value,
@@ -228,15 +225,13 @@ def compliance_payload(payer: Payer, client_user_id: str, now: datetime) -> Payl
     }
 
 
-def account_payload(account: BankAccount, reason: str | None, client_user_id: str, now: datetime) -> Payload:
-    """The body of `payment_detail.updated`."""
+def account_facts(account: BankAccount, reason: str | None, client_user_id: str) -> Payload:
+    """What `payment_detail.updated` tells."""
     rejection: dict[str, Any] = {"rejectionMessage": reason} if reason else {}
     return {
-        "event": "payment_detail.updated",
         "paymentDetailsId": account.details_id,
         "clientUserId": client_user_id,
         "status": account.status.value,
         **rejection,
-        "timestamp": iso(now),
         "rawPayload": {"userId": account.user_id, "status": account.status.value},
     }

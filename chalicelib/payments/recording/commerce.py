@@ -17,17 +17,16 @@ from dataclasses import replace
 from chalicelib.base.addresses import ZERO_ADDRESS, hex_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.escrow.logs import ENDS, EscrowEventKind, LoggedEscrow
 from chalicelib.commerce.core import ledger
 from chalicelib.commerce.core.records import CommercePayment, EntryState, EscrowEntry
 from chalicelib.commerce.core.rules import fee_on
-from chalicelib.payments.recording.events import event_of, refunded_event
+from chalicelib.payments.events import Counted, failed
+from chalicelib.payments.recording.events import refunded_event
 from chalicelib.payments.recording.payments import expecting
 from chalicelib.payments.requests.payments.records import Refund
 from chalicelib.payments.requests.records import Reference, Request
-from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.payments.scanning.records import LoggedTransfer
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
@@ -167,32 +166,7 @@ def ended(
     payment: CommercePayment, request: Request, reason: str, context: EventContext, tx_hash: str | None = None
 ) -> Event:
     """payment.failed for a payment of which nothing will be captured; `tx_hash` is what ended it, if anything did."""
-    return event_of(
-        request,
-        [
-            {
-                "event": "payment.failed",
-                "requestId": request.request_id,
-                "requestID": request.request_id,
-                "paymentReference": request.payment_reference,
-                "explorer": f"{context.explorer_url}/request/{request.request_id}",
-                "amount": amount_text(payment.authorized or payment.amount, request),
-                "totalAmountPaid": amount_text(request.paid, request),
-                "expectedAmount": amount_text(request.amount, request),
-                "timestamp": iso(context.now),
-                "subStatus": "failed",
-                "failureReason": reason,
-                "txHash": tx_hash,
-                "network": request.network,
-                "currency": invoice_of(request).symbol,
-                "paymentCurrency": currency_of(request).symbol,
-                "isCryptoToFiat": False,
-                "paymentProcessor": context.payment_processor,
-                **request.origin_facts,
-            }
-        ],
-        context,
-    )
+    return failed(request, reason, context, Counted(payment.authorized or payment.amount), tx_hash)
 
 
 def _refunded(payment: CommercePayment, request: Request, entry: EscrowEntry, context: EventContext) -> Event:

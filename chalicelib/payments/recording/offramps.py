@@ -4,14 +4,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.timestamps import iso
 from chalicelib.offramp.core.records import Order, OrderStatus
 from chalicelib.offramp.core.rules import FAILURES, Advance, Announcement, Telling, after_payment, before_end
+from chalicelib.payments.events import Counted, event, failed
 from chalicelib.payments.links.records import Payable
-from chalicelib.payments.recording.events import event_of, payment_event
+from chalicelib.payments.recording.events import payment_event
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request, RequestStatus
-from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext, Payload
 
@@ -73,39 +72,15 @@ def followed(
 
 
 def _event(order: Order, request: Request, told: Announcement, context: EventContext) -> Event:
-    payload = _payload(order, request, told, context)
-    if told.telling is Telling.FAILED:
-        payload |= _of_failure(order, request, told.status)
-    return event_of(request, [payload], context)
-
-
-def _payload(order: Order, request: Request, told: Announcement, context: EventContext) -> Payload:
-    return {
-        "event": told.telling.value,
-        "requestId": request.request_id,
-        "requestID": request.request_id,
-        "paymentReference": request.payment_reference,
-        "explorer": f"{context.explorer_url}/request/{request.request_id}",
+    of_order: Payload = {
         "offrampId": order.order_id,
-        "timestamp": iso(context.now),
-        "subStatus": told.status.value,
         "isCryptoToFiat": True,
         "paymentProcessor": context.processor(is_fiat=True),
         "rawPayload": {"status": order.provider_status, "providerId": order.provider_id},
-        **request.origin_facts,
     }
-
-
-def _of_failure(order: Order, request: Request, status: OrderStatus) -> Payload:
-    """What only a failure shows: why, and what is owed and was paid on chain."""
-    return {
-        "subStatus": status.value if status in _CLOSED else OrderStatus.FAILED.value,
-        "failureReason": order.reason or status.value,
-        "amount": amount_text(request.amount, request),
-        "totalAmountPaid": amount_text(request.paid, request),
-        "expectedAmount": amount_text(request.amount, request),
-        "txHash": request.tx_hash,
-        "network": request.network,
-        "currency": invoice_of(request).symbol,
-        "paymentCurrency": currency_of(request).symbol,
-    }
+    if told.telling is not Telling.FAILED:
+        return event(request, told.telling.value, context, subStatus=told.status.value, **of_order)
+    status = told.status if told.status in _CLOSED else OrderStatus.FAILED
+    reason = order.reason or told.status.value
+    counted = Counted(request.amount)
+    return failed(request, reason, context, counted, request.tx_hash, subStatus=status.value, **of_order)

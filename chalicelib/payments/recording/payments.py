@@ -16,7 +16,7 @@ from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.escrow.logs import ENDS
 from chalicelib.payments.links.records import Link, LinkStatus, Payable
 from chalicelib.payments.recording import unexpected
-from chalicelib.payments.recording.events import failed_event, payment_event
+from chalicelib.payments.recording.events import payment_event, removed_event
 from chalicelib.payments.recording.valuing import Worth
 from chalicelib.payments.requests.payments.records import (
     NOTICED,
@@ -87,7 +87,7 @@ def reassess(payable: Payable, request: Request, transfer: LoggedTransfer, conte
         events = () if before.status is RequestStatus.PAID else (payment_event(payable, request, payment, context),)
         return Decision(None, request, _complete(payable, request, context.now), events)
     is_taken_back = before.status is RequestStatus.PAID and transfer.escrow is not None and transfer.escrow.kind in ENDS
-    events = (failed_event(request, payment, context),) if is_taken_back else ()
+    events = (removed_event(request, payment, context),) if is_taken_back else ()
     return Decision(None, request, _reopened(payable, request), events)
 
 
@@ -192,7 +192,7 @@ def reverse(
     reversed_payment = replace(reversed_payment, is_unexpected=False)
     if not known.is_announced and not _is_unpaid_by(request, settled):
         return Decision(reversed_payment, settled, link, corrected)
-    events = [failed_event(settled, reversed_payment, context), *corrected]
+    events = [removed_event(settled, reversed_payment, context), *corrected]
     announced = None
     if settled.status is RequestStatus.PAID and newest is not None and not newest.is_announced:
         announced = replace(newest, is_announced=True)
@@ -217,7 +217,7 @@ def subtract(
     link = _reopened(payable, settled)
     if not _is_unpaid_by(request, settled):
         return Decision(None, settled, link)
-    return Decision(None, settled, link, (failed_event(settled, payment, context),))
+    return Decision(None, settled, link, (removed_event(settled, payment, context),))
 
 
 def _told(payable: Payable, settled: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:

@@ -97,14 +97,24 @@ def worth(request: Request, transfer: LoggedTransfer, basis: Basis | None, accep
         return Worth(conversion.amount, _rate_of(request, transfer, conversion), PaymentKind.CONVERSION)
     assert basis is not None, "it was read before"
     rest, rate = remaining(request), basis.rate
-    part = part_asked(transfer.amount, rate, invoice, payment) if basis.is_quoted else None
-    value = part or value_of(transfer.amount, rate, invoice, payment)
-    is_tolerated = not basis.is_quoted and _is_within(value, rest, accepted.tolerance_bps)
+    if basis.is_quoted:
+        return Worth(by_quote(request, transfer.amount, rate), rate, PaymentKind.CONVERSION)
+    value = value_of(transfer.amount, rate, invoice, payment)
+    is_tolerated = _is_within(value, rest, accepted.tolerance_bps)
     if basis.asked is not None:
         is_tolerated = is_tolerated and transfer.amount >= to_pay(rest, basis.asked, invoice, payment)
     if (value < rest and is_tolerated) or transfer.amount == to_pay(rest, rate, invoice, payment):
         value = rest
     return Worth(value, rate, PaymentKind.CONVERSION)
+
+
+def by_quote(request: Request, amount: BaseUnits, rate: Rate) -> BaseUnits:
+    """What an amount of the request's token is worth by a rate that its payer was given: what is asked for the rest is
+    worth that rest exactly, and what is asked for a part is worth that part."""
+    invoice, payment, rest = invoice_of(request), currency_of(request), remaining(request)
+    if amount == to_pay(rest, rate, invoice, payment):
+        return rest
+    return part_asked(amount, rate, invoice, payment) or value_of(amount, rate, invoice, payment)
 
 
 def is_held_for(held: "HeldRate", transfer: LoggedTransfer) -> bool:

@@ -215,11 +215,6 @@ class Request(Record):
     version: int = 0
 
     @property
-    def origin_facts(self) -> dict[str, str]:
-        """What events tell of the credential that it was created with; nothing if that is not known."""
-        return {"createdWith": self.created_with.value} if self.created_with is not None else {}
-
-    @property
     def next_due(self) -> datetime | None:
         """When it recurs, or when its recurring payout has to follow a fork."""
         return self.recurrence.next_at if self.recurrence is not None else self.unpaid_at

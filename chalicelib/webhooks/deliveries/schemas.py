@@ -11,8 +11,8 @@ from chalicelib.platform.http.schemas import Dated, Output, iso_or_none
 from chalicelib.webhooks.deliveries.reading import MOST_REPEATED
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.endpoints.schemas import ClientIdChoice
+from chalicelib.webhooks.kinds import KINDS
 from chalicelib.webhooks.records import Event
-from chalicelib.webhooks.rules import KINDS
 
 Cursor = Annotated[str, StringConstraints(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
 

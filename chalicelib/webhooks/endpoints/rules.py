@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.rules import KINDS, NAMED_KINDS
+from chalicelib.webhooks.kinds import KINDS, NAMED_KINDS
 
 MAX_ENDPOINTS = 20
 """The most webhooks of one account as a whole, or of one client id. A client id alone may register as many more."""

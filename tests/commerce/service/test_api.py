@@ -95,6 +95,7 @@ def test_without_a_buyer_the_link_gives_each_wallet_its_transactions(shop: Shop)
         ({"buyerAddress": PAYEE}, "buyerAddress is the merchant"),
         ({"paymentCurrency": "USDC-mainnet"}, "There is no escrow for commerce payments on mainnet: it is on base"),
         ({"paymentCurrency": "ETH-sepolia-sepolia"}, "choose an ERC-20 token"),
+        ({"paymentCurrency": "USD"}, "choose an ERC-20 token"),
         ({"paymentCurrency": "nothing"}, "is not supported"),
         ({"preApprovalExpiry": 1_700_000_000}, "preApprovalExpiry must be in the future"),
         ({"preApprovalExpiry": 4_000_000_000, "authorizationExpiry": 3_999_999_999}, "authorizationExpiry must not be"),

@@ -157,18 +157,15 @@ def test_a_payer_is_found_by_the_hash_of_account_and_id() -> None:
 def test_the_bodies_of_events_have_the_published_fields() -> None:
     found = payer(kyc_status=KycStatus.APPROVED, agreement_status=AgreementStatus.SIGNED)
     statuses = {"kycStatus": "approved", "agreementStatus": "signed"}
-    told = {"event": "compliance.updated", "clientUserId": "ada", **statuses, "isCompliant": False}
-    timed = {"timestamp": "2026-03-15T10:00:00.000Z"}
-    assert rules.compliance_payload(found, "ada", NOW) == {**told, **timed, "rawPayload": {"userId": "user", **statuses}}
+    told = {"clientUserId": "ada", **statuses, "isCompliant": False}
+    assert rules.compliance_facts(found, "ada") == {**told, "rawPayload": {"userId": "user", **statuses}}
     failed = account(status=AccountStatus.FAILED)
-    body = rules.account_payload(failed, "No such account", "ada", NOW)
+    body = rules.account_facts(failed, "No such account", "ada")
     assert body == {
-        "event": "payment_detail.updated",
         "paymentDetailsId": failed.details_id,
         "clientUserId": "ada",
         "status": "failed",
         "rejectionMessage": "No such account",
-        **timed,
         "rawPayload": {"userId": "user", "status": "failed"},
     }
-    assert "rejectionMessage" not in json.dumps(rules.account_payload(failed, None, "ada", NOW))
+    assert "rejectionMessage" not in json.dumps(rules.account_facts(failed, None, "ada"))

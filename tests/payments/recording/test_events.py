@@ -11,7 +11,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.records import Link, Payable
 from chalicelib.payments.rates.records import Rate
-from chalicelib.payments.recording.events import failed_event, payment_event, refunded_event
+from chalicelib.payments.recording.events import payment_event, refunded_event, removed_event
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund
 from chalicelib.payments.requests.records import CustomerAddress, CustomerInfo, Request, RequestStatus
 from chalicelib.platform.access.callers import Owner
@@ -95,7 +95,7 @@ def test_a_payment_is_told_with_every_field_of_the_interface() -> None:
 
 
 def test_a_correction_is_told_with_the_same_facts_and_its_reason() -> None:
-    event = failed_event(paid(4_000_000), PAYMENT, CONTEXT)
+    event = removed_event(paid(4_000_000), PAYMENT, CONTEXT)
     assert_is_described(json.loads(event.body))
     body = json.loads(event.body)
     assert (body["event"], body["subStatus"], body["failureReason"]) == ("payment.failed", "failed", "chain_reorganization")
@@ -150,7 +150,7 @@ def test_a_payment_in_another_currency_is_told_in_that_of_the_invoice_with_the_r
         paid(), invoice_currency="USD", amount=BaseUnits(1_000_000_000), paid=BaseUnits(420_000_000), status=RequestStatus.PARTIALLY_PAID
     )
     payment = replace(PAYMENT, amount=BaseUnits(4_285_715), value=BaseUnits(420_000_000), rate=rate)
-    failed = failed_event(request, payment, CONTEXT)
+    failed = removed_event(request, payment, CONTEXT)
     assert_is_described(json.loads(failed.body))
     for body in (*told(request=request, payment=payment), json.loads(failed.body)):
         assert (body["currency"], body["paymentCurrency"]) == ("USD", "fUSDC")
@@ -190,7 +190,7 @@ def test_payer_and_customer_are_told_as_they_are_known() -> None:
 
 
 def test_a_request_without_a_link_is_told_with_the_same_fields_and_no_checkout() -> None:
-    alone = replace(paid(), reference="INV-1", fee_address=FEE_ADDRESS)
+    alone = replace(paid(), payable_id=paid().request_id, reference="INV-1", fee_address=FEE_ADDRESS)
     (body,) = told(None, alone)
     assert body == told(replace(LINK, payer_identifier=None))[0]
     kinds = [body["event"] for body in told(None, replace(alone, client_id="cli_shop"))]
@@ -203,7 +203,7 @@ def test_every_event_of_a_request_says_what_it_was_created_with(mode: Mode | Non
     refund = Refund("0x", "fUSDC-sepolia", request.request_id, "token", "sepolia", PAYEE, NOW)
     events = [
         payment_event(Payable((request,), LINK), request, PAYMENT, CONTEXT),
-        failed_event(request, PAYMENT, CONTEXT),
+        removed_event(request, PAYMENT, CONTEXT),
         refunded_event(request, refund, BaseUnits(1), CONTEXT),
     ]
     bodies = [json.loads(each.body) for event in events for each in (event, *event.variants)]

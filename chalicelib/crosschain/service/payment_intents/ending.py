@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from chalicelib.crosschain.service.payment_intents import held_rates, stages
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent
-from chalicelib.crosschain.service.tracking.events import Failure, failure_event
+from chalicelib.payments.events import failed
 from chalicelib.payments.requests import executions
 from chalicelib.payments.requests.executions import ExecutionStatus
 from chalicelib.payments.requests.payments.records import Payment
@@ -26,8 +26,8 @@ def end(services: Services, intent: PaymentIntent, request: Request, how: End, a
     ended, events = stages.ended(intent, how, services.clock()), tuple[Event, ...]()
     if request.status is not RequestStatus.PAID:
         status = "bounced" if how is End.REFUNDED else "failed"
-        failure = Failure(intent.due, intent.returned_by, intent.network, status, intent.reason)
-        events = (failure_event(request, failure, webhooks.event_context(services)),)
+        context, facts = webhooks.event_context(services), {"network": intent.network, "subStatus": status}
+        events = (failed(request, intent.reason, context, stages.counted(intent), intent.returned_by, **facts),)
     write(services, ended, request, (*held_rates.ended(services, intent), *also), events)
 
 

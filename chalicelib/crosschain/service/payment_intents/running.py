@@ -234,7 +234,7 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
         if scan_store.has_work(services.store, (request.payable_id,)):
             (after,) = crossings.put_off([before], [after], services.clock())
         request = request_store.request(services.store, intent.request_id) or request
-    done = crossings.concluded(services, Payable((request,)), before, [before], [after])
+    done = crossings.concluded(services, Payable((request,)), before, [before], [after], stages.counted(intent))
     changed = stages.followed(intent, done.intents[0], services.clock())
     if stages.is_contradicted(changed, done.intents[0]):
         services.log.error("payment intent overdue", extra={**facts_of(changed), "reason": changed.reason})

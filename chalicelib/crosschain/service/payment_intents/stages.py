@@ -21,6 +21,7 @@ from chalicelib.crosschain.core.records import Crossing
 from chalicelib.crosschain.service.payment_intents.records import LIFETIME, End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import deadline_of
 from chalicelib.crosschain.service.router.rules import Route, read_source
+from chalicelib.payments.events import Counted
 from chalicelib.payments.links.records import Intent, IntentStatus, Proof
 from chalicelib.payments.requests.records import Request
 from chalicelib.relayer.holdings.records import Move
@@ -164,6 +165,11 @@ def followed(intent: PaymentIntent, crossing: Intent, now: datetime) -> PaymentI
 def is_contradicted(intent: PaymentIntent, crossing: Intent) -> bool:
     """Whether the source chain says that there was no deposit, where the relayer has said that it was made."""
     return intent.end is None and crossing.status is not IntentStatus.PENDING
+
+
+def counted(intent: PaymentIntent) -> Counted:
+    """What the payment counts for, or would have: what its payer was offered."""
+    return Counted(intent.owed, intent.due, intent.rate)
 
 
 def ended(intent: PaymentIntent, end: End, now: datetime) -> PaymentIntent:

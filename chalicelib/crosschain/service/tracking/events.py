@@ -1,71 +1,50 @@
 """The event of a payment from another chain that did not pay."""
 
-from chalicelib.base.frozen import frozen
-from chalicelib.base.money import BaseUnits, format_amount
-from chalicelib.base.timestamps import iso
+from chalicelib.payments.events import Counted, failed
 from chalicelib.payments.links.progress import failure_reason
 from chalicelib.payments.links.records import Intent, IntentStatus
-from chalicelib.payments.recording.events import event_of
+from chalicelib.payments.rates import flows as rates
+from chalicelib.payments.recording.valuing import by_quote
+from chalicelib.payments.requests.quotes import flows as quotes
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of
+from chalicelib.payments.requests.rules import currency_of, invoice_of
+from chalicelib.platform.services import Services
+from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.records import Event
-from chalicelib.webhooks.rules import EventContext
 
 _TOO_LITTLE = ("exceeds balance", "insufficient")
 """In reasons for which token contracts revert: the sender has too little."""
 
 
-@frozen
-class Failure:
-    """A payment from another chain that did not pay, with the transaction of the `network` that it came from.
-
-    `amount` is what would have been paid, in base units of the request's token.
-    """
-
-    amount: BaseUnits
-    tx_hash: str | None
-    network: str
-    sub_status: str
-    reason: str | None
-
-
-def failed_event(request: Request, intent: Intent, context: EventContext) -> Event:
+def failed_event(services: Services, request: Request, intent: Intent, offered: Counted | None) -> Event:
     """`payment.failed` for an intent that ended without paying, with the transaction of the chain that it came from.
 
-    Its `subStatus` is `failed`, `insufficient_funds` if that is why the transaction reverted, or `bounced` if the payer
-    has the tokens back; `failureReason` says it in words.
+    Its amount is what the payment would have counted for: `offered`, if its payer was offered that, else as the
+    recorder would have valued it. Its `subStatus` is `failed`, `insufficient_funds` if that is why the transaction
+    reverted, or `bounced` if the payer has the tokens back; `failureReason` says it in words. Raises RateUnavailable.
     """
-    crossing = intent.crossing
+    return failed(
+        request,
+        failure_reason(intent),
+        event_context(services),
+        offered or _counted(services, request, intent),
+        intent.transaction_hash,
+        network=intent.network,
+        subStatus=_sub_status(intent),
+    )
+
+
+def _counted(services: Services, request: Request, intent: Intent) -> Counted:
+    """By the quote that was valid when it was deposited, else the last that was given, else the rate of that time."""
+    crossing, invoice, token = intent.crossing, invoice_of(request), currency_of(request)
     assert crossing is not None and crossing.deposit is not None, "only a proven payment is announced"
-    amount, reason = crossing.deposit.amount, failure_reason(intent)
-    failure = Failure(amount, intent.transaction_hash, intent.network, _sub_status(intent), reason)
-    return failure_event(request, failure, context)
-
-
-def failure_event(request: Request, failure: Failure, context: EventContext) -> Event:
-    """`payment.failed` for a payment from another chain."""
-    token = currency_of(request)
-    payload = {
-        "event": "payment.failed",
-        "requestId": request.request_id,
-        "requestID": request.request_id,
-        "paymentReference": request.payment_reference,
-        "explorer": f"{context.explorer_url}/request/{request.request_id}",
-        "amount": format_amount(failure.amount, token.decimals),
-        "totalAmountPaid": amount_text(request.paid, request),
-        "expectedAmount": amount_text(request.amount, request),
-        "timestamp": iso(context.now),
-        "txHash": failure.tx_hash,
-        "network": failure.network,
-        "currency": invoice_of(request).symbol,
-        "paymentCurrency": token.symbol,
-        "isCryptoToFiat": request.fiat is not None,
-        "paymentProcessor": context.payment_processor,
-        **request.origin_facts,
-        "subStatus": failure.sub_status,
-        "failureReason": failure.reason,
-    }
-    return event_of(request, [payload], context)
+    moved, instant = crossing.deposit.amount, crossing.deposited_at or intent.created_at
+    if invoice == token:
+        return Counted(moved)
+    given = quotes.given_at(services.store, request.request_id, instant)
+    quote = given.valid or given.last
+    rate = quote.rate if quote is not None else rates.at_or_lowest(services, invoice, token, instant)
+    return Counted(by_quote(request, moved, rate), moved, rate)
 
 
 def _sub_status(intent: Intent) -> str:

@@ -10,7 +10,8 @@ from chalicelib.crosschain.service.tracking.deposits import covers, least_due_of
 from chalicelib.crosschain.service.tracking.events import failed_event
 from chalicelib.crosschain.service.tracking.observations import SourceSeen
 from chalicelib.crosschain.service.tracking.observing import observed
-from chalicelib.payments.links.records import Intent, IntentStatus, Payable
+from chalicelib.payments.events import Counted
+from chalicelib.payments.links.records import Intent, IntentStatus, Payable, PayableLink
 from chalicelib.payments.rates.rules import RateUnavailable
 from chalicelib.payments.recording import counting
 from chalicelib.payments.requests.payments import store as payment_store
@@ -18,7 +19,6 @@ from chalicelib.payments.requests.payments.records import Origin, Payment, Payme
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import Add
-from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.records import Event
 
 
@@ -57,7 +57,7 @@ def _measured(services: Services, payment: Payable, intent: Intent, seen: Source
     """What was read, with whether a deposit for a link covers what is due, if it is read for the first time."""
     assert intent.crossing is not None, "it comes from another chain"
     request = request_of(payment.requests, seen.deposit) if seen.deposit is not None else None
-    if isinstance(payment, Payable) or intent.crossing.deposit is not None:
+    if not isinstance(payment, PayableLink) or intent.crossing.deposit is not None:
         return seen
     if request is None or seen.deposit is None:
         return seen
@@ -81,12 +81,16 @@ def concluded(
     record: Intent,
     before: Sequence[Intent],
     after: Sequence[Intent],
+    offered: Counted | None = None,
 ) -> Concluded:
     """What follows from the ends of intents; `payment` is the link with all that was recorded for it.
 
+    `offered` is what the payment counts for, if its payer was offered that.
+
     The payment that an intent made gets its origin, and the intent is marked if it was not owed any more: one query.
     As long as that payment is not recorded the intent stays open, because its link is not completed by it.
-    `payment.failed` follows for a proven payment that failed, unless its request is paid, up to MAX_FAILURES_TOLD.
+    `payment.failed` follows for a proven payment that failed, unless its request is paid, up to MAX_FAILURES_TOLD. It
+    stays open, too, while there is no rate to tell it in the invoice currency.
     """
     intents, told = list[Intent](), record.failures_told
     payments, counts, events = list[Payment](), list[Add](), list[Event]()
@@ -103,7 +107,11 @@ def concluded(
             other = _with_surplus(other, made)
         is_open = request is not None and request.status is not RequestStatus.PAID
         if rules.is_failure(one, other) and request is not None and is_open and told < rules.MAX_FAILURES_TOLD:
-            events.append(failed_event(request, other, event_context(services)))
+            try:
+                events.append(failed_event(services, request, other, offered))
+            except RateUnavailable:
+                intents.append(times.postponed(one, services.clock()))
+                continue
             told += 1
         intents.append(other)
     return Concluded(tuple(intents), told, tuple(payments), tuple(counts), tuple(events))

@@ -1,5 +1,6 @@
 """Which requests are paid by a signature: also amounts in other currencies and those paid out to a bank account."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict, Locked
-from chalicelib.base.money import BaseUnits, Fee
+from chalicelib.base.money import BaseUnits, Fee, format_amount
 from chalicelib.chains.calldata.conversions.proxy import Conversion
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.checkout.payouts import flows as payouts
@@ -25,6 +26,8 @@ from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.payable.rules import Owed, SourceToken, direct
 from chalicelib.payments.requests.quotes.records import HeldRate
 from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.platform.outbound.lifi import RouterUnavailable
+from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.offramps import DETAILS, PERSON, store_payer
 from tests.fakes.permits import HAD, PAYER, Permits, check_conserved
 
@@ -205,3 +208,41 @@ def test_a_request_of_a_link_is_not_signed(permits: Permits) -> None:
     link = permits.bridge.link()
     with pytest.raises(BadRequest, match="request of a link"):
         signed_for(permits, link.requests[0])
+
+
+# --- failures of an invoice in dollars ---
+
+
+def test_without_a_route_what_the_payment_would_have_counted_for_is_told_in_dollars(permits: Permits) -> None:
+    intent = permits.accept(signed_for(permits, in_dollars(permits, "1.25")))
+    permits.minute()
+    permits.world.router.trouble = RouterUnavailable("down")
+    permits.world.advance(120)
+    permits.settle(40)
+    assert permits.load(intent).end is End.REFUNDED
+    check_told_in_dollars(permits, "bounced", intent)
+
+
+def test_a_payment_that_the_bridge_gives_back_is_told_in_dollars(permits: Permits) -> None:
+    intent = permits.accept(signed_for(permits, in_dollars(permits, "1.25")))
+    permits.fill(permits.run_until_bridged(intent), fails=True)
+    permits.settle(4)
+    assert permits.load(intent).end is End.PARTIAL
+    check_told_in_dollars(permits, "bounced", intent)
+
+
+def test_a_payment_of_which_nothing_was_taken_is_told_in_dollars(permits: Permits) -> None:
+    intent = permits.accept(signed_for(permits, in_dollars(permits, "1.25")))
+    permits.fails.add("take")
+    permits.settle(120)
+    assert permits.load(intent).end is End.FAILED
+    check_told_in_dollars(permits, "failed", intent)
+
+
+def check_told_in_dollars(permits: Permits, sub_status: str, intent: PaymentIntent) -> None:
+    (event,) = permits.events("payment.failed")
+    body = json.loads(event.body)
+    assert_is_described(body)
+    assert (body["currency"], body["paymentCurrency"], body["subStatus"]) == ("USD", "USDC", sub_status)
+    assert body["amount"] == body["expectedAmount"] == format_amount(DOLLARS, 8)
+    assert body["convertedAmountSource"] == format_amount(intent.due, 6) and body["conversionRateSource"] == "1.25"

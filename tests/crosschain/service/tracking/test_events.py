@@ -1,14 +1,18 @@
 """What a merchant is told of a payment from another chain that did not pay."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from chalicelib.crosschain.service.tracking.events import failed_event
-from chalicelib.payments.links.records import IntentStatus
-from chalicelib.webhooks.flows import event_context
-from tests.fakes.bridge import Bridge
+from chalicelib.payments.links.records import IntentStatus, PayableLink
+from chalicelib.payments.requests.quotes import flows as quotes
+from tests.crosschain.service.tracking.test_following import failures
+from tests.fakes.bridge import Bridge, Sent
+from tests.fakes.event_bodies import assert_is_described
+from tests.fakes.intents import PAGE
 
 
 @pytest.mark.parametrize(
@@ -29,6 +33,90 @@ def test_its_sub_status_says_whether_the_payer_had_too_little_or_has_the_tokens_
     intent = bridge.announce(payment, bridge.send(payment))
     assert intent.crossing is not None
     ended = replace(intent, status=status, crossing=replace(intent.crossing, reason=reason))
-    event = failed_event(payment.requests[0], ended, event_context(bridge.world.services))
+    event = failed_event(bridge.world.services, payment.requests[0], ended, None)
     body = json.loads(event.body)
     assert (body["subStatus"], body["isCryptoToFiat"], body["txHash"]) == (told, False, intent.transaction_hash)
+
+
+def in_dollars(bridge: Bridge, is_quoted: bool = True) -> PayableLink:
+    """A link over 12.50 dollars, of which one costs 1.25 USDC."""
+    bridge.world.register_webhook()
+    bridge.world.prices.set("USD", "USDC", "1.25")
+    payment = bridge.world.create_link(amount="12.5", invoice_currency="USD", payment_currency="USDC-arbitrum-one")
+    if is_quoted:
+        quotes.hold(bridge.world.services, payment.requests)
+    return payment
+
+
+def sent_for(bridge: Bridge, payment: PayableLink) -> Sent:
+    sent = bridge.send_deposit(bridge.deposit_for(payment.requests[0], amount=15_625_000))
+    bridge.announce(payment, sent)
+    return sent
+
+
+def given_back(bridge: Bridge, payment: PayableLink, sent: Sent) -> None:
+    bridge.include(sent)
+    bridge.track()
+    bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.track()
+
+
+def nobody_fills(bridge: Bridge, payment: PayableLink, sent: Sent) -> None:
+    bridge.include(sent)
+    for minutes in (1, 100, 30):
+        bridge.track(minutes)
+    bridge.refund(sent)
+    bridge.track(5)
+
+
+def reverts(bridge: Bridge, payment: PayableLink, sent: Sent) -> None:
+    bridge.include(sent, success=False)
+    bridge.track()
+
+
+@pytest.mark.parametrize(
+    ("ends", "status", "told"),
+    [
+        (given_back, IntentStatus.PARTIAL, "bounced"),
+        (nobody_fills, IntentStatus.REFUNDED, "bounced"),
+        (reverts, IntentStatus.FAILED, "failed"),
+    ],
+)
+def test_a_failure_of_an_invoice_in_dollars_is_told_in_dollars(
+    bridge: Bridge, ends: Callable[[Bridge, PayableLink, Sent], None], status: IntentStatus, told: str
+) -> None:
+    payment = in_dollars(bridge)
+    ends(bridge, payment, sent_for(bridge, payment))
+    assert bridge.intent(payment).status is status
+    (body,) = failures(bridge)
+    assert_is_described(body)
+    assert (body["amount"], body["expectedAmount"], body["totalAmountPaid"]) == ("12.5", "12.5", "0")
+    assert (body["currency"], body["paymentCurrency"], body["subStatus"]) == ("USD", "USDC", told)
+    assert (body["convertedAmountSource"], body["conversionRateSource"]) == ("15.625", "1.25")
+
+
+def test_without_a_quote_it_is_valued_by_the_rate_of_its_time_and_waits_for_one(bridge: Bridge) -> None:
+    payment = in_dollars(bridge, is_quoted=False)
+    sent = bridge.send_deposit(bridge.deposit_for(payment.requests[0], amount=15_625_000))
+    known = bridge.source.transactions.pop(sent.tx_hash)
+    bridge.announce(payment, sent, PAGE)
+    bridge.source.transactions[sent.tx_hash] = known
+    bridge.world.prices.api.is_down = bridge.world.prices.feeds.is_down = True
+    given_back(bridge, payment, sent)
+    bridge.track(30)
+    assert failures(bridge) == [] and bridge.intent(payment).status is IntentStatus.PENDING
+    bridge.world.prices.api.is_down = bridge.world.prices.feeds.is_down = False
+    bridge.track(30)
+    (body,) = failures(bridge)
+    assert (body["amount"], body["currency"]) == ("12.5", "USD")
+    assert bridge.intent(payment).status is IntentStatus.PARTIAL
+
+
+def test_a_failure_of_an_invoice_in_its_token_has_no_rate(bridge: Bridge) -> None:
+    bridge.world.register_webhook()
+    payment = bridge.link(amount="12.5")
+    sent = bridge.send(payment)
+    bridge.announce(payment, sent)
+    reverts(bridge, payment, sent)
+    (body,) = failures(bridge)
+    assert (body["amount"], body["currency"]) == ("12.5", "USDC") and "conversionRate" not in body
