@@ -9,10 +9,9 @@ from functools import cached_property
 
 from chalicelib.base.money import format_amount
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
-from chalicelib.payments.links.store import payable
+from chalicelib.payments.links.store import payable_of
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import invoice_of
-from chalicelib.payments.requests.store import payable_id
 from chalicelib.platform.services import Services
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 
@@ -36,8 +35,7 @@ class Explorer:
 
     def _respond(self, request: JsonRequest) -> JsonResponse:
         folder, _, request_id = request.path.rpartition("/")
-        found = payable_id(self._services.store, request_id) if folder == "/request" else None
-        recorded = payable(self._services.store, found) if found else None
+        recorded = payable_of(self._services.store, request_id) if folder == "/request" else None
         if recorded is None:
             return _NOT_FOUND
         if recorded.link is None:

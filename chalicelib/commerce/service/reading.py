@@ -5,7 +5,7 @@ from datetime import datetime
 from chalicelib.base.errors import NotFound
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.commerce.core.rules import CommerceStatus, status_of
-from chalicelib.commerce.service import store
+from chalicelib.payments.links import store as link_store
 from chalicelib.payments.requests.permissions import sees
 from chalicelib.payments.scanning import store as scanning
 from chalicelib.platform.access.callers import Owner
@@ -17,7 +17,7 @@ def load(services: Services, owner: Owner, request_id: str) -> CommercePayment:
 
     Raises NotFound if there is none, or if it is another account's or another client id's.
     """
-    payable = store.payable(services.store, request_id)
+    payable = link_store.payable_of(services.store, request_id)
     if payable is None or payable.commerce is None or not sees(owner.account_id, owner.client_id, payable.commerce):
         raise NotFound("Commerce payment not found")
     return payable.commerce

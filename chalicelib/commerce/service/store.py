@@ -4,19 +4,9 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from chalicelib.commerce.core.records import CommercePayment, EscrowEntry
-from chalicelib.payments.links import store as link_store
-from chalicelib.payments.links.records import Payable
-from chalicelib.payments.requests import store as request_store
 from chalicelib.platform.storage.store import Store
 
 MOST_ENTRIES = 100
-
-
-def payable(store: Store, request_id: str) -> Payable | None:
-    """The payable of a request that is paid through the escrow; None if there is no such request. Two reads."""
-    payable_id = request_store.payable_id(store, request_id)
-    found = link_store.payable(store, payable_id) if payable_id is not None else None
-    return found if found is not None and found.commerce is not None else None
 
 
 def payment(store: Store, payable_id: str) -> CommercePayment | None:

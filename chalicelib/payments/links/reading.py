@@ -9,7 +9,6 @@ from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.payments.links import store
 from chalicelib.payments.links.records import LINKS, Flow, Link, LinkStatus, Payable, PayableLink
-from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.permissions import sees
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.access.modes import Mode
@@ -94,8 +93,7 @@ def load_by_request(
 ) -> PayableLink:
     """The link that a request belongs to, if it is visible with the client id. Two reads, three if it was merged, and
     up to two more for a payout with a `recipientIdentifier`. Raises NotFound."""
-    payable_id = request_store.payable_id(services.store, request_id)
-    payable = store.payable(services.store, payable_id) if payable_id else None
+    payable = store.payable_of(services.store, request_id)
     viewer = Viewer(account_id, client_id)
     if not isinstance(payable, PayableLink) or not viewer.sees(payable.link):
         raise NotFound("No secure payment found for this request ID")
@@ -109,8 +107,7 @@ def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request
     payout with a `recipientIdentifier`. Raises NotFound if it does not exist or is not visible to the viewer, as
     `load_visible`; here the payment page sees nothing, either.
     """
-    payable_id = request_store.payable_id(services.store, name)
-    payable = store.payable(services.store, payable_id) if payable_id else None
+    payable = store.payable_of(services.store, name)
     if isinstance(payable, PayableLink):
         payable = _screened(services, _with_parents_intents(services, [payable]))[0]
     requests, wanted = payable.requests if payable else (), name.lower()

@@ -53,6 +53,12 @@ def payable(store: Store, payable_id: str) -> Payable | None:
     return current(store, found) if isinstance(found, PayableLink) else found
 
 
+def payable_of(store: Store, name: str) -> Payable | None:
+    """The payable of the request with this id or payment reference; of a merged link the batch. Two or three reads."""
+    payable_id = request_store.payable_id(store, name)
+    return payable(store, payable_id) if payable_id is not None else None
+
+
 def payable_link(store: Store, token: str) -> PayableLink | None:
     """As `stored`, for links alone. One query."""
     found = stored(store, token)

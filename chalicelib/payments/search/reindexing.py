@@ -16,7 +16,6 @@ from chalicelib.payments.links.records import Flow, Payable
 from chalicelib.payments.recording import counting
 from chalicelib.payments.recording.rules import confirmed
 from chalicelib.payments.requests import counts
-from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.counts import Amounts
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment
@@ -130,8 +129,7 @@ class _Reindexing:
         return self._paid[payment.request_id]
 
     def _read(self, request_id: str) -> _Paid | None:
-        payable_id = request_store.payable_id(self._services.store, request_id)
-        payable = link_store.payable(self._services.store, payable_id) if payable_id is not None else None
+        payable = link_store.payable_of(self._services.store, request_id)
         request = next((each for each in payable.requests if each.request_id == request_id), None) if payable else None
         if payable is None or request is None:
             return None
