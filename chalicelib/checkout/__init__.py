@@ -1,1 +1,1 @@
-"""Checkout: the transactions that a payer signs, intents to pay, and broadcasts on Tron."""
+"""Checkout: the transactions that a payer signs, announced transactions to pay, and broadcasts on Tron."""

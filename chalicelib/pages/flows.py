@@ -120,8 +120,8 @@ def _parts(payment: PayableLink, details: MulticallDetails | None) -> Sequence[P
 def _state(payment: PayableLink, details: MulticallDetails | None, now: datetime) -> str:
     if payment.is_paid or (payment.commerce is not None and payment.commerce.is_collected):
         return "completed"
-    if payment.intent is not None and payment.is_locked:
-        return "in_progress" if payment.intent.safe_tx_hash else "sent"
+    if payment.announced is not None and payment.is_locked:
+        return "in_progress" if payment.announced.safe_tx_hash else "sent"
     return (details.time_status if details else status_at(payment.link, now)).value
 
 

@@ -168,4 +168,4 @@ def test_dust_to_one_link_is_summed_and_holds_no_other_link_up(
     request = load(deployed, dusty).requests[0]
     listed = payment_store.payments(deployed.services.store, request.request_id)
     assert len(listed) == request.payment_count == MAX_SMALL_PAYMENTS
-    assert request.unlisted_amount + sum(each.amount for each in listed) == request.paid
+    assert request.dust_amount + sum(each.amount for each in listed) == request.paid

@@ -15,11 +15,11 @@ from chalicelib.chains.catalogue.bridges import source_token
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_RECEIVER, address_of
 from chalicelib.chains.catalogue.networks import Network, network
 from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC, TRANSFER_TOPIC, relay_hash
-from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced import tracking
-from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.payments.announced.announcements import Announcement
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import Intent, PayableLink
+from chalicelib.payments.links.records import AnnouncedTransaction, PayableLink
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.outbound.lifi import QuoteCall
 from tests.fakes.chain import FEE_ADDRESS, SENDER, FakeChain, FakeChains
@@ -200,19 +200,19 @@ class Bridge:
 
     def announce(
         self, payment: PayableLink, sent: Sent | str, viewer: Viewer | None = None, **changes: Any
-    ) -> Intent:
+    ) -> AnnouncedTransaction:
         tx_hash = sent if isinstance(sent, str) else sent.tx_hash
         source = _network(SOURCE if isinstance(sent, str) else sent.network).label
-        draft = replace(IntentDraft(tx_hash, None, None, source, "USDC", None), **changes)
+        draft = replace(Announcement(tx_hash, None, None, source, "USDC", None), **changes)
         viewer = viewer or Viewer(self.world.account_id, None)
-        return intents.record(self.world.services, payment.link.token, viewer, draft)[1]
+        return announcements.record(self.world.services, payment.link.token, viewer, draft)[1]
 
-    def intents(self, payment: PayableLink) -> tuple[Intent, ...]:
-        record = self.world.load(payment).intent
+    def announcements(self, payment: PayableLink) -> tuple[AnnouncedTransaction, ...]:
+        record = self.world.load(payment).announced
         return record.all if record is not None else ()
 
-    def intent(self, payment: PayableLink) -> Intent:
-        (found,) = self.intents(payment)
+    def announced(self, payment: PayableLink) -> AnnouncedTransaction:
+        (found,) = self.announcements(payment)
         return found
 
     def _filled(self, sent: Sent) -> tuple[list[str], bytes]:

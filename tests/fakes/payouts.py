@@ -8,7 +8,15 @@ from typing import Any
 from chalicelib.base import ids
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.tokens import token_with_id
-from chalicelib.payments.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PayableLink, PaymentType
+from chalicelib.payments.links.records import (
+    AnnouncedStatus,
+    AnnouncedTransaction,
+    Flow,
+    Link,
+    LinkStatus,
+    PayableLink,
+    PaymentType,
+)
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.references import payment_reference
 from chalicelib.platform.services import Services
@@ -77,12 +85,12 @@ def payout(services: Services, account_id: str, **changes: Any) -> PayableLink:
     return PayableLink((Request(**request),), Link(**link))
 
 
-def on_its_way(payment: PayableLink, status: IntentStatus = IntentStatus.PENDING) -> PayableLink:
-    """Returns the link with a multisig intent without writing it."""
+def on_its_way(payment: PayableLink, status: AnnouncedStatus = AnnouncedStatus.PENDING) -> PayableLink:
+    """Returns the link with a multisig announced transaction without writing it."""
     now = payment.link.created_at
-    intent = Intent(
+    announced = AnnouncedTransaction(
         link_token=payment.link.token,
-        intent_id="intent",
+        announced_id="intent",
         network="sepolia",
         safe_tx_hash="0x" + "ab" * 32,
         wallet=None,
@@ -95,7 +103,7 @@ def on_its_way(payment: PayableLink, status: IntentStatus = IntentStatus.PENDING
         check_at=now,
         scanned_to=0,
     )
-    return replace(payment, intent=intent)
+    return replace(payment, announced=announced)
 
 
 def _items(records: list[Any]) -> Iterator[dict[str, Any]]:

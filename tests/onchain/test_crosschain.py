@@ -12,12 +12,12 @@ from eth_account import Account
 from chalicelib.base.errors import BadRequest, Locked
 from chalicelib.chains.catalogue.contracts import MULTICALL3, address_of
 from chalicelib.chains.nodes.chains import Chains
-from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced import tracking
-from chalicelib.crosschain.core.records import Crossing, Stage
-from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.crosschain.core.records import BridgeTransfer, Stage
+from chalicelib.payments.announced.announcements import Announcement
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PayableLink
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.payable.rules import SourceToken
 from chalicelib.payments.requests.payments import store as payment_store
@@ -95,10 +95,10 @@ class Shop:
         body = pay_body(self.world, payment, wallet.address, source=SourceToken("BASE", "USDC"))
         return list(body["transactions"])
 
-    def announce(self, payment: PayableLink, tx_hash: str) -> Intent:
-        draft = IntentDraft(tx_hash, None, None, "BASE", "USDC", None)
+    def announce(self, payment: PayableLink, tx_hash: str) -> AnnouncedTransaction:
+        draft = Announcement(tx_hash, None, None, "BASE", "USDC", None)
         viewer = Viewer(self.world.account_id, None)
-        return intents.record(self.world.services, payment.link.token, viewer, draft)[1]
+        return announcements.record(self.world.services, payment.link.token, viewer, draft)[1]
 
     def pay(self, payment: PayableLink, wallet: Wallet) -> Deposited:
         """Pays as the page does: quote, approval, deposit, announcement."""
@@ -110,12 +110,12 @@ class Shop:
         (deposited,) = self.bridge.deposits_of("base", tx_hash)
         return deposited
 
-    def state(self, payment: PayableLink) -> tuple[IntentStatus, Stage]:
-        (intent,) = self.intents(payment)
-        return intent.status, crossing_of(intent).stage
+    def state(self, payment: PayableLink) -> tuple[AnnouncedStatus, Stage]:
+        (announced,) = self.announcements(payment)
+        return announced.status, bridge_transfer_of(announced).stage
 
-    def intents(self, payment: PayableLink) -> tuple[Intent, ...]:
-        record = self.world.load(payment).intent
+    def announcements(self, payment: PayableLink) -> tuple[AnnouncedTransaction, ...]:
+        record = self.world.load(payment).announced
         assert record is not None
         return record.all
 
@@ -132,9 +132,9 @@ class Shop:
         return [body for body in bodies if body["event"] == "payment.failed"]
 
 
-def crossing_of(intent: Intent) -> Crossing:
-    assert intent.crossing is not None
-    return intent.crossing
+def bridge_transfer_of(announced: AnnouncedTransaction) -> BridgeTransfer:
+    assert announced.bridge_transfer is not None
+    return announced.bridge_transfer
 
 
 def _time(chain: Chain) -> int:
@@ -157,14 +157,17 @@ def test_a_filled_deposit_pays_the_link_and_both_transactions_are_known(shop: Sh
     deposited = shop.pay(payment, wallet)
     assert not shop.is_free(payment)
     shop.track()
-    assert shop.state(payment) == (IntentStatus.PENDING, Stage.BRIDGE)
-    chain, relay = shop.world.services.chains.evm("arbitrum-one"), crossing_of(shop.intents(payment)[0]).relay_hash
+    assert shop.state(payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
+    chain, relay = (
+        shop.world.services.chains.evm("arbitrum-one"),
+        bridge_transfer_of(shop.announcements(payment)[0]).relay_hash,
+    )
     assert relay is not None
     assert chain.fill_status(relay, chain.head()) == 0
     filled = shop.bridge.fill(deposited)["transactionHash"]
     assert chain.fill_status(relay, chain.head()) == 2, "the contract knows it by this hash"
     shop.track()
-    assert shop.state(payment) == (IntentStatus.SETTLED, Stage.DESTINATION)
+    assert shop.state(payment) == (AnnouncedStatus.SETTLED, Stage.DESTINATION)
     assert shop.world.load(payment).link.status is LinkStatus.COMPLETED
     (paid,) = payment_store.payments(shop.world.services.store, payment.requests[0].request_id)
     assert (paid.type, paid.payer, paid.tx_hash) == (PaymentKind.CROSSCHAIN, wallet.address, filled)
@@ -178,8 +181,8 @@ def test_a_payment_that_fails_at_the_destination_leaves_the_tokens_with_the_paye
     before = shop.destination.token_balance(deposited.output_token, wallet.address)
     shop.bridge.fill(deposited, fails=True)
     shop.track()
-    assert shop.state(payment) == (IntentStatus.PARTIAL, Stage.DESTINATION)
-    held = crossing_of(shop.intents(payment)[0]).held
+    assert shop.state(payment) == (AnnouncedStatus.PARTIAL, Stage.DESTINATION)
+    held = bridge_transfer_of(shop.announcements(payment)[0]).held
     assert held is not None and held.wallet == wallet.address
     assert shop.destination.token_balance(deposited.output_token, wallet.address) - before == held.amount
     assert shop.is_free(payment)
@@ -195,13 +198,13 @@ def test_a_deposit_that_nobody_fills_is_refunding_until_the_refund_is_on_the_sou
     shop.track()
     shop.pass_time(max(deposited.fill_deadline - _time(shop.destination), 0))
     shop.track(15)
-    assert shop.state(payment) == (IntentStatus.PENDING, Stage.REFUNDING)
+    assert shop.state(payment) == (AnnouncedStatus.PENDING, Stage.REFUNDING)
     assert shop.bridge.fill(deposited)["status"] == "0x0", "nobody can fill it any more"
     assert not shop.is_free(payment)
     refunded = shop.bridge.refund(deposited)["transactionHash"]
     shop.track(15)
-    assert shop.state(payment) == (IntentStatus.REFUNDED, Stage.RETURNED)
-    assert crossing_of(shop.intents(payment)[0]).refund_hash == refunded
+    assert shop.state(payment) == (AnnouncedStatus.REFUNDED, Stage.RETURNED)
+    assert bridge_transfer_of(shop.announcements(payment)[0]).refund_hash == refunded
     assert shop.is_free(payment)
     assert [body["subStatus"] for body in shop.failures()] == ["bounced"]
 
@@ -220,7 +223,7 @@ def test_a_deposit_that_reverts_takes_nothing_and_frees_the_link(shop: Shop, wal
     finally:
         shop.source.rpc("evm_setAutomine", True)
     shop.track()
-    assert shop.state(payment) == (IntentStatus.FAILED, Stage.SOURCE)
+    assert shop.state(payment) == (AnnouncedStatus.FAILED, Stage.SOURCE)
     assert shop.is_free(payment)
     (body,) = shop.failures()
     assert body["subStatus"] in ("failed", "insufficient_funds")
@@ -260,7 +263,7 @@ def test_a_stale_quote_reverts_after_its_deadline_and_frees_the_link(shop: Shop,
         shop.source.rpc("evm_setAutomine", True)
     shop.pass_time(0)
     shop.track()
-    assert shop.state(payment) == (IntentStatus.FAILED, Stage.SOURCE)
+    assert shop.state(payment) == (AnnouncedStatus.FAILED, Stage.SOURCE)
     assert shop.bridge.deposits_of("base", sent) == []
     assert shop.is_free(payment)
 
@@ -271,7 +274,7 @@ def test_done_without_our_event_is_no_payment_and_frees_nothing(shop: Shop, wall
     for substatus in ("COMPLETED", "PARTIAL", "REFUNDED"):
         shop.router.says[deposited.transaction_hash] = {"status": "DONE", "substatus": substatus}
         shop.track()
-        assert shop.state(payment) == (IntentStatus.PENDING, Stage.BRIDGE)
+        assert shop.state(payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
         assert shop.world.load(payment).link.status is LinkStatus.PENDING
         assert not shop.is_free(payment)
     assert shop.failures() == []
@@ -287,13 +290,13 @@ def test_refund_in_progress_ends_as_the_chains_end_it(shop: Shop, wallet: Wallet
     if ends_as == "paid":
         shop.bridge.fill(deposited)
         shop.track()
-        assert shop.state(payment) == (IntentStatus.SETTLED, Stage.DESTINATION)
+        assert shop.state(payment) == (AnnouncedStatus.SETTLED, Stage.DESTINATION)
         return
     shop.pass_time(max(deposited.fill_deadline - _time(shop.destination), 0) + 60)
     shop.bridge.refund(deposited)
     shop.track(15)
     shop.track(15)
-    assert shop.state(payment) == (IntentStatus.REFUNDED, Stage.RETURNED)
+    assert shop.state(payment) == (AnnouncedStatus.REFUNDED, Stage.RETURNED)
 
 
 def test_of_two_payers_at_once_one_is_counted_and_the_other_is_refunded_by_the_payee(shop: Shop) -> None:
@@ -312,8 +315,8 @@ def test_of_two_payers_at_once_one_is_counted_and_the_other_is_refunded_by_the_p
         shop.bridge.fill(deposited)
         shop.scan()
     shop.track()
-    assert {each.status for each in shop.intents(payment)} == {IntentStatus.SETTLED}
-    surplus = {each.wallet: crossing_of(each).is_surplus for each in shop.intents(payment)}
+    assert {each.status for each in shop.announcements(payment)} == {AnnouncedStatus.SETTLED}
+    surplus = {each.wallet: bridge_transfer_of(each).is_surplus for each in shop.announcements(payment)}
     assert surplus == {mine.address: False, theirs.address: True}
     listing = transfers.list_of_link(shop.world.services, payment.link.token, Viewer(shop.world.account_id, None))
     offers = [each.refund for each in listing.transfers if each.refund is not None]
@@ -347,7 +350,7 @@ def test_two_deposits_that_are_filled_in_one_transaction_are_each_refunded_to_th
     receipt = send_good_call(chain, RELAYER, sender, call_data(f"aggregate3({aggregated})", [aggregated], [calls]))
     shop.scan()
     shop.track()
-    assert {each.status for each in shop.intents(payment)} == {IntentStatus.SETTLED}
+    assert {each.status for each in shop.announcements(payment)} == {AnnouncedStatus.SETTLED}
     made = payment_store.payments(shop.world.services.store, payment.requests[0].request_id)
     assert {each.tx_hash for each in made} == {receipt["transactionHash"]}
     owners = {each.payer: each.origin and each.origin.refund_to for each in made}

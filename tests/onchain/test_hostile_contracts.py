@@ -21,8 +21,8 @@ from chalicelib.chains.calldata.transaction import Call
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, MULTICALL3, address_of
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.rpc.jsonrpc import READ_GAS
-from chalicelib.checkout.announced import flows as intents
-from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.checkout.announced import flows as announcements
+from chalicelib.payments.announced.announcements import Announcement
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.sessions.records import Session
@@ -253,9 +253,9 @@ def test_the_code_that_a_key_delegates_to_signs_for_another_account_than_the_key
 def test_a_contract_that_is_no_safe_cannot_be_waited_for(world: World, place: Place, program: str) -> None:
     world.tick()  # detection has begun
     contract, payment = place(program), world.create_link()
-    draft = IntentDraft(None, "0x" + "ab" * 32, None, "SEPOLIA", "fUSDC", contract)
+    draft = Announcement(None, "0x" + "ab" * 32, None, "SEPOLIA", "fUSDC", contract)
     with pytest.raises(BadRequest, match="payerAddress is no Safe on SEPOLIA"):
-        intents.record(world.services, payment.link.token, Viewer(world.account_id, None), draft)
+        announcements.record(world.services, payment.link.token, Viewer(world.account_id, None), draft)
 
 
 # --- payees of a native coin ---

@@ -21,7 +21,7 @@ from infra.local.across_relayer import Relayer
 from infra.local.chain import Chain
 from tests.fakes.world import World, in_process_aws
 from tests.onchain.test_commerce_over_http import MERCHANT, ROOT, UNIT, Deployment
-from tests.onchain.test_permits import HAD, USDC, Shop
+from tests.onchain.test_payment_intents import HAD, USDC, Shop
 from tests.onchain.troubled_node import TroubledNode
 from tests.support.client import Api
 from tests.support.running import serving
@@ -87,22 +87,22 @@ def head(chain: Chain) -> int:
 def test_a_payment_whose_receipt_is_lost_is_not_made_again_with_the_tokens_of_another_payer(
     shop: Shop, node: TroubledNode
 ) -> None:
-    intent = shop.offer()
-    taking = shop.accept(intent, shop.signature(intent)).taking
-    shop.run_to(intent, Stage.TAKEN)
+    announced = shop.offer()
+    taking = shop.accept(announced, shop.signature(announced)).taking
+    shop.run_to(announced, Stage.TAKEN)
     node.lie = losing(head(shop.base) + 1)
     minutes(shop, 26)
     assert len(shop.bridge.deposits("base")) == 1
     assert (shop.balance(shop.payer), shop.balance(shop.executor)) == (HAD - taking, OTHERS)
-    assert shop.load(intent).spends == 1
+    assert shop.load(announced).spends == 1
     node.lie = None
-    shop.run_to(intent, Stage.BRIDGED)
+    shop.run_to(announced, Stage.BRIDGED)
 
 
 def test_a_false_status_has_no_payment_made_with_the_tokens_of_another_payer(shop: Shop, node: TroubledNode) -> None:
     """The payer moves the tokens away in the block in which they would be taken."""
-    intent = shop.offer()
-    shop.accept(intent, shop.signature(intent))
+    announced = shop.offer()
+    shop.accept(announced, shop.signature(announced))
 
     def lie(method: str, params: list[Any], result: Any) -> Any:
         if method == RECEIPT and result is not None and result["from"].lower() == shop.executor.lower():
@@ -118,10 +118,10 @@ def test_a_false_status_has_no_payment_made_with_the_tokens_of_another_payer(sho
     shop.world.advance(31)
     minutes(shop, 26)
     assert (shop.balance(shop.executor), len(shop.bridge.deposits("base"))) == (OTHERS, 0)
-    assert shop.load(intent).stage is Stage.TAKING
+    assert shop.load(announced).stage is Stage.TAKING
     node.lie = None
     minutes(shop, 10)
-    assert shop.load(intent).end is End.FAILED and shop.balance(shop.executor) == OTHERS
+    assert shop.load(announced).end is End.FAILED and shop.balance(shop.executor) == OTHERS
 
 
 @pytest.fixture(params=[1, 2], ids=["one node", "two nodes"])

@@ -8,13 +8,13 @@ from eth_account import Account
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.chains.nodes.chains import Chains
-from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced import tracking
-from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.payments.announced.announcements import Announcement
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PayableLink, Proof
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink, Proof
 from infra.local.chain import Chain
-from tests.fakes.intents import is_free
+from tests.fakes.announcements import is_free
 from tests.fakes.world import World, in_process_aws
 from tests.onchain.conftest import Nodes
 from tests.onchain.payer import pay_body
@@ -50,16 +50,16 @@ class Shop:
         sent: str = self.chain.rpc("eth_sendRawTransaction", "0x" + bytes(signed).hex())
         return sent
 
-    def announce(self, payment: PayableLink, tx_hash: str) -> Intent:
-        draft = IntentDraft(tx_hash, None, None, "SEPOLIA", "ETH-sepolia", None)
-        return intents.record(self.world.services, payment.link.token, Viewer(self.world.account_id, None), draft)[1]
+    def announce(self, payment: PayableLink, tx_hash: str) -> AnnouncedTransaction:
+        draft = Announcement(tx_hash, None, None, "SEPOLIA", "ETH-sepolia", None)
+        return announcements.record(self.world.services, payment.link.token, Viewer(self.world.account_id, None), draft)[1]
 
-    def look(self, payment: PayableLink, seconds: float = 301) -> Intent:
+    def look(self, payment: PayableLink, seconds: float = 301) -> AnnouncedTransaction:
         self.world.advance(seconds)
         tracking.track_due(self.world.services)
-        intent = self.world.load(payment).intent
-        assert intent is not None
-        return intent
+        announced = self.world.load(payment).announced
+        assert announced is not None
+        return announced
 
     def scan(self) -> None:
         self.chain.mine(3)
@@ -84,24 +84,24 @@ def shop(running_chain: Chain) -> Iterator[Shop]:
 
 def test_a_transaction_in_the_mempool_locks_the_link_until_it_has_paid(shop: Shop) -> None:
     payment = shop.link()
-    intent = shop.announce(payment, shop.send(payment))
-    assert (intent.proof, intent.wallet) == (Proof.SENT, PAYER)
-    assert shop.look(payment).status is IntentStatus.PENDING
+    announced = shop.announce(payment, shop.send(payment))
+    assert (announced.proof, announced.wallet) == (Proof.SENT, PAYER)
+    assert shop.look(payment).status is AnnouncedStatus.PENDING
     shop.chain.mine(1)
-    assert shop.look(payment).status is IntentStatus.PENDING
+    assert shop.look(payment).status is AnnouncedStatus.PENDING
     assert not shop.is_free(payment)
     shop.scan()
     assert shop.world.load(payment).link.status is LinkStatus.COMPLETED
-    assert shop.look(payment).status is IntentStatus.SETTLED
+    assert shop.look(payment).status is AnnouncedStatus.SETTLED
 
 
 def test_one_that_reverts_frees_the_link_once_it_is_confirmed(shop: Shop) -> None:
     payment = shop.link()
     shop.announce(payment, shop.send(payment, gas=25_000))
     shop.chain.mine(1)
-    assert shop.look(payment).status is IntentStatus.PENDING
+    assert shop.look(payment).status is AnnouncedStatus.PENDING
     shop.scan()
-    assert shop.look(payment).status is IntentStatus.FAILED
+    assert shop.look(payment).status is AnnouncedStatus.FAILED
     assert shop.is_free(payment)
 
 
@@ -111,7 +111,7 @@ def test_one_whose_nonce_another_transaction_takes_frees_the_link(shop: Shop) ->
     nothing = {"to": bytes.fromhex(PAYER[2:]), "data": "0x", "value": 0}
     shop.send(shop.link(), **nothing, maxFeePerGas=3 * 10**11, maxPriorityFeePerGas=10**10)
     shop.scan()
-    assert shop.look(payment).status is IntentStatus.REPLACED
+    assert shop.look(payment).status is AnnouncedStatus.REPLACED
     assert shop.is_free(payment)
 
 
@@ -120,10 +120,10 @@ def test_one_that_the_node_drops_frees_the_link(shop: Shop) -> None:
     tx_hash = shop.send(payment)
     shop.announce(payment, tx_hash)
     shop.chain.rpc("anvil_dropTransaction", tx_hash)
-    assert shop.look(payment).status is IntentStatus.PENDING
+    assert shop.look(payment).status is AnnouncedStatus.PENDING
     shop.chain.rpc("evm_increaseTime", 10**7)
     shop.scan()
-    assert shop.look(payment).status is IntentStatus.LAPSED
+    assert shop.look(payment).status is AnnouncedStatus.LAPSED
     assert shop.is_free(payment)
 
 

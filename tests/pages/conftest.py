@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from infra.local.screens import Stage
-from tests.pages.crossings import Crossings, TwoChains, running_crossings
+from tests.pages.bridge_transfers import BridgeTransfers, TwoChains, running_bridge_transfers
 from tests.pages.purse import Purse, TronPurse
 from tests.pages.stack import Stack, running_stack
 from tests.pages.visitor import Visitor
@@ -61,11 +61,11 @@ def tron_purse(stack: Stack) -> TronPurse:
 
 
 @pytest.fixture(scope="module")
-def crossings(stack: Stack) -> Iterator[Crossings]:
-    with running_crossings(stack) as running:
+def bridge_transfers(stack: Stack) -> Iterator[BridgeTransfers]:
+    with running_bridge_transfers(stack) as running:
         yield running
 
 
 @pytest.fixture
-def traveller(crossings: Crossings) -> TwoChains:
-    return TwoChains(crossings.bridge)
+def traveller(bridge_transfers: BridgeTransfers) -> TwoChains:
+    return TwoChains(bridge_transfers.bridge)

@@ -7,8 +7,8 @@ import pytest
 from chalicelib.chains.catalogue.networks import network
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.onchain.ledger import Ledger
+from tests.pages.bridge_transfers import USDC, USDC_ON_BASE, BridgeTransfers, TwoChains, chosen
 from tests.pages.conftest import NewVisitor
-from tests.pages.crossings import USDC, USDC_ON_BASE, Crossings, TwoChains, chosen
 from tests.pages.purse import HANGS
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -17,10 +17,10 @@ SENT = "eth_sendTransaction"
 
 
 def test_a_link_is_paid_from_another_chain_with_the_page_closed_at_every_step(
-    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor
 ) -> None:
-    token = crossings.link()
-    ledger = Ledger(crossings.arbitrum, [USDC], [PAYEE, FEE_ADDRESS, traveller.address])
+    token = bridge_transfers.link()
+    ledger = Ledger(bridge_transfers.arbitrum, [USDC], [PAYEE, FEE_ADDRESS, traveller.address])
     visitor = chosen(new_visitor(traveller).open(token), traveller)
     visitor.shows("12.6551 USDC on Base", "12.625 USDC on Arbitrum One", "0.0301 USDC", "Offer ends")
     visitor.reload("review").shows("12.6551 USDC on Base")  # the choice is kept
@@ -29,46 +29,46 @@ def test_a_link_is_paid_from_another_chain_with_the_page_closed_at_every_step(
     other = visitor.another_tab().open(token, "route-source")
     assert not other.can_pay()
     visitor.reload("route-source")
-    crossings.bury()
+    bridge_transfers.bury()
     visitor.reach("route-bridge")
     assert not visitor.reload("route-bridge").can_pay()
-    receipt = crossings.bridge.fill(crossings.deposited(traveller))
+    receipt = bridge_transfers.bridge.fill(bridge_transfers.deposited(traveller))
     assert receipt["status"] == "0x1"
-    crossings.arrive()
+    bridge_transfers.arrive()
     visitor.reach("completed").shows("Payment complete", "Paid on Arbitrum One")
     hashes = (traveller.sent[-1], receipt["transactionHash"])
     links = [visitor.frame.locator(f"#sent-{hash_}").get_attribute("href") for hash_ in hashes]
     assert links == [f"https://basescan.org/tx/{hashes[0]}", f"https://arbiscan.io/tx/{hashes[1]}"]
-    crossings.stack.assert_completed(token)
+    bridge_transfers.stack.assert_completed(token)
     assert ledger.moved() == {USDC: [12_500_000, 125_000, 0]}
     assert visitor.note(token) is None
 
 
 def test_closed_between_the_approval_and_its_receipt_it_waits_for_that_and_pays_once(
-    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor
 ) -> None:
-    token = crossings.link()
-    ledger = Ledger(crossings.base, [USDC_ON_BASE], [traveller.address])
+    token = bridge_transfers.link()
+    ledger = Ledger(bridge_transfers.base, [USDC_ON_BASE], [traveller.address])
     visitor = chosen(new_visitor(traveller).open(token), traveller)
-    crossings.base.rpc("evm_setAutomine", False)
+    bridge_transfers.base.rpc("evm_setAutomine", False)
     try:
         visitor.pay("waiting").until(lambda: (visitor.note(token) or {}).get("txHash") == traveller.sent[0])
         visitor.reload("waiting")
         assert not visitor.can_pay() and traveller.asked.count(SENT) == 1
     finally:
-        crossings.base.rpc("evm_setAutomine", True)
-        crossings.base.mine()
+        bridge_transfers.base.rpc("evm_setAutomine", True)
+        bridge_transfers.base.mine()
     visitor.reach("review").shows("12.6551 USDC on Base")
     assert visitor.note(token) is None and traveller.asked.count(SENT) == 1
     visitor.pay("route-source")
-    assert len(crossings.bridge.deposits_of("base", traveller.sent[-1])) == 1
+    assert len(bridge_transfers.bridge.deposits_of("base", traveller.sent[-1])) == 1
     assert ledger.moved() == {USDC_ON_BASE: [-12_655_100]}
 
 
 def test_closed_while_the_wallet_is_asked_for_the_deposit_nothing_is_offered_until_it_is_certain(
-    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor
 ) -> None:
-    token = crossings.link()
+    token = bridge_transfers.link()
     visitor = chosen(new_visitor(traveller).open(token), traveller)
     traveller.says[SENT] = lambda asked: HANGS if len(traveller.sent) else {"result": traveller.send(asked)}
     visitor.pay("signing").until(lambda: traveller.asked.count(SENT) == 2)
@@ -77,11 +77,11 @@ def test_closed_while_the_wallet_is_asked_for_the_deposit_nothing_is_offered_unt
 
 
 def test_of_two_payers_from_two_chains_one_pays_and_the_other_is_told_to_ask_for_a_return(
-    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor
 ) -> None:
     """The wallet of the second is asked before the first has paid, and its owner confirms although the page says not to."""
-    token, other = crossings.link(), TwoChains(crossings.bridge, "mainnet")
-    ledger = Ledger(crossings.arbitrum, [USDC], [PAYEE])
+    token, other = bridge_transfers.link(), TwoChains(bridge_transfers.bridge, "mainnet")
+    ledger = Ledger(bridge_transfers.arbitrum, [USDC], [PAYEE])
     first = chosen(new_visitor(traveller).open(token), traveller)
     second = chosen(new_visitor(other).open(token), other, "mainnet")
 
@@ -95,10 +95,10 @@ def test_of_two_payers_from_two_chains_one_pays_and_the_other_is_told_to_ask_for
     second.frame.locator("#pay").click()
     second.reach("route-source").shows("Do not pay again")
     for payer, source in ((traveller, "base"), (other, "mainnet")):
-        crossings.bury(source)
-        receipt = crossings.bridge.fill(crossings.deposited(payer, source))
+        bridge_transfers.bury(source)
+        receipt = bridge_transfers.bridge.fill(bridge_transfers.deposited(payer, source))
         assert receipt["status"] == "0x1"
-    crossings.arrive()
+    bridge_transfers.arrive()
     first.reach("completed").shows("Payment complete")
     second.reach("completed").shows("This was paid twice", "Ask the payee to return it")
     assert "Payment complete" not in second.text
@@ -107,53 +107,53 @@ def test_of_two_payers_from_two_chains_one_pays_and_the_other_is_told_to_ask_for
 
 
 def test_a_payment_that_fails_on_the_other_chain_says_what_the_payer_has_and_is_offered_again(
-    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor
 ) -> None:
-    token = crossings.link()
+    token = bridge_transfers.link()
     visitor = chosen(new_visitor(traveller).open(token), traveller).pay("route-source")
-    crossings.bury()
-    crossings.bridge.fill(crossings.deposited(traveller), fails=True)
-    crossings.arrive()
+    bridge_transfers.bury()
+    bridge_transfers.bridge.fill(bridge_transfers.deposited(traveller), fails=True)
+    bridge_transfers.arrive()
     visitor.reach("route-partial").shows("The payee got nothing", "12.625 USDC on Arbitrum One")
     assert not visitor.reload("route-partial").can_pay()
-    assert crossings.arbitrum.token_balance(USDC, traveller.address) == 12_625_000
+    assert bridge_transfers.arbitrum.token_balance(USDC, traveller.address) == 12_625_000
     visitor.press(AGAIN).reach("review")
     assert visitor.note(token) is None
 
 
 def test_a_reverted_deposit_is_told_and_offered_again(
-    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor
 ) -> None:
-    token = crossings.link()
+    token = bridge_transfers.link()
     visitor = chosen(new_visitor(traveller).open(token), traveller)
     sent = traveller.send
 
     def without_tokens(asked: dict[str, Any]) -> str:
         if asked["to"].lower() == USDC_ON_BASE.lower():
             return sent(asked)
-        crossings.base.fund_token(traveller.address, USDC_ON_BASE, 0)
-        return crossings.base.send_as(traveller.address, {name: asked[name] for name in ("to", "data", "value")})
+        bridge_transfers.base.fund_token(traveller.address, USDC_ON_BASE, 0)
+        return bridge_transfers.base.send_as(traveller.address, {name: asked[name] for name in ("to", "data", "value")})
 
     traveller.says[SENT] = lambda asked: {"result": without_tokens(asked)}
     visitor.frame.locator("#pay").click()
     visitor.until(lambda: traveller.asked.count(SENT) == 2)
-    crossings.base.mine(network("base").confirmations)  # type: ignore[union-attr]
+    bridge_transfers.base.mine(network("base").confirmations)  # type: ignore[union-attr]
     visitor.reach("failed").press("Try again")
     visitor.reach("review")
 
 
-def test_what_the_bridge_returns_is_told(crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor) -> None:
+def test_what_the_bridge_returns_is_told(bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor) -> None:
     """The last test here: the clocks of both chains are ahead from now on."""
-    token = crossings.link()
+    token = bridge_transfers.link()
     visitor = chosen(new_visitor(traveller).open(token), traveller).pay("route-source")
-    crossings.bury()
-    crossings.arbitrum.rpc("evm_increaseTime", 9_000)
-    crossings.arrive()
-    crossings.track(9_000)
-    crossings.track()
+    bridge_transfers.bury()
+    bridge_transfers.arbitrum.rpc("evm_increaseTime", 9_000)
+    bridge_transfers.arrive()
+    bridge_transfers.track(9_000)
+    bridge_transfers.track()
     visitor.reach("route-refunding").shows("Nothing can be paid here until that is certain")
-    crossings.base.rpc("evm_increaseTime", 9_000)
-    crossings.bridge.refund(crossings.deposited(traveller))
-    crossings.bury()
-    crossings.track(3_600)
+    bridge_transfers.base.rpc("evm_increaseTime", 9_000)
+    bridge_transfers.bridge.refund(bridge_transfers.deposited(traveller))
+    bridge_transfers.bury()
+    bridge_transfers.track(3_600)
     visitor.reach("route-refunded").shows("12.6551 USDC back on Base")

@@ -19,8 +19,8 @@ from chalicelib.chains.calldata.lifi import decode_receiver_message
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_DIAMOND, address_of
 from tests.crosschain.service.router.diamond import ONE, TREASURY, Call, data, message, receiver
 from tests.fakes.world import PAYEE
+from tests.pages.bridge_transfers import USDC_ON_BASE, BridgeTransfers, TwoChains, chosen
 from tests.pages.conftest import NewVisitor
-from tests.pages.crossings import USDC_ON_BASE, Crossings, TwoChains, chosen
 from tests.pages.purse import HANGS
 from tests.pages.test_answers import THIEF, forge
 from tests.pages.test_payments import payout
@@ -38,13 +38,13 @@ Json = dict[str, Any]
 
 
 @pytest.fixture
-def short_routes(crossings: Crossings) -> Iterator[None]:
+def short_routes(bridge_transfers: BridgeTransfers) -> Iterator[None]:
     """Routes are offered for ten seconds, and the page begins no payment in the last of them."""
-    with crossings.stack.lock:
+    with bridge_transfers.stack.lock:
         os.environ["ROUTE_SECONDS"] = "10"
         restart()
     yield
-    with crossings.stack.lock:
+    with bridge_transfers.stack.lock:
         del os.environ["ROUTE_SECONDS"]
         restart()
 
@@ -60,14 +60,14 @@ def dearer(answer: Json) -> Json:
 
 @pytest.mark.usefixtures("short_routes")
 def test_an_offer_is_counted_down_and_at_its_end_renewed_with_what_it_costs_then(
-    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor
 ) -> None:
-    token = crossings.link()
+    token = bridge_transfers.link()
     visitor = chosen(new_visitor(traveller).open(token), traveller)
     countdown = visitor.page.locator("#panel [data-until]")
     expect(countdown).to_have_text(re.compile("in [1-9] seconds?"))
     visitor.shows("12.6551 USDC on Base")
-    with crossings.stack.lock:
+    with bridge_transfers.stack.lock:
         running().router.change = dearer  # type: ignore[attr-defined]
     visitor.page.locator("#pay").focus()
     expect(visitor.page.locator("#polite")).to_contain_text("There is a new offer. You pay 12.7551 USDC now.")
@@ -75,14 +75,14 @@ def test_an_offer_is_counted_down_and_at_its_end_renewed_with_what_it_costs_then
     expect(visitor.page.locator("#pay")).to_be_focused()
     expect(countdown).to_have_text(re.compile("in [1-9] seconds?"))
     visitor.pay("route-source")
-    assert crossings.deposited(traveller).input_amount == 12_755_100
+    assert bridge_transfers.deposited(traveller).input_amount == 12_755_100
 
 
 @pytest.mark.usefixtures("short_routes")
 def test_an_offer_that_ends_while_the_approval_is_asked_for_is_not_signed_but_renewed(
-    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor
 ) -> None:
-    token = crossings.link()
+    token = bridge_transfers.link()
     visitor = chosen(new_visitor(traveller).open(token), traveller)
 
     def slowly(asked: Json) -> Json:
@@ -102,10 +102,10 @@ def test_an_offer_that_ends_while_the_approval_is_asked_for_is_not_signed_but_re
 
 @pytest.mark.parametrize("promised", [0, 86_400], ids=["as it is", "as if it held for a day"])
 def test_an_offer_that_the_chain_accepts_no_more_is_not_signed_but_renewed(
-    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor, promised: int
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor, promised: int
 ) -> None:
     """An hour goes by unseen, as in a closed notebook, and the button is pressed at once."""
-    token, visitor = crossings.link(), new_visitor(traveller)
+    token, visitor = bridge_transfers.link(), new_visitor(traveller)
 
     def promise(body: Json) -> None:
         if "quoteExpiresAt" in body["metadata"]:
@@ -122,7 +122,7 @@ def test_an_offer_that_the_chain_accepts_no_more_is_not_signed_but_renewed(
     assert SENT not in traveller.asked and visitor.note(token) is None
     visitor.page.unroute_all(behavior="wait")
     visitor.pay("route-source")
-    crossings.deposited(traveller)
+    bridge_transfers.deposited(traveller)
 
 
 # --- what is offered is what it says ---
@@ -130,9 +130,9 @@ def test_an_offer_that_the_chain_accepts_no_more_is_not_signed_but_renewed(
 
 @pytest.mark.parametrize("part", ["to", "data"])
 def test_a_route_that_was_changed_on_its_way_is_not_signed(
-    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor, part: str
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor, part: str
 ) -> None:
-    visitor = new_visitor(traveller).open(crossings.link())
+    visitor = new_visitor(traveller).open(bridge_transfers.link())
 
     def change(body: Json) -> None:
         if body["metadata"]["routeType"] != "crosschain":
@@ -150,10 +150,10 @@ def test_a_route_that_was_changed_on_its_way_is_not_signed(
 
 @pytest.mark.parametrize("name", ["bridge.js", "crossing.js", "deposits.js", "sources.js"])
 def test_a_script_for_it_that_was_altered_on_its_way_does_not_run(
-    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor, name: str
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor, name: str
 ) -> None:
     """Without the list of balances the link is paid on its own chain."""
-    visitor = new_visitor(traveller).open(crossings.link())
+    visitor = new_visitor(traveller).open(bridge_transfers.link())
 
     def altered(route: Route) -> None:
         reply = route.fetch()
@@ -260,10 +260,10 @@ def answering(visitor: Visitor, answer: Callable[[Json], None]) -> None:
 
 
 def test_no_hostile_answer_through_the_diamond_is_signed(
-    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor
 ) -> None:
     """Of each, approval and total are those of what it takes."""
-    visitor = new_visitor(traveller).open(crossings.link())
+    visitor = new_visitor(traveller).open(bridge_transfers.link())
     names: list[str] = []
     answering(visitor, lambda body: ANSWERS[names[-1]](body, through_diamond(body)))
     visitor.connect(traveller)
@@ -277,10 +277,10 @@ def test_no_hostile_answer_through_the_diamond_is_signed(
 
 @pytest.mark.parametrize(("fees", "total", "cost"), [((), "12.6551", "0.0301"), (FEES, "12.6866", "0.0616")])
 def test_a_true_answer_through_the_diamond_is_shown_in_full_and_asked_for_in_its_very_bytes(
-    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor, fees: Any, total: str, cost: str
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor, fees: Any, total: str, cost: str
 ) -> None:
     """The local chain has no diamond, so the wallet keeps silent when it is asked for the deposit."""
-    visitor = new_visitor(traveller).open(crossings.link())
+    visitor = new_visitor(traveller).open(bridge_transfers.link())
     answered: list[Json] = []
     asked: list[Json] = []
 
@@ -305,9 +305,9 @@ def test_a_true_answer_through_the_diamond_is_shown_in_full_and_asked_for_in_its
 
 
 def test_payments_on_several_networks_are_opened_one_by_one_and_each_can_come_from_another_chain(
-    crossings: Crossings, traveller: TwoChains, new_visitor: NewVisitor
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor
 ) -> None:
-    stack = crossings.stack
+    stack = bridge_transfers.stack
     children = [
         payout(stack, traveller, network=name, currency=f"USDC-{name}", amount=amount)
         for name, amount in (("base", "10"), ("arbitrum-one", "2.5"))
@@ -320,4 +320,4 @@ def test_payments_on_several_networks_are_opened_one_by_one_and_each_can_come_fr
     links.last.click()
     chosen(visitor.reach("choose"), traveller).shows("2.5 USDC on Arbitrum One")
     visitor.pay("route-source")
-    assert crossings.deposited(traveller).output_amount == 2_500_000
+    assert bridge_transfers.deposited(traveller).output_amount == 2_500_000

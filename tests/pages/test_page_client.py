@@ -98,8 +98,8 @@ def test_on_one_host_for_everything_a_browser_sends_no_origin_and_need_not(api: 
     for host in ("pay.test:81", "pay.test.evil.example", "evil.example/pay.test", "pay.test@evil.example", ""):
         assert api.get(f"/v2/secure-payments/{token}", {**alone, "host": host}).status == 401
     assert get(api, f"/v2/secure-payments/{token}", alone, "HEAD").status == 405
-    intent = api.request("POST", f"/v2/secure-payments/{token}/intent", {}, alone)
-    assert (intent.status, intent.message) == (401, "Origin header is required")
+    announced = api.request("POST", f"/v2/secure-payments/{token}/intent", {}, alone)
+    assert (announced.status, announced.message) == (401, "Origin header is required")
     own = {"x-client-id": shop.client_id, "host": "pay.test"}
     assert api.get(f"/v2/secure-payments/{token}", own).status == 401
 

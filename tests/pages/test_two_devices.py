@@ -37,8 +37,8 @@ def track(stack: Stack, minutes: int = 0) -> None:
 def announces(visitor: Visitor, hash_: str, stack: Stack, token: str) -> Visitor:
     """Waits until the service knows of what the page has sent."""
     def is_known() -> bool:
-        intent = stack.payment(token).intent
-        return intent is not None and any(each.transaction_hash == hash_ for each in intent.all)
+        announced = stack.payment(token).announced
+        return announced is not None and any(each.transaction_hash == hash_ for each in announced.all)
 
     return visitor.until(is_known)
 

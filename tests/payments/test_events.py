@@ -78,8 +78,8 @@ def by_a_fork() -> Event:
 
 
 def by_a_fork_of_a_small_payment() -> Event:
-    """It was summed up, and the request was paid with it."""
-    request = invoice(paid=BaseUnits(10_000 * CENTS), status=RequestStatus.PAID, unlisted_count=1, received=BaseUnits(10**9))
+    """It was added up as dust, and the request was paid with it."""
+    request = invoice(paid=BaseUnits(10_000 * CENTS), status=RequestStatus.PAID, dust_count=1, received=BaseUnits(10**9))
     removed = LoggedTransfer(
         **{"network": "sepolia", "block_number": 1, "block_hash": "0x", "tx_hash": HASH, "log_index": 0, "event_key": "0"},
         **{"reference_topic": "0x", "token_address": "0x", "payee": "0x", "amount": BaseUnits(62_500_000), "payable_id": "token"},

@@ -19,7 +19,7 @@ from tests.fakes.bridge import SOURCE, SOURCE_USDC
 from tests.fakes.escrows import OPERATOR, Commerce
 from tests.fakes.lying_node import ACCOUNT, ANSWERS, BALANCE, BLOCKS, LOGS, RECEIPT, Lies, LyingNode, served
 from tests.fakes.mempool import Raw
-from tests.fakes.permits import EXECUTOR, HAD, PAYER, POOL, Permits
+from tests.fakes.payment_intents import EXECUTOR, HAD, PAYER, POOL, PaymentIntents
 from tests.fakes.world import PAYEE
 
 OTHERS, REFUNDED, MINUTES = 10**8, 10_000_000, 26
@@ -64,36 +64,36 @@ class Payment:
     """A payment intent that is being made, while the service's account holds tokens of others."""
 
     def __init__(self, fails: set[str]) -> None:
-        self.permits = permits = Permits()
-        permits.balances[EXECUTOR.lower()] += OTHERS
-        hold_for_others(permits.services, SOURCE, EXECUTOR, SOURCE_USDC)
-        permits.fails |= fails
-        self.intent = permits.begun()
-        self.amount, move = self.intent.taking, permits.move
+        self.payment_intents = payment_intents = PaymentIntents()
+        payment_intents.balances[EXECUTOR.lower()] += OTHERS
+        hold_for_others(payment_intents.services, SOURCE, EXECUTOR, SOURCE_USDC)
+        payment_intents.fails |= fails
+        self.intent = payment_intents.begun()
+        self.amount, move = self.intent.taking, payment_intents.move
 
         def watched(sender: str, receiver: str, amount: int) -> None:
             move(sender, receiver, amount)
-            assert permits.balance(EXECUTOR) >= OTHERS, "tokens of others were moved"
+            assert payment_intents.balance(EXECUTOR) >= OTHERS, "tokens of others were moved"
 
-        permits.move = watched  # type: ignore[method-assign]
+        payment_intents.move = watched  # type: ignore[method-assign]
 
     def serve(self, lies: Lies, truthful: int, first: bool = True) -> None:
-        nodes: list[Any] = [LyingNode(self.permits.chain, lies), *[self.permits.chain] * truthful]
-        world = self.permits.world
+        nodes: list[Any] = [LyingNode(self.payment_intents.chain, lies), *[self.payment_intents.chain] * truthful]
+        world = self.payment_intents.world
         world.services = served(world.services, SOURCE, *(nodes if first else reversed(nodes)))
 
     def run(self, minutes: int) -> None:
-        self.permits.settle(minutes)
+        self.payment_intents.settle(minutes)
 
     def check(self) -> None:
         """After the nodes tell the truth again everything ends, and what left is what was put in."""
         for _ in range(80):
-            if self.permits.load(self.intent).stage in (Stage.BRIDGED, Stage.ENDED):
+            if self.payment_intents.load(self.intent).stage in (Stage.BRIDGED, Stage.ENDED):
                 break
-            self.permits.settle(1)
-        assert self.permits.load(self.intent).stage in (Stage.BRIDGED, Stage.ENDED)
-        assert self.permits.balance(EXECUTOR) == OTHERS
-        assert self.permits.balance(PAYER) + self.permits.balance(POOL) == HAD
+            self.payment_intents.settle(1)
+        assert self.payment_intents.load(self.intent).stage in (Stage.BRIDGED, Stage.ENDED)
+        assert self.payment_intents.balance(EXECUTOR) == OTHERS
+        assert self.payment_intents.balance(PAYER) + self.payment_intents.balance(POOL) == HAD
 
 
 class Refund:
@@ -150,7 +150,7 @@ def lied_to(case: Payment | Refund, lies: Lies, truthful: int, first: bool = Tru
     case.serve(lies, truthful, first)
     case.run(MINUTES)
     lies.is_active = False
-    for world in (getattr(case, "permits", None), getattr(case, "commerce", None)):
+    for world in (getattr(case, "payment_intents", None), getattr(case, "commerce", None)):
         if world is not None:
             world.fails.clear()
     case.check()

@@ -17,14 +17,14 @@ from chalicelib.base.money import Fee
 from chalicelib.chains.calldata.checkout import pay_one
 from chalicelib.chains.calldata.erc2612 import TokenPermit
 from chalicelib.chains.catalogue.tokens import token_with_id
-from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.flows import signable_transactions
 from chalicelib.commerce.core.records import OperationKind
 from chalicelib.crosschain.service.payment_intents.rules import Wish, offered
 from chalicelib.crosschain.service.router import flows as bridging
 from chalicelib.crosschain.service.router.rules import Purpose, Wanted
 from chalicelib.offramp.payers.records import Payer
-from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.payments.announced.announcements import Announcement
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.payable.rules import Owed, direct
@@ -160,8 +160,8 @@ def scanned(owner: Tenant, way: Way) -> None:
 def waiting_token(owner: Tenant, way: Way) -> str:
     token = owner.link_token()
     scanned(owner, way)
-    draft = IntentDraft(None, "0x" + "ab" * 32, None, "SEPOLIA", "USDC", None)
-    intents.record(running(), token, Viewer(owner.account_id, None), draft)
+    draft = Announcement(None, "0x" + "ab" * 32, None, "SEPOLIA", "USDC", None)
+    announcements.record(running(), token, Viewer(owner.account_id, None), draft)
     return token
 
 

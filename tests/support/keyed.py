@@ -19,8 +19,8 @@ from chalicelib.platform.http.pipeline import handle
 from chalicelib.platform.http.request import HttpRequest
 from chalicelib.platform.services import Services
 from infra import admin
+from tests.fakes.announcements import with_safe
 from tests.fakes.crash import Crash, FragileQueue, FragileWrites, Tripwire
-from tests.fakes.intents import with_safe
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import PREFIX, PlainSecrets, World, in_process_tables
 

@@ -1,1 +1,1 @@
-"""Intents: announced multisig transactions that pay a link."""
+"""Announced transactions: announced multisig transactions that pay a link."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced.schemas import (
     IntentRecorded,
     IntentWithdrawn,
@@ -10,22 +10,26 @@ from chalicelib.checkout.announced.schemas import (
     RecordIntent,
 )
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import Intent
+from chalicelib.payments.links.records import AnnouncedTransaction
 from chalicelib.platform.http.view import Call
 
 
 def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded | MulticallIntentRecorded:
-    payment, intent = intents.record(call.services, call.path["token"], Viewer.of(call.caller), call.body.draft())
+    payment, announced = announcements.record(
+        call.services, call.path["token"], Viewer.of(call.caller), call.body.draft()
+    )
     if call.body.transactionIndices is not None:
-        return _of_multicall(call.body, payment.link.token, intent, call.body.transactionIndices)
-    is_sent = intent.safe_tx_hash is None
-    optional: dict[str, Any] = {"txHash": intent.transaction_hash} if is_sent else {"safeTxHash": intent.safe_tx_hash}
-    if intent.deadline is not None:
-        optional["safePaymentDeadline"] = int(intent.deadline.timestamp())
-    if intent.payer_address is not None:
-        optional["payerAddress"] = intent.payer_address
+        return _of_multicall(call.body, payment.link.token, announced, call.body.transactionIndices)
+    is_sent = announced.safe_tx_hash is None
+    optional: dict[str, Any] = (
+        {"txHash": announced.transaction_hash} if is_sent else {"safeTxHash": announced.safe_tx_hash}
+    )
+    if announced.deadline is not None:
+        optional["safePaymentDeadline"] = int(announced.deadline.timestamp())
+    if announced.payer_address is not None:
+        optional["payerAddress"] = announced.payer_address
     return IntentRecorded(
-        intentId=intent.intent_id,
+        intentId=announced.announced_id,
         paymentReference=payment.requests[0].payment_reference,
         isListening=True,
         **optional,
@@ -33,14 +37,14 @@ def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded | MulticallI
 
 
 def _of_multicall(
-    body: RecordIntent, token: str, intent: Intent, indices: list[dict[str, Any]]
+    body: RecordIntent, token: str, announced: AnnouncedTransaction, indices: list[dict[str, Any]]
 ) -> MulticallIntentRecorded:
-    optional = {} if intent.safe_tx_hash is None else {"safeTxHash": intent.safe_tx_hash}
+    optional = {} if announced.safe_tx_hash is None else {"safeTxHash": announced.safe_tx_hash}
     return MulticallIntentRecorded(
-        receiptId=intent.intent_id,
+        receiptId=announced.announced_id,
         multicallId=token,
         parentToken=token,
-        txHash=intent.transaction_hash,
+        txHash=announced.transaction_hash,
         sourceChain=body.chain,
         smartAccountAddress=body.smartAccountAddress,
         userOpHash=body.userOpHash,
@@ -52,5 +56,5 @@ def _of_multicall(
 
 def withdraw_intent(call: Call[None, None]) -> IntentWithdrawn:
     caller = call.caller
-    intent = intents.withdraw(call.services, call.path["token"], caller.account_id, caller.client_id)
-    return IntentWithdrawn(intentId=intent.intent_id, status="lapsed")
+    announced = announcements.withdraw(call.services, call.path["token"], caller.account_id, caller.client_id)
+    return IntentWithdrawn(intentId=announced.announced_id, status="lapsed")

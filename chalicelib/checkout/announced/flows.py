@@ -11,13 +11,13 @@ from chalicelib.chains.catalogue.networks import Network
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.checkout.announced.tracking import with_children
 from chalicelib.checkout.flows import safe_transactions
-from chalicelib.crosschain.service.tracking import recording as crossings
+from chalicelib.crosschain.service.tracking import recording as bridge_transfers
 from chalicelib.payments.announced import announcements
-from chalicelib.payments.announced.announcements import IntentDraft, IntentStart
+from chalicelib.payments.announced.announcements import AnnouncedStart, Announcement
 from chalicelib.payments.announced.observing import nonce_of, proof_of, read_proposal
 from chalicelib.payments.announced.rules import withdraw as withdrawn
 from chalicelib.payments.links.reading import Viewer, load_stored, load_visible, screened
-from chalicelib.payments.links.records import Intent, PayableLink, Proof
+from chalicelib.payments.links.records import AnnouncedTransaction, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
@@ -29,17 +29,20 @@ other transactions in its queue."""
 
 
 @retried(5)
-def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -> tuple[PayableLink, Intent]:
-    """Records an intent for a link; returns the pending one if it is for the same transaction.
+def record(
+    services: Services, token: str, viewer: Viewer, draft: Announcement
+) -> tuple[PayableLink, AnnouncedTransaction]:
+    """Records an announced transaction for a link; returns the pending one if it is for the same transaction.
 
-    The intent is written with the link, on condition that the link's version is unchanged: so two intents, or an intent
-    and the payment that completes the link, conflict, and the later one is decided again. An intent of a multicall
-    locks the multicall, not its children, and ends when the last child is paid; a transaction of another chain is
-    recorded for each child that it pays, and for the multicall only as long as that is not known. Raises what
-    `check_payable` raises, but not because of other pending intents of this link; BadRequest, ChainUnavailable, and
-    WriteConflict after five conflicts.
+    The announced transaction is written with the link, on condition that the link's version is unchanged: so two
+    announced transactions, or an announced transaction and the payment that completes the link, conflict, and the later
+    one is decided again. An announced transaction of a multicall locks the multicall, not its children, and ends when
+    the last child is paid; a transaction of another chain is recorded for each child that it pays, and for the
+    multicall only as long as that is not known. Raises what
+    `check_payable` raises, but not because of other pending announced transactions of this link; BadRequest,
+    ChainUnavailable, and WriteConflict after five conflicts.
     """
-    viewer = replace(viewer, announcer=None)  # what is written back has every intent
+    viewer = replace(viewer, announcer=None)  # what is written back has every announced transaction
     stored = load_stored(services, token, viewer)
     if stored.commerce is not None:
         raise BadRequest("A commerce payment waits for no announced transaction: its status follows the escrow")
@@ -49,50 +52,51 @@ def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -
         return payment, known  # of the multicall that has claimed the link
     now, lifetime = services.clock(), timedelta(seconds=services.settings.safe_intent_lifetime_seconds)
     if known is not None and not _is_unseen(known):
-        start = IntentStart(known.wallet, known.nonce, known.scanned_to, lifetime, viewer.is_public)
-        start = replace(start, network=known.network, crossing=known.crossing)
+        start = AnnouncedStart(known.wallet, known.nonce, known.scanned_to, lifetime, viewer.is_public)
+        start = replace(start, network=known.network, bridge_transfer=known.bridge_transfer)
     else:
         _check_open(screened(services, payment), now)
-        if crossings.is_crossing(payment, draft):
-            children = crossings.children_paid(services, payment, parts, draft)
+        if bridge_transfers.is_bridge_transfer(payment, draft):
+            children = bridge_transfers.children_paid(services, payment, parts, draft)
             if children:
                 recorded = [record(services, child, viewer, draft) for child in children]
                 return payment, recorded[0][1]
-        start = _start(services, payment, parts, draft, IntentStart(None, None, 0, lifetime, viewer.is_public))
-    new = announcements.create_intent(payment, draft, start, now, services.entropy)
-    written, intent = announcements.admit(payment, new, lifetime)
-    if written == payment.intent:
-        return payment, intent
+        start = _start(services, payment, parts, draft, AnnouncedStart(None, None, 0, lifetime, viewer.is_public))
+    new = announcements.create_announced_transaction(payment, draft, start, now, services.entropy)
+    written, announced = announcements.admit(payment, new, lifetime)
+    if written == payment.announced:
+        return payment, announced
     services.store.write(stored.link, written)
-    return payment, intent
+    return payment, announced
 
 
 @retried(5)
-def withdraw(services: Services, token: str, account_id: str, client_id: str | None) -> Intent:
-    """Ends the pending intents of a link, or of its multicall, for the link's owner; returns their record.
+def withdraw(services: Services, token: str, account_id: str, client_id: str | None) -> AnnouncedTransaction:
+    """Ends the pending announced transactions of a link, or of its multicall, for the link's owner; returns their
+    record.
 
     The write is conditional on the version that was read, so a concurrent check cannot overwrite it or be overwritten.
     Raises NotFound, and WriteConflict after five conflicts.
     """
     payment, _ = with_children(services, load_visible(services, token, Viewer(account_id, client_id)))
-    intent = withdrawn(payment)
-    services.store.write(intent)
-    services.log.info("intents withdrawn", extra={"intent_id": intent.intent_id})
-    return intent
+    announced = withdrawn(payment)
+    services.store.write(announced)
+    services.log.info("announced transactions withdrawn", extra={"announced_id": announced.announced_id})
+    return announced
 
 
 def _check_open(payment: PayableLink, now: datetime) -> None:
-    """Raises what `check_payable` raises, but not because of other pending intents of this very link."""
-    is_of_multicall = payment.intent is not None and payment.intent.link_token != payment.link.token
-    check_payable(payment if is_of_multicall else replace(payment, intent=None), now)
+    """Raises what `check_payable` raises, but not because of other pending announced transactions of this very link."""
+    is_of_multicall = payment.announced is not None and payment.announced.link_token != payment.link.token
+    check_payable(payment if is_of_multicall else replace(payment, announced=None), now)
 
 
 def _start(
-    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: IntentDraft, start: IntentStart
-) -> IntentStart:
-    """The start of a new intent. Events are read from one range before detection's cursor, because the owners may have
-    executed the transaction before they announced it."""
-    if crossings.is_crossing(payment, draft):
+    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: Announcement, start: AnnouncedStart
+) -> AnnouncedStart:
+    """The start of a new announced transaction. Events are read from one range before detection's cursor, because the
+    owners may have executed the transaction before they announced it."""
+    if bridge_transfers.is_bridge_transfer(payment, draft):
         return _start_elsewhere(services, payment, parts, draft, start)
     chain = announcements.check_draft(payment, draft, services.clock())
     cursor = scan_store.cursor(services.store, chain.name)
@@ -111,18 +115,18 @@ def _start(
     return start
 
 
-def _is_unseen(known: Intent) -> bool:
+def _is_unseen(known: AnnouncedTransaction) -> bool:
     """Whether the node did not have a transaction of the link's own chain when it was announced: it is asked again."""
-    return known.safe_tx_hash is None and known.proof is None and known.crossing is None
+    return known.safe_tx_hash is None and known.proof is None and known.bridge_transfer is None
 
 
 def _start_elsewhere(
-    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: IntentDraft, start: IntentStart
-) -> IntentStart:
-    """The start of an intent on another chain than the link's. A Safe's events are read from one range before the
-    newest block on."""
+    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: Announcement, start: AnnouncedStart
+) -> AnnouncedStart:
+    """The start of an announced transaction on another chain than the link's. A Safe's events are read from one range
+    before the newest block on."""
     announcements.check_deadline(draft, services.clock())
-    chain, start = crossings.started(services, payment, parts, draft, start)
+    chain, start = bridge_transfers.started(services, payment, parts, draft, start)
     if draft.safe_tx_hash is None:
         return start
     first = max(services.chains.evm(chain.name).head() - chain.log_range, 0)
@@ -137,9 +141,9 @@ def _with_safe(
     chain: Network,
     payment: PayableLink,
     parts: Sequence[PayableLink],
-    draft: IntentDraft,
-    start: IntentStart,
-) -> IntentStart:
+    draft: Announcement,
+    start: AnnouncedStart,
+) -> AnnouncedStart:
     """The start with what is known of a multisig transaction: its Safe, its nonce, and the proof that they are right.
 
     Raises BadRequest if the Safe that the payer names is none, or not the one of the transaction.

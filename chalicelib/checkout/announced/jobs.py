@@ -1,4 +1,4 @@
-"""The schedule that checks the pending intents."""
+"""The schedule that checks the pending announced transactions."""
 
 from chalicelib.checkout.announced import tracking as flows
 from chalicelib.platform.services import Services
@@ -7,4 +7,4 @@ from chalicelib.platform.services import Services
 def track_intents(services: Services) -> None:
     ended = flows.track_due(services)
     if ended:
-        services.log.info("intents ended", extra={"count": ended})
+        services.log.info("announced transactions ended", extra={"count": ended})

@@ -1,4 +1,4 @@
-"""Models of intents."""
+"""Models of announced transactions."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, StringConstraints, field_validator, mode
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.chains.catalogue.labels import Label
-from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.payments.announced.announcements import Announcement
 from chalicelib.payments.links.announcers import FORM, announcer_of
 from chalicelib.platform.http.fields import NULL, WHOLE, EvmAddress, ShortText, together
 from chalicelib.platform.http.schemas import Input, Output, rule
@@ -78,10 +78,10 @@ class RecordIntent(Input):
             raise rule("is required", "token")
         return self
 
-    def draft(self) -> IntentDraft:
+    def draft(self) -> Announcement:
         """The body as plain values; hashes in lower case."""
         end = self.safePaymentDeadline
-        return IntentDraft(
+        return Announcement(
             tx_hash=self.txHash.lower() if self.txHash else None,
             safe_tx_hash=self.safeTxHash.lower() if self.safeTxHash else None,
             deadline=datetime.fromtimestamp(end, UTC) if end is not None else None,

@@ -6,14 +6,20 @@ from datetime import datetime, timedelta
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.crosschain.service.tracking import following as crossings
+from chalicelib.crosschain.service.tracking import following as bridge_transfers
 from chalicelib.crosschain.service.tracking.times import postponed
-from chalicelib.payments.announced import rules as intents
+from chalicelib.payments.announced import rules as announcements
 from chalicelib.payments.announced.observing import observed
 from chalicelib.payments.announced.rules import Observation
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.reading import load
-from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PayableLink, PaymentType
+from chalicelib.payments.links.records import (
+    AnnouncedStatus,
+    AnnouncedTransaction,
+    LinkStatus,
+    PayableLink,
+    PaymentType,
+)
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
@@ -25,83 +31,88 @@ from chalicelib.webhooks.records import Event
 
 _DUE_PER_SHARD = 60
 _PER_ACCOUNT = 100
-"""For how many links of an account one run checks the intents; the others of that account are postponed."""
+"""For how many links of an account one run checks the announced transactions; the others of that account are
+postponed."""
 _TIME_PER_RUN = timedelta(seconds=40)
-"""A run checks no more intents after this time; the Lambda may take 60 seconds."""
+"""A run checks no more announced transactions after this time; the Lambda may take 60 seconds."""
 
 
 def track_due(services: Services) -> int:
-    """Checks intents that are due, those of one link at a time, one link of each account in turn; returns how many have
-    ended.
+    """Checks announced transactions that are due, those of one link at a time, one link of each account in turn;
+    returns how many have ended.
 
     An account that has more than _PER_ACCOUNT of them has the rest postponed: so whoever announces many delays only
     their own. A run begins at a random shard of the index and stops in time. A node or Safe Transaction Service that
-    does not answer is called once per run; the other intents that need it are checked by a later run. A failure that
-    concerns one intent, or one Safe, which can be any contract, delays no others.
+    does not answer is called once per run; the other announced transactions that need it are checked by a later run. A
+    failure that concerns one announced transaction, or one Safe, which can be any contract, delays no others.
 
-    A record that is due costs two reads and one write, and one query per link if one of its intents ends; its intents
-    cost a read of the cursor each, and what observing.py and crossings/observing.py say. What was sent for a link that
-    is completed costs no more than that: each payment of the payment page is announced.
+    A record that is due costs two reads and one write, and one query per link if one of its announced transactions
+    ends; its announced transactions cost a read of the cursor each, and what observing.py and
+    crosschain/service/tracking/observing.py say. What was sent for a link that is completed costs no more than that:
+    each payment of the payment page is announced.
     """
     now, shard = services.clock(), services.entropy(1)[0]
     deadline = now + _TIME_PER_RUN
-    due: list[Intent] = []
+    due: list[AnnouncedTransaction] = []
     unavailable: set[str] = set()
 
     def read(token: str) -> bool:
-        record = link_store.intent(services.store, token)
+        record = link_store.announced(services.store, token)
         if record is not None and record.next_due is not None and record.next_due <= now:
             due.append(record)
         return True
 
-    def track(record: Intent) -> int:
+    def track(record: AnnouncedTransaction) -> int:
         return _write(services, record, _tracked(services, record, unavailable))
 
-    def put_off(record: Intent) -> int:
+    def put_off(record: AnnouncedTransaction) -> int:
         later = [_postponed(each, now) for each in _due(record, now)]
         return _write(services, record, Checked(_replaced(record, later)))
 
     ended = 0
     with sweeping.Sweep(services.log) as sweep:
-        for token in link_store.tokens_of_due_intents(services.store, now, _DUE_PER_SHARD, shard):
+        for token in link_store.tokens_of_due_announcements(services.store, now, _DUE_PER_SHARD, shard):
             sweep.run(read, token)
-        turn = intents.in_turn(due, _PER_ACCOUNT)
+        turn = announcements.in_turn(due, _PER_ACCOUNT)
         acts = [*((track, each) for each in turn.checked), *((put_off, each) for each in turn.postponed)]
         for act, record in sweeping.in_time(services.log, services.clock, deadline, acts):
             ended += sweep.run(act, record)
     return ended
 
 
-def _due(record: Intent, now: datetime) -> list[Intent]:
-    return [each for each in record.all if each.status is IntentStatus.PENDING and each.check_at <= now]
+def _due(record: AnnouncedTransaction, now: datetime) -> list[AnnouncedTransaction]:
+    return [each for each in record.all if each.status is AnnouncedStatus.PENDING and each.check_at <= now]
 
 
-def _replaced(record: Intent, changed: Iterable[Intent]) -> Intent:
-    """The record with the present state of some of its intents."""
-    by_id = {each.intent_id: each for each in changed}
-    return intents.together(record, (by_id.get(each.intent_id, each) for each in record.all))
+def _replaced(record: AnnouncedTransaction, changed: Iterable[AnnouncedTransaction]) -> AnnouncedTransaction:
+    """The record with the present state of some of its announced transactions."""
+    by_id = {each.announced_id: each for each in changed}
+    return announcements.together(record, (by_id.get(each.announced_id, each) for each in record.all))
 
 
 @frozen
 class Checked:
-    """The record of a link's intents after a check, and what is written with it."""
+    """The record of a link's announced transactions after a check, and what is written with it."""
 
-    record: Intent
+    record: AnnouncedTransaction
     payments: tuple[Payment, ...] = ()
     counts: tuple[Add, ...] = ()
     events: tuple[Event, ...] = ()
 
 
-def _write(services: Services, before: Intent, checked: Checked) -> int:
-    """Writes what follows from a check in one transaction; returns how many of the link's intents have ended."""
+def _write(services: Services, before: AnnouncedTransaction, checked: Checked) -> int:
+    """Writes what follows from a check in one transaction; returns how many of the link's announced transactions have
+    ended."""
     after = checked.record
     if not try_write(services.store, after, *checked.payments, *checked.counts, *checked.events):
         return 0  # another run was faster
     webhooks.queue_announcements(services, checked.events)
-    pending = {each.intent_id for each in before.all if each.status is IntentStatus.PENDING}
-    ended = [each for each in after.all if each.intent_id in pending and each.status is not IntentStatus.PENDING]
+    pending = {each.announced_id for each in before.all if each.status is AnnouncedStatus.PENDING}
+    ended = [each for each in after.all if each.announced_id in pending and each.status is not AnnouncedStatus.PENDING]
     for each in ended:
-        services.log.info("intent ended", extra={"intent_id": each.intent_id, "status": each.status.value})
+        services.log.info(
+            "announced transaction ended", extra={"announced_id": each.announced_id, "status": each.status.value}
+        )
     return len(ended)
 
 
@@ -114,74 +125,81 @@ def with_children(services: Services, stored: PayableLink) -> tuple[PayableLink,
     details = read_details(services, stored)
     status = details.status if details.status is LinkStatus.COMPLETED else stored.link.status
     parts = tuple(child.payment for child in details.children if child.payment is not None)
-    return PayableLink(details.requests, replace(stored.link, status=status), stored.intent), parts
+    return PayableLink(details.requests, replace(stored.link, status=status), stored.announced), parts
 
 
-def _tracked(services: Services, record: Intent, unavailable: set[str]) -> Checked:
-    """The record of a link's intents after a check of those that are due.
+def _tracked(services: Services, record: AnnouncedTransaction, unavailable: set[str]) -> Checked:
+    """The record of a link's announced transactions after a check of those that are due.
 
-    The link is read after the cursor. An intent ends without payment only if the recorder has no work left for the
-    link, for links that were merged into it, or for its children: then the link, read again, has every payment up to
-    the cursor; one from another chain ends only then at all. An intent of a completed link is settled even if the node
-    does not answer, unless it comes from another chain: what it brings is the payer's, so its own end is read.
+    The link is read after the cursor. An announced transaction ends without payment only if the recorder has no work
+    left for the link, for links that were merged into it, or for its children: then the link, read again, has every
+    payment up to the cursor; one from another chain ends only then at all. An announced transaction of a completed link
+    is settled even if the node does not answer, unless it comes from another chain: what it brings is the payer's, so
+    its own end is read.
     """
     now, payment = services.clock(), _payment(services, record)
     due = _due(record, now)
-    here = [each for each in due if each.crossing is None]
-    crossing = [each for each in due if each.crossing is not None]
+    here = [each for each in due if each.bridge_transfer is None]
+    bridge_transfer = [each for each in due if each.bridge_transfer is not None]
     is_over = payment.link.status is LinkStatus.COMPLETED
     seen = [
         (each, None) if is_over and each.safe_tx_hash is None else _seen(services, payment, each, unavailable)
         for each in here
     ]
-    crossed = [crossings.checked(services, payment, each, unavailable) for each in crossing]
+    crossed = [bridge_transfers.checked(services, payment, each, unavailable) for each in bridge_transfer]
     decided = _decided(seen, _is_completed(services, record), now) if here else []
-    has_ended = [each for each in crossed if each.status is not IntentStatus.PENDING]
-    if any(intents.ends_unpaid(each) for each in decided) or has_ended:
+    has_ended = [each for each in crossed if each.status is not AnnouncedStatus.PENDING]
+    if any(announcements.ends_unpaid(each) for each in decided) or has_ended:
         link = payment.link
         if scan_store.has_work(services.store, (link.token, *link.merged_tokens, *link.child_tokens)):
-            later = (intents.postpone(each, now) for each in here)
-            decided = [b if intents.ends_unpaid(a) else a for a, b in zip(decided, later, strict=True)]
-            return Checked(_replaced(record, (*decided, *crossings.put_off(crossing, crossed, now))))
+            later = (announcements.postpone(each, now) for each in here)
+            decided = [b if announcements.ends_unpaid(a) else a for a, b in zip(decided, later, strict=True)]
+            return Checked(_replaced(record, (*decided, *bridge_transfers.put_off(bridge_transfer, crossed, now))))
         payment = _payment(services, record)
         decided = _decided(seen, payment.link.status is LinkStatus.COMPLETED, now)  # by what was recorded since
-    concluded = crossings.concluded(services, payment, record, crossing, crossed)
-    checked = replace(_replaced(record, (*decided, *concluded.intents)), failures_told=concluded.failures_told)
+    concluded = bridge_transfers.concluded(services, payment, record, bridge_transfer, crossed)
+    checked = replace(
+        _replaced(record, (*decided, *concluded.announcements)), failures_notified=concluded.failures_notified
+    )
     return Checked(checked, concluded.payments, concluded.counts, concluded.events)
 
 
-def _postponed(intent: Intent, now: datetime) -> Intent:
-    return intents.postpone(intent, now) if intent.crossing is None else postponed(intent, now)
+def _postponed(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTransaction:
+    return announcements.postpone(announced, now) if announced.bridge_transfer is None else postponed(announced, now)
 
 
 def _seen(
-    services: Services, payment: PayableLink, intent: Intent, unavailable: set[str]
-) -> tuple[Intent, Observation | None]:
-    """The intent with what is known of it now, and the observation; None if the node does not answer."""
-    if intent.network not in unavailable:
+    services: Services, payment: PayableLink, announced: AnnouncedTransaction, unavailable: set[str]
+) -> tuple[AnnouncedTransaction, Observation | None]:
+    """The announced transaction with what is known of it now, and the observation; None if the node does not answer."""
+    if announced.network not in unavailable:
         try:
-            return observed(services, payment, intent, unavailable)
+            return observed(services, payment, announced, unavailable)
         except ChainUnavailable as error:
-            services.log.error("intent not checked", extra={"network": intent.network, "reason": error.message})
-            unavailable.add(intent.network)
-    return intent, None
+            services.log.error(
+                "announced transaction not checked", extra={"network": announced.network, "reason": error.message}
+            )
+            unavailable.add(announced.network)
+    return announced, None
 
 
-def _decided(seen: Iterable[tuple[Intent, Observation | None]], is_completed: bool, now: datetime) -> list[Intent]:
+def _decided(
+    seen: Iterable[tuple[AnnouncedTransaction, Observation | None]], is_completed: bool, now: datetime
+) -> list[AnnouncedTransaction]:
     return [
-        intents.decide_unobserved(intent, is_completed, now)
+        announcements.decide_unobserved(announced, is_completed, now)
         if observation is None
-        else intents.decide(intent, replace(observation, is_completed=is_completed), now)
-        for intent, observation in seen
+        else announcements.decide(announced, replace(observation, is_completed=is_completed), now)
+        for announced, observation in seen
     ]
 
 
-def _payment(services: Services, record: Intent) -> PayableLink:
+def _payment(services: Services, record: AnnouncedTransaction) -> PayableLink:
     """The link of a record as it is now; a multicall has the status and the requests that follow from its children."""
     stored = load(services, record.link_token)
     assert stored is not None, "an intent is written together with its link"
     return with_children(services, stored)[0]
 
 
-def _is_completed(services: Services, record: Intent) -> bool:
+def _is_completed(services: Services, record: AnnouncedTransaction) -> bool:
     return _payment(services, record).link.status is LinkStatus.COMPLETED

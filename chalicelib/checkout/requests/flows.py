@@ -12,7 +12,7 @@ from chalicelib.checkout.crosschain import flows as crosschain
 from chalicelib.checkout.pipeline import Prepared, prepare
 from chalicelib.checkout.requests.rules import Part, amount_due, fee_of, seconds_to_confirm
 from chalicelib.checkout.rules import PayOptions, check_creator
-from chalicelib.crosschain.service.payment_intents import flows as permits
+from chalicelib.crosschain.service.payment_intents import flows as payment_intents
 from chalicelib.crosschain.service.payment_intents.flows import Offer
 from chalicelib.crosschain.service.payment_intents.locking import unlocked
 from chalicelib.crosschain.service.sources.choices import Choice, choices
@@ -80,7 +80,9 @@ def pay(
     position, is_capped = _due(services, loaded, payable, owner, options, part, account)
     owed, source = position.owed, source_for(position.due.token, options.source)
     if source is not None and owner.uses_payment_intents:
-        made: Prepared | Offer = permits.offer(services, owner, position, source, payer_of(options.wallet, None))
+        made: Prepared | Offer = payment_intents.offer(
+            services, owner, position, source, payer_of(options.wallet, None)
+        )
     else:
         made = replace(_prepared(services, position, options), payable=payable, is_capped=is_capped)
     if payable.link is None and may_change(owner, owed.request):

@@ -172,8 +172,8 @@ def secure_payment_answer(
     facts = {**_link_facts(payment), **_payment_options(description)}
     facts["chain"] = chain_answer(payment.requests[0].network, confirmations)
     facts["branding"] = LinkBranding.of(description.branding)
-    if crossings := crosschain_answers(payment):
-        facts["crosschainIntents"] = crossings
+    if bridge_transfers := crosschain_answers(payment):
+        facts["crosschainIntents"] = bridge_transfers
     if description.sent:
         facts["sentTransactions"] = sent_answers(description.sent)
     if payment.link.payment_type is PaymentType.SINGLE:

@@ -57,8 +57,8 @@ class Held:
 
 
 @frozen
-class Crossing:
-    """The way of a payment from one chain to another; the intent's `network` is the source chain.
+class BridgeTransfer:
+    """The way of a payment from one chain to another; the announced transaction's `network` is the source chain.
 
     `since` is since when it is at its stage. `deposit` is None until a node has the transaction. `nonce_used_since` is
     since when the source chain has another transaction of its wallet with its nonce; None while it has not. From BRIDGE

@@ -20,10 +20,18 @@ from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.catalogue.contracts import payment_contracts
 from chalicelib.chains.catalogue.networks import Network, network
 from chalicelib.chains.catalogue.tokens import token_with_id
-from chalicelib.crosschain.core.records import LONGEST_QUOTE, Crossing
+from chalicelib.crosschain.core.records import LONGEST_QUOTE, BridgeTransfer
 from chalicelib.payments.announced.rules import MIN_CHECK_DELAY, ends_unpaid, is_same, merged, together
 from chalicelib.payments.links.errors import LinkClosed, LinkLocked, WrongWallet
-from chalicelib.payments.links.records import Intent, IntentStatus, Link, LinkStatus, Payable, PayableLink, Proof
+from chalicelib.payments.links.records import (
+    AnnouncedStatus,
+    AnnouncedTransaction,
+    Link,
+    LinkStatus,
+    Payable,
+    PayableLink,
+    Proof,
+)
 from chalicelib.payments.requests.references import reference_topic
 
 MAX_CLAIMS, MAX_COMPUTED = 3, 6
@@ -32,11 +40,11 @@ all."""
 MAX_PER_SAFE = 3
 """Public announcements of one Safe's transactions that the service knows and that did not pay the link."""
 MAX_PENDING = 12
-"""Pending intents of a link, whoever announces them."""
+"""Pending announced transactions of a link, whoever announces them."""
 
 
 @frozen
-class IntentDraft:
+class Announcement:
     """An announcement by a payer: `chain` and `token` are the label and symbol paid with, `payer_address` the Safe.
 
     `token` is None in the form for multicalls. `bridge_tool` is the bridge that a payment from another chain goes
@@ -54,11 +62,11 @@ class IntentDraft:
 
 
 @frozen
-class IntentStart:
-    """The initial state of an intent: the wallet and its transaction's nonce if known, the last block not to search,
-    how long the intent can be pending, whether anybody could announce it, and its proof.
+class AnnouncedStart:
+    """The initial state of an announced transaction: the wallet and its transaction's nonce if known, the last block
+    not to search, how long the announced transaction can be pending, whether anybody could announce it, and its proof.
 
-    A payment from another chain has that `network`, and a `crossing`.
+    A payment from another chain has that `network`, and a `bridge_transfer`.
     """
 
     wallet: str | None
@@ -68,33 +76,35 @@ class IntentStart:
     is_public: bool = False
     proof: Proof | None = None
     network: str | None = None
-    crossing: Crossing | None = None
+    bridge_transfer: BridgeTransfer | None = None
 
 
-def pending_for(payment: PayableLink, draft: IntentDraft) -> Intent | None:
-    """The link's pending intent that a draft repeats; None if it is for another transaction, or perhaps for one.
+def pending_for(payment: PayableLink, draft: Announcement) -> AnnouncedTransaction | None:
+    """The link's pending announced transaction that a draft repeats; None if it is for another transaction, or perhaps
+    for one.
 
-    A multisig transaction is the same if its Safe is, or if no Safe is named and the intent's Safe is not a mere claim.
+    A multisig transaction is the same if its Safe is, or if no Safe is named and the announced transaction's Safe is
+    not a mere claim.
     """
-    if payment.intent is None or payment.link.status is LinkStatus.COMPLETED:
+    if payment.announced is None or payment.link.status is LinkStatus.COMPLETED:
         return None
-    return next((each for each in payment.intent.all if _repeats(draft, each)), None)
+    return next((each for each in payment.announced.all if _repeats(draft, each)), None)
 
 
-def _repeats(draft: IntentDraft, intent: Intent) -> bool:
-    if intent.status is not IntentStatus.PENDING or intent.safe_tx_hash != draft.safe_tx_hash:
+def _repeats(draft: Announcement, announced: AnnouncedTransaction) -> bool:
+    if announced.status is not AnnouncedStatus.PENDING or announced.safe_tx_hash != draft.safe_tx_hash:
         return False
-    chain = network(intent.network)
+    chain = network(announced.network)
     if chain is None or chain.label != draft.chain:
         return False
-    if intent.safe_tx_hash is None:
-        return intent.transaction_hash == draft.tx_hash
+    if announced.safe_tx_hash is None:
+        return announced.transaction_hash == draft.tx_hash
     if draft.payer_address is None:
-        return intent.payer_address is None or intent.proof is not None
-    return intent.wallet is not None and same_address(intent.wallet, draft.payer_address)
+        return announced.payer_address is None or announced.proof is not None
+    return announced.wallet is not None and same_address(announced.wallet, draft.payer_address)
 
 
-def check_draft(payment: PayableLink, draft: IntentDraft, now: datetime) -> Network:
+def check_draft(payment: PayableLink, draft: Announcement, now: datetime) -> Network:
     """The network that the announced transaction is executed on. Raises BadRequest if it cannot be tracked.
 
     A multicall has to be given the requests of its children. It has none if all of them were merged into other links.
@@ -115,7 +125,7 @@ def check_draft(payment: PayableLink, draft: IntentDraft, now: datetime) -> Netw
     return chain
 
 
-def check_deadline(draft: IntentDraft, now: datetime) -> None:
+def check_deadline(draft: Announcement, now: datetime) -> None:
     """Raises BadRequest if the payer's own deadline has passed."""
     if draft.deadline is not None and draft.deadline <= now:
         raise BadRequest("safePaymentDeadline must be in the future")
@@ -167,26 +177,26 @@ def pays_link(payment: PayableLink, sent: SentTransaction) -> bool:
     return names_payment(payment, sent.to, sent.data) or not topics.isdisjoint(sent.paid_topics)
 
 
-def create_intent(
-    payment: PayableLink, draft: IntentDraft, start: IntentStart, now: datetime, entropy: Entropy
-) -> Intent:
-    """A new intent, which is not part of the link's record yet."""
+def create_announced_transaction(
+    payment: PayableLink, draft: Announcement, start: AnnouncedStart, now: datetime, entropy: Entropy
+) -> AnnouncedTransaction:
+    """A new announced transaction, which is not part of the link's record yet."""
     end = now + start.lifetime
-    if start.crossing is not None:  # it ends by the chains' clocks, whatever the payer says
-        known = start.crossing.deposit
+    if start.bridge_transfer is not None:  # it ends by the chains' clocks, whatever the payer says
+        known = start.bridge_transfer.deposit
         ends_at = known.execution_deadline if known is not None else now + LONGEST_QUOTE
     else:
         ends_at = min(draft.deadline, end) if draft.deadline else end
-    return Intent(
+    return AnnouncedTransaction(
         link_token=payment.link.token,
-        intent_id=ids.ulid(now, entropy),
+        announced_id=ids.ulid(now, entropy),
         network=start.network or payment.requests[0].network,
         safe_tx_hash=draft.safe_tx_hash,
         wallet=start.wallet,
         nonce=start.nonce,
         deadline=draft.deadline,
         payer_address=draft.payer_address,
-        status=IntentStatus.PENDING,
+        status=AnnouncedStatus.PENDING,
         created_at=now,
         ends_at=ends_at,
         check_at=now + MIN_CHECK_DELAY,
@@ -196,25 +206,27 @@ def create_intent(
         proof=start.proof,
         transaction_hash=draft.tx_hash,
         unseen_since=now if draft.tx_hash is not None and start.proof is None else None,
-        crossing=start.crossing,
+        bridge_transfer=start.bridge_transfer,
         announcers=(draft.announcer,) if draft.announcer is not None else (),
     )
 
 
-def admit(payment: PayableLink, new: Intent, lifetime: timedelta) -> tuple[Intent, Intent]:
-    """The record of the link's intents with a new one, and the intent in it: the new one, or the pending one for the
-    same transaction with what the new one adds.
+def admit(
+    payment: PayableLink, new: AnnouncedTransaction, lifetime: timedelta
+) -> tuple[AnnouncedTransaction, AnnouncedTransaction]:
+    """The record of the link's announced transactions with a new one, and the announced transaction in it: the new one,
+    or the pending one for the same transaction with what the new one adds.
 
     Raises BadRequest if its transaction has ended already or it is one public announcement too many, LinkLocked if too
-    many are pending. A public announcement does not prolong an intent beyond `lifetime`.
+    many are pending. A public announcement does not prolong an announced transaction beyond `lifetime`.
     """
-    before = payment.intent
+    before = payment.announced
     known = before.all if before else ()
-    same = next((each for each in known if each.status is IntentStatus.PENDING and is_same(each, new)), None)
+    same = next((each for each in known if each.status is AnnouncedStatus.PENDING and is_same(each, new)), None)
     if same is not None:
         bounded = min(new.ends_at, same.created_at + lifetime) if new.is_public else new.ends_at
-        intent = merged(same, replace(new, ends_at=bounded))
-        return together(before, (intent if each is same else each for each in known)), intent
+        announced = merged(same, replace(new, ends_at=bounded))
+        return together(before, (announced if each is same else each for each in known)), announced
     if any(each.status in _RETURNED and is_same(each, new) for each in known):
         raise BadRequest("The payer has this payment back: get the transactions from /pay again")
     if any(each.status in _NONCE_USED and is_same(each, new) for each in known):
@@ -238,7 +250,7 @@ def admit(payment: PayableLink, new: Intent, lifetime: timedelta) -> tuple[Inten
     return replace(together(before, (*known, new)), public_claims=claims), new
 
 
-def _has_room(known: tuple[Intent, ...], new: Intent, claims: int) -> bool:
+def _has_room(known: tuple[AnnouncedTransaction, ...], new: AnnouncedTransaction, claims: int) -> bool:
     """Whether a public announcement is not one too many to lock the link.
 
     A transaction that is executed without locking the link pays it all the same.
@@ -253,7 +265,7 @@ def _has_room(known: tuple[Intent, ...], new: Intent, claims: int) -> bool:
 
 _VOUCHED = (Proof.PROPOSED, Proof.SENT)
 """Proofs that take a wallet of one's own."""
-_NONCE_USED = (IntentStatus.FAILED, IntentStatus.REPLACED)
+_NONCE_USED = (AnnouncedStatus.FAILED, AnnouncedStatus.REPLACED)
 """A transaction that ended so cannot be executed any more, because its nonce is used."""
-_RETURNED = (IntentStatus.PARTIAL, IntentStatus.REFUNDED)
+_RETURNED = (AnnouncedStatus.PARTIAL, AnnouncedStatus.REFUNDED)
 """A deposit that ended so has been announced to the merchant, and cannot arrive any more."""

@@ -12,10 +12,10 @@ from chalicelib.chains.catalogue.networks import network
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailable
-from chalicelib.payments.announced import rules as intents
+from chalicelib.payments.announced import rules as announcements
 from chalicelib.payments.announced.announcements import names_payment, pays_link
 from chalicelib.payments.announced.rules import Execution, Observation
-from chalicelib.payments.links.records import Intent, Payable, PayableLink, Proof
+from chalicelib.payments.links.records import AnnouncedTransaction, Payable, PayableLink, Proof
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.scanning.records import Cursor
 from chalicelib.platform.services import Services
@@ -27,64 +27,67 @@ _RANGES_PER_CHECK = 5
 
 
 def observed(
-    services: Services, payment: PayableLink, intent: Intent, unavailable: set[str]
-) -> tuple[Intent, Observation]:
-    """The intent with its Safe, nonce, proof and span updated, and the observation, without the state of the link.
+    services: Services, payment: PayableLink, announced: AnnouncedTransaction, unavailable: set[str]
+) -> tuple[AnnouncedTransaction, Observation]:
+    """The announced transaction with its Safe, nonce, proof and span updated, and the observation, without the state of
+    the link.
 
     The first call to the node does not depend on the payer's data: if it fails, the node is unavailable. Raises
     ChainUnavailable, also if it is not known until when the network was read.
     """
-    cursor = scan_store.cursor(services.store, intent.network)
+    cursor = scan_store.cursor(services.store, announced.network)
     assert cursor is not None, "an intent is recorded where detection has begun"
     if cursor.read_until is None:
-        raise ChainUnavailable(f"The {intent.network} chain has not been read since the service was updated")
-    chain = services.chains.evm(intent.network)  # of Tron, its reads of what was sent are the same
+        raise ChainUnavailable(f"The {announced.network} chain has not been read since the service was updated")
+    chain = services.chains.evm(announced.network)  # of Tron, its reads of what was sent are the same
     chain.head()
     detected_to = cursor.read_until
-    if intent.safe_tx_hash is None:
-        return _observed_sent(services, chain, payment, intent, cursor)
-    intent, is_unknown = with_proposal(services, payment, intent, unavailable)
-    intent, block, executed = execution(services, chain, intent, cursor.scanned_to, cursor.range_limit)
+    if announced.safe_tx_hash is None:
+        return _observed_sent(services, chain, payment, announced, cursor)
+    announced, is_unknown = with_proposal(services, payment, announced, unavailable)
+    announced, block, executed = execution(services, chain, announced, cursor.scanned_to, cursor.range_limit)
     nonce, block_time = None, detected_to
     if block != cursor.scanned_to:
         block_time = chain.block_facts([block])[block].time
-    elif intent.wallet is not None and intent.nonce is not None and executed is None:
-        safe = intent.wallet
+    elif announced.wallet is not None and announced.nonce is not None and executed is None:
+        safe = announced.wallet
         nonce = _read_or_none(lambda: chain.safe_nonce(safe, block))
     observation = Observation(block, block_time, detected_to, executed, nonce, False, is_unknown)
-    return intent, observation
+    return announced, observation
 
 
 def _observed_sent(
-    services: Services, chain: "EvmChain", payment: PayableLink, intent: Intent, cursor: Cursor
-) -> tuple[Intent, Observation]:
-    """The intent of a transaction that was sent with its sender and nonce, and the observation.
+    services: Services, chain: "EvmChain", payment: PayableLink, announced: AnnouncedTransaction, cursor: Cursor
+) -> tuple[AnnouncedTransaction, Observation]:
+    """The announced transaction of a transaction that was sent with its sender and nonce, and the observation.
 
     It is executed once detection has finished its block. The nonce is read if the node does not have the transaction,
     which may have been replaced. If the node does not return this very transaction, nothing is known of it.
     """
-    assert intent.transaction_hash is not None, "it was sent"
+    assert announced.transaction_hash is not None, "it was sent"
     assert cursor.read_until is not None, "checked before"
     observation = Observation(cursor.scanned_to, cursor.read_until, cursor.read_until, None, None, False)
     try:
-        sent = chain.sent_transaction(intent.transaction_hash)
+        sent = chain.sent_transaction(announced.transaction_hash)
     except ChainUnavailable as error:
-        services.log.warning("transaction not read", extra={"intent_id": intent.intent_id, "reason": error.message})
-        return intent, observation
+        services.log.warning(
+            "transaction not read", extra={"announced_id": announced.announced_id, "reason": error.message}
+        )
+        return announced, observation
     if sent is None:
         count = None
-        if intent.wallet is not None and intent.nonce is not None:
-            sender = intent.wallet
+        if announced.wallet is not None and announced.nonce is not None:
+            sender = announced.wallet
             count = _read_or_none(lambda: chain.transaction_count(sender, cursor.scanned_to))
-        return intent, replace(observation, nonce=count, is_unknown=True)
-    if intent.proof is None and not pays_link(payment, sent):
-        return intent, replace(observation, is_foreign=True)
-    locks = intent.locks or intent.proof is not Proof.SENT  # it is known from now on
-    nonce = nonce_of(intent.network, sent)
-    known = replace(intent, wallet=sent.sender, nonce=nonce, proof=Proof.SENT, unseen_since=None, locks=locks)
+        return announced, replace(observation, nonce=count, is_unknown=True)
+    if announced.proof is None and not pays_link(payment, sent):
+        return announced, replace(observation, is_foreign=True)
+    locks = announced.locks or announced.proof is not Proof.SENT  # it is known from now on
+    nonce = nonce_of(announced.network, sent)
+    known = replace(announced, wallet=sent.sender, nonce=nonce, proof=Proof.SENT, unseen_since=None, locks=locks)
     if sent.block is None or sent.block > cursor.scanned_to:
         return known, replace(observation, is_waiting=sent.block is None)
-    execution = Execution(sent.success is True, sent.block, intent.transaction_hash)
+    execution = Execution(sent.success is True, sent.block, announced.transaction_hash)
     return known, replace(observation, execution=execution)
 
 
@@ -94,31 +97,32 @@ def nonce_of(name: str, sent: SentTransaction) -> int | None:
 
 
 def execution(
-    services: Services, chain: "EvmChain", intent: Intent, newest: int, range_limit: int
-) -> tuple[Intent, int, Execution | None]:
-    """The intent with its span updated, the last block read for the Safe's events, and the execution if found.
+    services: Services, chain: "EvmChain", announced: AnnouncedTransaction, newest: int, range_limit: int
+) -> tuple[AnnouncedTransaction, int, Execution | None]:
+    """The announced transaction with its span updated, the last block read for the Safe's events, and the execution if
+    found.
 
     Events are read up to the block `newest`, in ranges at most half as long as `range_limit`, which the node may
     refuse. After a refusal for this Safe, later checks read smaller ranges. If a deep fork rolled detection back,
     reading is rolled back, too. Reads nothing while the Safe is unknown.
     """
-    if intent.wallet is None or intent.safe_tx_hash is None or newest <= intent.scanned_to:
-        return intent, newest, None
-    block, max_span = intent.scanned_to, max(range_limit // 2, 1)
+    if announced.wallet is None or announced.safe_tx_hash is None or newest <= announced.scanned_to:
+        return announced, newest, None
+    block, max_span = announced.scanned_to, max(range_limit // 2, 1)
     for _ in range(_RANGES_PER_CHECK):
-        last = min(block + intents.span_of(intent, max_span), newest)
+        last = min(block + announcements.span_of(announced, max_span), newest)
         try:
-            event = chain.safe_event(intent.wallet, intent.safe_tx_hash, BlockRange(block + 1, last))
+            event = chain.safe_event(announced.wallet, announced.safe_tx_hash, BlockRange(block + 1, last))
         except (RangeTooLarge, ChainUnavailable) as error:
-            facts = {"intent_id": intent.intent_id, "blocks": last - block, "reason": str(error)}
+            facts = {"announced_id": announced.announced_id, "blocks": last - block, "reason": str(error)}
             services.log.warning("events of a Safe not read", extra=facts)
-            return intents.narrowed(intent, last - block), block, None
-        block, intent = last, intents.widened(intent, max_span)
+            return announcements.narrowed(announced, last - block), block, None
+        block, announced = last, announcements.widened(announced, max_span)
         if event is not None:
-            return intent, block, Execution(event.success, event.block_number, event.transaction_hash)
+            return announced, block, Execution(event.success, event.block_number, event.transaction_hash)
         if block == newest:
             break
-    return intent, block, None
+    return announced, block, None
 
 
 def _read_or_none(nonce: Callable[[], int | None]) -> int | None:
@@ -130,21 +134,21 @@ def _read_or_none(nonce: Callable[[], int | None]) -> int | None:
 
 
 def with_proposal(
-    services: Services, payment: Payable, intent: Intent, unavailable: set[str]
-) -> tuple[Intent, bool]:
-    """The intent with Safe, nonce and proof from the Safe Transaction Service, and whether the service answered that it
-    does not know the transaction. It is read until it knows it.
+    services: Services, payment: Payable, announced: AnnouncedTransaction, unavailable: set[str]
+) -> tuple[AnnouncedTransaction, bool]:
+    """The announced transaction with Safe, nonce and proof from the Safe Transaction Service, and whether the service
+    answered that it does not know the transaction. It is read until it knows it.
 
     A proposal of another Safe counts as unknown, because the payer's Safe cannot execute it.
     """
-    if intent.proof is Proof.PROPOSED:
-        return intent, False
-    assert intent.safe_tx_hash is not None, "it is a multisig transaction"
-    proposal, is_answered = read_proposal(services, intent.network, intent.safe_tx_hash, unavailable)
-    if proposal is None or (intent.wallet is not None and not same_address(intent.wallet, proposal.safe)):
-        return intent, is_answered
-    known = replace(intent, wallet=proposal.safe, nonce=proposal.terms.nonce)
-    return replace(known, proof=proof_of(payment, proposal) or intent.proof), False
+    if announced.proof is Proof.PROPOSED:
+        return announced, False
+    assert announced.safe_tx_hash is not None, "it is a multisig transaction"
+    proposal, is_answered = read_proposal(services, announced.network, announced.safe_tx_hash, unavailable)
+    if proposal is None or (announced.wallet is not None and not same_address(announced.wallet, proposal.safe)):
+        return announced, is_answered
+    known = replace(announced, wallet=proposal.safe, nonce=proposal.terms.nonce)
+    return replace(known, proof=proof_of(payment, proposal) or announced.proof), False
 
 
 def proof_of(payment: Payable, proposal: Proposal) -> Proof | None:

@@ -1,11 +1,12 @@
-"""The intents of a link: their order in its record, and the status that follows from an observation of the chain.
+"""The announced transactions of a link: their order in its record, and the status that follows from an observation of
+the chain.
 
 A check reads only blocks that detection has finished. These blocks are confirmed and their payments recorded. So if a
-transaction was executed and the link is not completed, the transaction did not pay the link; and no intent lapses
-before all blocks that could contain its payment have been read.
+transaction was executed and the link is not completed, the transaction did not pay the link; and no announced
+transaction lapses before all blocks that could contain its payment have been read.
 
-A Safe can be any contract, and can emit any event. What it emits ends only its own intents. If the node does not return
-its events, only its own intents are delayed, by UNREAD_GRACE.
+A Safe can be any contract, and can emit any event. What it emits ends only its own announced transactions. If the node
+does not return its events, only its own announced transactions are delayed, by UNREAD_GRACE.
 """
 
 from collections.abc import Iterable
@@ -16,11 +17,11 @@ from itertools import zip_longest
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
-from chalicelib.crosschain.core.records import Crossing
-from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PayableLink, Proof
+from chalicelib.crosschain.core.records import BridgeTransfer
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink, Proof
 
 MIN_CHECK_DELAY, MAX_CHECK_DELAY = timedelta(seconds=10), timedelta(minutes=5)
-"""The delay until the next check: an eighth of the intent's age, within these bounds."""
+"""The delay until the next check: an eighth of the announced transaction's age, within these bounds."""
 _CHECKS_PER_AGE = 8
 SOON, SENT_CHECK_DELAY = timedelta(hours=1), timedelta(seconds=45)
 """In its first hour a transaction that was sent is checked in each run, so that one that failed frees its link soon."""
@@ -41,17 +42,19 @@ MAX_ANNOUNCERS = 4
 """Of how many announcers of one transaction the secrets are kept: of the first, who is likely to have sent it, and of
 the newest, as anybody can announce it."""
 UNREAD_GRACE = timedelta(hours=1)
-"""How long an intent stays pending after its end if the Safe's events could not be read up to that end."""
+"""How long an announced transaction stays pending after its end if the Safe's events could not be read up to that
+end."""
 KEPT_ENDED, KEPT_UNLOCKING = 8, 3
-"""How many ended intents of a link are kept, and pending ones that do not lock it; the newest of each."""
+"""How many ended announced transactions of a link are kept, and pending ones that do not lock it; the newest of
+each."""
 
 
 @frozen
 class Turn:
     """What one run does with the records that are due; `checked` are in the order in which they are checked."""
 
-    checked: tuple[Intent, ...]
-    postponed: tuple[Intent, ...]
+    checked: tuple[AnnouncedTransaction, ...]
+    postponed: tuple[AnnouncedTransaction, ...]
 
 
 @frozen
@@ -84,39 +87,45 @@ class Observation:
     is_waiting: bool = False
 
 
-def together(before: Intent | None, intents: Iterable[Intent]) -> Intent:
-    """The record of a link's intents: those that lock the link first, of these the proved ones, then the oldest.
+def together(
+    before: AnnouncedTransaction | None, announcements: Iterable[AnnouncedTransaction]
+) -> AnnouncedTransaction:
+    """The record of a link's announced transactions: those that lock the link first, of these the proved ones, then the
+    oldest.
 
-    Keeps all pending intents that lock the link, and the newest of the others. Of two pending ones for the same
-    transaction, one of which was announced without its Safe, one is kept. `before` is the stored record. Publicly
-    announced transactions that the node has got to know are counted, and lock nothing above MAX_SENT.
+    Keeps all pending announced transactions that lock the link, and the newest of the others. Of two pending ones for
+    the same transaction, one of which was announced without its Safe, one is kept. `before` is the stored record.
+    Publicly announced transactions that the node has got to know are counted, and lock nothing above MAX_SENT.
     """
-    pending, ended, unlocking = list[Intent](), list[Intent](), list[Intent]()
-    admitted, sent_claims = _counted(before, intents)
-    for intent in sorted(admitted, key=lambda each: (not each.is_locking, each.proof is None, each.created_at)):
-        same = next((each for each in pending if is_same(each, intent)), None)
-        if intent.status is not IntentStatus.PENDING:
-            ended.append(intent)
+    pending, ended, unlocking = list[AnnouncedTransaction](), list[AnnouncedTransaction](), list[AnnouncedTransaction]()
+    admitted, sent_claims = _counted(before, announcements)
+    for announced in sorted(admitted, key=lambda each: (not each.is_locking, each.proof is None, each.created_at)):
+        same = next((each for each in pending if is_same(each, announced)), None)
+        if announced.status is not AnnouncedStatus.PENDING:
+            ended.append(announced)
         elif same is not None:
-            pending[pending.index(same)] = merged(same, intent)
+            pending[pending.index(same)] = merged(same, announced)
         else:
-            (pending if intent.locks else unlocking).append(intent)
+            (pending if announced.locks else unlocking).append(announced)
     for listed, most in ((unlocking, KEPT_UNLOCKING), (ended, KEPT_ENDED)):
         pending += sorted(listed, key=lambda each: (each.proof is not None, each.created_at), reverse=True)[:most]
     first, *others = (
-        replace(each, others=(), public_claims=0, sent_claims=0, failures_told=0, version=0) for each in pending
+        replace(each, others=(), public_claims=0, sent_claims=0, failures_notified=0, version=0) for each in pending
     )
-    claims, told, version = (before.public_claims, before.failures_told, before.version) if before else (0, 0, 0)
-    counted = replace(first, public_claims=claims, sent_claims=sent_claims, failures_told=told)
+    claims, told, version = (before.public_claims, before.failures_notified, before.version) if before else (0, 0, 0)
+    counted = replace(first, public_claims=claims, sent_claims=sent_claims, failures_notified=told)
     return replace(counted, others=tuple(others), version=version)
 
 
-def _counted(before: Intent | None, intents: Iterable[Intent]) -> tuple[list[Intent], int]:
-    """The intents, those that are one publicly announced transaction too many without their lock, and the number."""
-    known = {each.intent_id for each in (before.all if before else ()) if each.proof is Proof.SENT}
-    count, result = before.sent_claims if before else 0, list[Intent]()
-    for each in intents:
-        is_new = each.proof is Proof.SENT and each.crossing is None and each.intent_id not in known
+def _counted(
+    before: AnnouncedTransaction | None, announcements: Iterable[AnnouncedTransaction]
+) -> tuple[list[AnnouncedTransaction], int]:
+    """The announced transactions, those that are one publicly announced transaction too many without their lock, and
+    the number."""
+    known = {each.announced_id for each in (before.all if before else ()) if each.proof is Proof.SENT}
+    count, result = before.sent_claims if before else 0, list[AnnouncedTransaction]()
+    for each in announcements:
+        is_new = each.proof is Proof.SENT and each.bridge_transfer is None and each.announced_id not in known
         if is_new and each.is_public:
             count += 1
             each = replace(each, locks=each.locks and count <= MAX_SENT)
@@ -124,7 +133,7 @@ def _counted(before: Intent | None, intents: Iterable[Intent]) -> tuple[list[Int
     return result, count
 
 
-def is_same(one: Intent, other: Intent) -> bool:
+def is_same(one: AnnouncedTransaction, other: AnnouncedTransaction) -> bool:
     """Whether both are for the same transaction: of one network, of one hash and kind, and of the same wallet.
 
     The hash of a transaction that was sent is of one sender; the hash of a multisig transaction names no Safe.
@@ -138,8 +147,9 @@ def is_same(one: Intent, other: Intent) -> bool:
     return same_address(one.wallet, other.wallet)
 
 
-def merged(known: Intent, new: Intent) -> Intent:
-    """A pending intent with what a second announcement of its transaction adds: it never ends earlier by that.
+def merged(known: AnnouncedTransaction, new: AnnouncedTransaction) -> AnnouncedTransaction:
+    """A pending announced transaction with what a second announcement of its transaction adds: it never ends earlier by
+    that.
 
     If the first one was public and the second one is not, its time begins with the second one.
     """
@@ -157,7 +167,7 @@ def merged(known: Intent, new: Intent) -> Intent:
         is_public=known.is_public and new.is_public,
         locks=known.locks or not new.is_public or (new.proof is Proof.SENT and known.proof is not Proof.SENT),
         announcers=_announcers(known.announcers, new.announcers),
-        crossing=_fuller(known.crossing, new.crossing),
+        bridge_transfer=_fuller(known.bridge_transfer, new.bridge_transfer),
     )
 
 
@@ -168,111 +178,115 @@ def _announcers(known: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]
     return (*first, *others[-(MAX_ANNOUNCERS - 1) :])
 
 
-def _fuller(known: Crossing | None, new: Crossing | None) -> Crossing | None:
-    """What is known of a crossing: what was read before, unless that was nothing and the new one says more."""
+def _fuller(known: BridgeTransfer | None, new: BridgeTransfer | None) -> BridgeTransfer | None:
+    """What is known of a bridge transfer: what was read before, unless that was nothing and the new one says more."""
     return new if known is not None and known.deposit is None else known
 
 
-def decide(intent: Intent, observation: Observation, now: datetime) -> Intent:
-    """The intent after an observation; unchanged if it is not pending.
+def decide(announced: AnnouncedTransaction, observation: Observation, now: datetime) -> AnnouncedTransaction:
+    """The announced transaction after an observation; unchanged if it is not pending.
 
     It lapses when both the chain's clock and ours are past its end: a transaction in an earlier block counts however
     late the block is read, and a chain whose clock is ahead does not shorten the time. If the Safe's events stay
     unread, it lapses UNREAD_GRACE after its end by `detected_to` instead of `block_time`.
     """
-    if intent.status is not IntentStatus.PENDING:
-        return intent
-    updated = replace(intent, scanned_to=observation.block) if intent.wallet is not None else intent
+    if announced.status is not AnnouncedStatus.PENDING:
+        return announced
+    updated = replace(announced, scanned_to=observation.block) if announced.wallet is not None else announced
     if observation.execution is not None:
         updated = replace(
             updated, executed_block=observation.execution.block, transaction_hash=observation.execution.transaction_hash
         )
     if observation.is_completed:
-        return replace(updated, status=IntentStatus.SETTLED)
+        return replace(updated, status=AnnouncedStatus.SETTLED)
     if observation.execution is not None or observation.is_foreign:
-        return replace(updated, status=IntentStatus.FAILED)
-    if intent.nonce is not None and observation.nonce is not None and observation.nonce > intent.nonce:
-        return replace(updated, status=IntentStatus.REPLACED)
-    if observation.is_waiting and intent.is_public and now > intent.created_at + MOST_WAITING:
+        return replace(updated, status=AnnouncedStatus.FAILED)
+    if announced.nonce is not None and observation.nonce is not None and observation.nonce > announced.nonce:
+        return replace(updated, status=AnnouncedStatus.REPLACED)
+    if observation.is_waiting and announced.is_public and now > announced.created_at + MOST_WAITING:
         updated = replace(updated, locks=False)
-    if intent.safe_tx_hash is None and observation.is_unknown:
-        updated = replace(updated, unseen_since=intent.unseen_since or now)
-    end = _end_if_unknown(updated) if _is_unknown(intent, observation) else intent.ends_at
+    if announced.safe_tx_hash is None and observation.is_unknown:
+        updated = replace(updated, unseen_since=announced.unseen_since or now)
+    end = _end_if_unknown(updated) if _is_unknown(announced, observation) else announced.ends_at
     is_read = observation.block_time > end or (now > end + UNREAD_GRACE and observation.detected_to > end)
     if now > end and is_read:
-        return replace(updated, status=IntentStatus.LAPSED)
+        return replace(updated, status=AnnouncedStatus.LAPSED)
     return postpone(updated, now)
 
 
-def _is_unknown(intent: Intent, observation: Observation) -> bool:
-    is_claim = intent.safe_tx_hash is not None and intent.is_public and intent.proof is not Proof.PROPOSED
+def _is_unknown(announced: AnnouncedTransaction, observation: Observation) -> bool:
+    is_claim = announced.safe_tx_hash is not None and announced.is_public and announced.proof is not Proof.PROPOSED
     return observation.is_unknown or is_claim
 
 
-def _end_if_unknown(intent: Intent) -> datetime:
-    grace = intent.unseen_since + UNSEEN_AFTER if intent.unseen_since else intent.created_at + UNKNOWN_AFTER
-    return min(intent.ends_at, grace)
+def _end_if_unknown(announced: AnnouncedTransaction) -> datetime:
+    grace = announced.unseen_since + UNSEEN_AFTER if announced.unseen_since else announced.created_at + UNKNOWN_AFTER
+    return min(announced.ends_at, grace)
 
 
-def ends_unpaid(intent: Intent) -> bool:
-    """Whether the intent has ended without paying its link."""
-    return intent.status not in (IntentStatus.PENDING, IntentStatus.SETTLED)
+def ends_unpaid(announced: AnnouncedTransaction) -> bool:
+    """Whether the announced transaction has ended without paying its link."""
+    return announced.status not in (AnnouncedStatus.PENDING, AnnouncedStatus.SETTLED)
 
 
-def in_turn(due: Iterable[Intent], per_account: int) -> Turn:
+def in_turn(due: Iterable[AnnouncedTransaction], per_account: int) -> Turn:
     """The records to check in one run, one of each account in turn, and those beyond `per_account`."""
-    by_account: dict[str, list[Intent]] = {}
-    for intent in sorted(due, key=lambda each: each.next_due or each.check_at):
-        by_account.setdefault(intent.account_id or intent.link_token, []).append(intent)
+    by_account: dict[str, list[AnnouncedTransaction]] = {}
+    for announced in sorted(due, key=lambda each: each.next_due or each.check_at):
+        by_account.setdefault(announced.account_id or announced.link_token, []).append(announced)
     rounds = zip_longest(*(of_account[:per_account] for of_account in by_account.values()))
-    checked = tuple(intent for each in rounds for intent in each if intent is not None)
-    return Turn(checked, tuple(intent for each in by_account.values() for intent in each[per_account:]))
+    checked = tuple(announced for each in rounds for announced in each if announced is not None)
+    return Turn(checked, tuple(announced for each in by_account.values() for announced in each[per_account:]))
 
 
-def decide_unobserved(intent: Intent, is_completed: bool, now: datetime) -> Intent:
-    """The pending intent if the node does not answer: settled if its link is completed, else checked again later."""
-    return replace(intent, status=IntentStatus.SETTLED) if is_completed else postpone(intent, now)
+def decide_unobserved(announced: AnnouncedTransaction, is_completed: bool, now: datetime) -> AnnouncedTransaction:
+    """The pending announced transaction if the node does not answer: settled if its link is completed, else checked
+    again later."""
+    return replace(announced, status=AnnouncedStatus.SETTLED) if is_completed else postpone(announced, now)
 
 
-def withdraw(payment: PayableLink) -> Intent:
-    """The record of the link's intents, the pending ones ended by the link's owner. Raises NotFound if none is pending.
+def withdraw(payment: PayableLink) -> AnnouncedTransaction:
+    """The record of the link's announced transactions, the pending ones ended by the link's owner. Raises NotFound if
+    none is pending.
 
     If one of the transactions is executed later, its payment counts like any other.
     """
-    intents = payment.intent.all if payment.intent else ()
-    is_pending = any(each.status is IntentStatus.PENDING for each in intents)
+    announcements = payment.announced.all if payment.announced else ()
+    is_pending = any(each.status is AnnouncedStatus.PENDING for each in announcements)
     if not is_pending or payment.link.status is LinkStatus.COMPLETED:
         raise NotFound("No announced transaction is pending for this link")
     ended = (
-        replace(each, status=IntentStatus.LAPSED) if each.status is IntentStatus.PENDING else each for each in intents
+        replace(each, status=AnnouncedStatus.LAPSED) if each.status is AnnouncedStatus.PENDING else each
+        for each in announcements
     )
-    return together(payment.intent, ended)
+    return together(payment.announced, ended)
 
 
-def postpone(intent: Intent, now: datetime) -> Intent:
-    """The intent with its next check: the older the intent, the longer the delay, but soon after its end."""
-    age = now - intent.created_at
-    most = SENT_CHECK_DELAY if intent.safe_tx_hash is None and age < SOON else MAX_CHECK_DELAY
+def postpone(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTransaction:
+    """The announced transaction with its next check: the older the announced transaction, the longer the delay, but
+    soon after its end."""
+    age = now - announced.created_at
+    most = SENT_CHECK_DELAY if announced.safe_tx_hash is None and age < SOON else MAX_CHECK_DELAY
     wait = min(max(age / _CHECKS_PER_AGE, MIN_CHECK_DELAY), most)
-    return replace(intent, check_at=min(now + wait, max(intent.ends_at, now) + MIN_CHECK_DELAY))
+    return replace(announced, check_at=min(now + wait, max(announced.ends_at, now) + MIN_CHECK_DELAY))
 
 
-def span_of(intent: Intent, max_span: int) -> int:
+def span_of(announced: AnnouncedTransaction, max_span: int) -> int:
     """How many blocks of the Safe's events are requested at once: `max_span`, or less after refusals for this Safe."""
-    return max_span if intent.span is None else min(intent.span, max_span)
+    return max_span if announced.span is None else min(announced.span, max_span)
 
 
-def narrowed(intent: Intent, refused: int) -> Intent:
-    """The intent with half of the span that the node refused."""
-    return replace(intent, span=max(refused // 2, 1))
+def narrowed(announced: AnnouncedTransaction, refused: int) -> AnnouncedTransaction:
+    """The announced transaction with half of the span that the node refused."""
+    return replace(announced, span=max(refused // 2, 1))
 
 
-def widened(intent: Intent, max_span: int) -> Intent:
-    """The intent after a successful read: its span grows slowly back to `max_span`."""
-    if intent.span is None:
-        return intent
-    wider = intent.span + intent.span // 16 + 1
-    return replace(intent, span=wider if wider < max_span else None)
+def widened(announced: AnnouncedTransaction, max_span: int) -> AnnouncedTransaction:
+    """The announced transaction after a successful read: its span grows slowly back to `max_span`."""
+    if announced.span is None:
+        return announced
+    wider = announced.span + announced.span // 16 + 1
+    return replace(announced, span=wider if wider < max_span else None)
 
 
 _PROOFS = (None, Proof.COMPUTED, Proof.PROPOSED, Proof.SENT)

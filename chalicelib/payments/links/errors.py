@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, Locked
-from chalicelib.payments.links.records import Intent, LinkStatus, PayableLink
+from chalicelib.payments.links.records import AnnouncedTransaction, LinkStatus, PayableLink
 
 if TYPE_CHECKING:
     from chalicelib.accounts.branding.records import PageBranding
@@ -22,13 +22,15 @@ class LinkCompleted(Conflict):
 
 
 class LinkLocked(Locked):
-    """The link is waiting for the announced transaction of `intent`, the first of those it waits for."""
+    """The link is waiting for the announced transaction of `announced`, the first of those it waits for."""
 
     shown_by = "chalicelib.payments.links.responses"
 
-    def __init__(self, payment: PayableLink, intent: Intent, branding: "PageBranding | None" = None) -> None:
+    def __init__(
+        self, payment: PayableLink, announced: AnnouncedTransaction, branding: "PageBranding | None" = None
+    ) -> None:
         super().__init__("Secure payment is in progress")
-        self.payment, self.intent, self.branding = payment, intent, branding
+        self.payment, self.announced, self.branding = payment, announced, branding
 
 
 class LinkAwaitingChain(Forbidden):

@@ -58,7 +58,7 @@ def load_stored(services: Services, token: str, viewer: Viewer) -> PayableLink:
     if payment is None or not _is_visible(viewer, payment.link):
         raise NotFound("Secure payment not found")
     payment = payment.seen_by(viewer.announcer)
-    return _with_parents_intents(services, [payment])[0].seen_by(viewer.announcer)
+    return _with_parents_announcements(services, [payment])[0].seen_by(viewer.announcer)
 
 
 def screened(services: Services, payment: PayableLink) -> PayableLink:
@@ -109,7 +109,7 @@ def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request
     """
     payable = store.payable_of(services.store, name)
     if isinstance(payable, PayableLink):
-        payable = _screened(services, _with_parents_intents(services, [payable]))[0]
+        payable = _screened(services, _with_parents_announcements(services, [payable]))[0]
     requests, wanted = payable.requests if payable else (), name.lower()
     found = next((each for each in requests if wanted in (each.request_id, each.payment_reference)), None)
     if payable is None or found is None or not viewer.sees(found):
@@ -120,13 +120,14 @@ def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request
 def load_many(
     services: Services, tokens: Sequence[str], parent: PayableLink | None = None
 ) -> dict[str, PayableLink]:
-    """The links that exist, by token, each with its first request and its intent; other requests are not read.
+    """The links that exist, by token, each with its first request and its announced transaction; other requests are not
+    read.
 
     Reads three keys per link, one per multicall that claimed some of them, except `parent`, and two per payout with a
     `recipientIdentifier`; in batches of 100.
     """
     found = store.links_with_first_request(services.store, tokens)
-    payments = _with_parents_intents(services, list(found.values()), parent)
+    payments = _with_parents_announcements(services, list(found.values()), parent)
     return dict(zip(found, _screened(services, payments), strict=True))
 
 
@@ -173,17 +174,18 @@ def _refused(payment: PayableLink) -> PayableLink:
     return replace(payment, link=replace(payment.link, status=LinkStatus.COMPLIANCE_FAILED))
 
 
-def _with_parents_intents(
+def _with_parents_announcements(
     services: Services, payments: Sequence[PayableLink], known: PayableLink | None = None
 ) -> list[PayableLink]:
-    """The links, each with the pending intent of its multicall, if any: that transaction pays the children, too.
+    """The links, each with the pending announced transaction of its multicall, if any: that transaction pays the
+    children, too.
 
-    Reads the intents, except the intent of the `known` parent.
+    Reads the announced transactions, except the announced transaction of the `known` parent.
     """
     parents = {payment.link.parent_token for payment in payments if not payment.is_locked}
     parents -= {None, known.link.token if known else None}
-    intents = store.intents(services.store, [parent for parent in parents if parent])
-    if known is not None and known.intent is not None:
-        intents.append(known.intent)
-    pending = {intent.link_token: intent for intent in intents if intent.is_locking}
-    return [replace(each, intent=pending.get(each.link.parent_token or "", each.intent)) for each in payments]
+    announcements = store.announcements(services.store, [parent for parent in parents if parent])
+    if known is not None and known.announced is not None:
+        announcements.append(known.announced)
+    pending = {announced.link_token: announced for announced in announcements if announced.is_locking}
+    return [replace(each, announced=pending.get(each.link.parent_token or "", each.announced)) for each in payments]

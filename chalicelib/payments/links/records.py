@@ -12,7 +12,7 @@ from chalicelib.base.lists import lists, place
 from chalicelib.base.money import Fee
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.commerce.core.records import CommercePayment
-from chalicelib.crosschain.core.records import Crossing
+from chalicelib.crosschain.core.records import BridgeTransfer
 from chalicelib.offramp.core.records import Order
 from chalicelib.payments.requests.records import Request, RequestStatus
 
@@ -115,7 +115,7 @@ class Link(Record):
         return None
 
 
-class IntentStatus(StrEnum):
+class AnnouncedStatus(StrEnum):
     PENDING = "pending"
     SETTLED = "settled"
     """Executed, and its payment completed the link; from another chain: it reached the payee."""
@@ -143,38 +143,39 @@ class Proof(StrEnum):
 
 
 @frozen
-class Intent(Record):
+class AnnouncedTransaction(Record):
     """An announced transaction that is to pay a link; while it is pending, the link cannot be paid otherwise.
 
     It is a multisig transaction with a `safe_tx_hash`, or else one that was sent, whose hash is `transaction_hash`. A
-    link may have several: the stored record is the first of them (`rules.together` in checkout/intents) and has the
-    `others`. An intent is identified by network, wallet and hash: what another wallet does never ends it.
+    link may have several: the stored record is the first of them (`rules.together` in checkout/announced) and has the
+    `others`. An announced transaction is identified by network, wallet and hash: what another wallet does never ends
+    it.
 
     `wallet` is the Safe or the sender, `nonce` that of its transaction; both are None until they are known. `deadline`
-    is the payer's; after `ends_at` the intent lapses. `scanned_to` is the last block that was searched for a Safe's
-    execution, `executed_block` the block of the execution, and `transaction_hash` then its transaction;
+    is the payer's; after `ends_at` the announced transaction lapses. `scanned_to` is the last block that was searched
+    for a Safe's execution, `executed_block` the block of the execution, and `transaction_hash` then its transaction;
     `unseen_since` is since when the node does not have a transaction that was sent, None while it has it. `check_at` is
-    when the intent is checked next. `span` is the
+    when the announced transaction is checked next. `span` is the
     most blocks per request to the node after a refusal, None for the usual number. `is_public` means that it was
-    announced with a public client id, such as the payment page's, which anybody who has the link can do. An intent
-    that does not lock (`locks`) was announced after too many public claims; it does so once it has a proof.
-    A payment from another chain has a `crossing`; its `network` is then the one that is paid from, and it ends by what
-    both chains say (checkout/intents/crossings). `announcers` are the SHA-256 hashes of the secrets of those who have
-    announced it, for whom it does not lock the link: they follow it themselves.
+    announced with a public client id, such as the payment page's, which anybody who has the link can do. An announced
+    transaction that does not lock (`locks`) was announced after too many public claims; it does so once it has a proof.
+    A payment from another chain has a `bridge_transfer`; its `network` is then the one that is paid from, and it ends
+    by what both chains say (checkout/announced/bridge transfers). `announcers` are the SHA-256 hashes of the secrets of
+    those who have announced it, for whom it does not lock the link: they follow it themselves.
     """
 
-    KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "INTENT")
-    DUE_GROUP = "INTENT"
+    KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "ANNOUNCED")
+    DUE_GROUP = "ANNOUNCED"
 
     link_token: str
-    intent_id: str
+    announced_id: str
     network: str
     safe_tx_hash: str | None
     wallet: str | None = field(metadata={"attribute": "safe"})
     nonce: int | None
     deadline: datetime | None
     payer_address: str | None
-    status: IntentStatus
+    status: AnnouncedStatus
     created_at: datetime
     ends_at: datetime
     check_at: datetime
@@ -190,29 +191,29 @@ class Intent(Record):
     proof: Proof | None = None
     unseen_since: datetime | None = None
     locks: bool = True
-    crossing: Crossing | None = None
-    failures_told: int = 0
-    """In the stored record: how many of the link's crossings were announced as failed."""
+    bridge_transfer: BridgeTransfer | None = None
+    failures_notified: int = 0
+    """In the stored record: how many of the link's bridge transfers were announced as failed."""
     announcers: tuple[str, ...] = ()
     sent_claims: int = 0
     """In the stored record: how many publicly announced transactions the node has had, which may lock the link."""
-    others: "tuple[Intent, ...]" = ()
+    others: "tuple[AnnouncedTransaction, ...]" = ()
     version: int = 0
 
     @property
-    def all(self) -> "tuple[Intent, ...]":
-        """The intents of the link, first those that lock it."""
+    def all(self) -> "tuple[AnnouncedTransaction, ...]":
+        """The announced transactions of the link, first those that lock it."""
         return (replace(self, others=()), *self.others)
 
     @property
     def is_locking(self) -> bool:
-        return self.status is IntentStatus.PENDING and self.locks
+        return self.status is AnnouncedStatus.PENDING and self.locks
 
     @property
     def is_open_warning(self) -> bool:
         """Whether it is a transaction that was sent and can still pay the link, but does not lock it any more."""
-        is_sent = self.safe_tx_hash is None and self.crossing is None and self.proof is Proof.SENT
-        return is_sent and self.status is IntentStatus.PENDING and not self.locks
+        is_sent = self.safe_tx_hash is None and self.bridge_transfer is None and self.proof is Proof.SENT
+        return is_sent and self.status is AnnouncedStatus.PENDING and not self.locks
 
     def is_by(self, announcer: str) -> bool:
         """Whether somebody with this hash of a secret has announced it; compared in constant time."""
@@ -220,22 +221,22 @@ class Intent(Record):
 
     @property
     def next_due(self) -> datetime | None:
-        """When the first of the pending intents is checked next."""
-        return min((each.check_at for each in self.all if each.status is IntentStatus.PENDING), default=None)
+        """When the first of the pending announced transactions is checked next."""
+        return min((each.check_at for each in self.all if each.status is AnnouncedStatus.PENDING), default=None)
 
 
 @frozen
 class Payable:
     """What is paid and recorded together: one request without a link, or the requests of a link, in order.
 
-    `intent` is the record of the transactions that are announced for a link. `order` is the off-ramp order of a request
-    without a link that is paid out in fiat. `commerce` is set if the one request of a link is paid through the commerce
-    escrow.
+    `announced` is the record of the transactions that are announced for a link. `order` is the off-ramp order of a
+    request without a link that is paid out in fiat. `commerce` is set if the one request of a link is paid through the
+    commerce escrow.
     """
 
     requests: tuple[Request, ...]
     link: Link | None = None
-    intent: Intent | None = None
+    announced: AnnouncedTransaction | None = None
     order: Order | None = None
     commerce: CommercePayment | None = None
 
@@ -250,12 +251,12 @@ class Payable:
     def seen_by(self, announcer: str | None) -> Self:
         """The link as somebody with this hash of a secret sees it: without the transactions that they announced.
 
-        Only for reading: the record of its intents is not complete.
+        Only for reading: the record of its announced transactions is not complete.
         """
-        if self.intent is None or announcer is None:
+        if self.announced is None or announcer is None:
             return self
-        seen = [each for each in self.intent.all if not each.is_by(announcer)]
-        return replace(self, intent=replace(seen[0], others=tuple(seen[1:])) if seen else None)
+        seen = [each for each in self.announced.all if not each.is_by(announcer)]
+        return replace(self, announced=replace(seen[0], others=tuple(seen[1:])) if seen else None)
 
     @property
     def is_paid(self) -> bool:
@@ -266,7 +267,7 @@ class Payable:
     @property
     def is_locked(self) -> bool:
         """Whether the link is unpaid and waits for an announced transaction."""
-        return self.intent is not None and self.intent.is_locking and not self.is_paid
+        return self.announced is not None and self.announced.is_locking and not self.is_paid
 
 
 @frozen

@@ -14,8 +14,8 @@ from chalicelib.payments.links.errors import (
     TronBatchRefused,
     WrongWallet,
 )
-from chalicelib.payments.links.progress import crosschain_intents
-from chalicelib.payments.links.records import Intent, LinkStatus, PayableLink
+from chalicelib.payments.links.progress import announced_bridge_transfers
+from chalicelib.payments.links.records import AnnouncedTransaction, LinkStatus, PayableLink
 from chalicelib.payments.links.sent import sent_facts, shown_hash
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.http.errors import details_of
@@ -26,17 +26,17 @@ def _(error: LinkCompleted) -> dict[str, Any]:
     paid = [
         {"requestId": each.request_id, "hasBeenPaid": True, "txHash": each.tx_hash} for each in error.payment.requests
     ]
-    facts = {**_page_facts(error.payment, error.branding), "requestStatuses": paid, **_crossings(error.payment)}
+    facts = {**_page_facts(error.payment, error.branding), "requestStatuses": paid, **_bridge_transfers(error.payment)}
     sent = {"sentTransactions": [sent_facts(each) for each in error.sent]} if error.sent else {}
     return {"status": LinkStatus.COMPLETED.value, **facts, **sent}
 
 
 @details_of.register
 def _(error: LinkLocked) -> dict[str, Any]:
-    statuses = [_locked_status(request, error.intent) for request in error.payment.requests]
+    statuses = [_locked_status(request, error.announced) for request in error.payment.requests]
     facts = _page_facts(error.payment, error.branding)
-    crossings = _crossings(replace(error.payment, intent=error.intent))
-    return {"status": LinkStatus.PENDING.value, **facts, "requestStatuses": statuses, **crossings}
+    bridge_transfers = _bridge_transfers(replace(error.payment, announced=error.announced))
+    return {"status": LinkStatus.PENDING.value, **facts, "requestStatuses": statuses, **bridge_transfers}
 
 
 @details_of.register
@@ -61,9 +61,9 @@ def _(error: TronBatchRefused) -> dict[str, Any]:
     return {"advice": error.advice}
 
 
-def _crossings(payment: PayableLink) -> dict[str, Any]:
+def _bridge_transfers(payment: PayableLink) -> dict[str, Any]:
     """The payments from other chains of a link that has any."""
-    found = crosschain_intents(payment.intent)
+    found = announced_bridge_transfers(payment.announced)
     return {"crosschainIntents": found} if found else {}
 
 
@@ -73,18 +73,18 @@ def _page_facts(payment: PayableLink, branding: PageBranding | None) -> dict[str
     return {"branding": link_branding(branding), "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
 
 
-def _locked_status(request: Request, intent: Intent) -> dict[str, Any]:
-    chain = network(intent.network)
+def _locked_status(request: Request, announced: AnnouncedTransaction) -> dict[str, Any]:
+    chain = network(announced.network)
     assert chain is not None, "an intent is recorded on a catalogued network"
     facts = {
         "requestId": request.request_id,
         "hasBeenPaid": request.status is RequestStatus.PAID,
         **(
-            {"safeTxHash": intent.safe_tx_hash}
-            if intent.safe_tx_hash
-            else {"txHash": shown_hash(intent.network, intent.transaction_hash)}
+            {"safeTxHash": announced.safe_tx_hash}
+            if announced.safe_tx_hash
+            else {"txHash": shown_hash(announced.network, announced.transaction_hash)}
         ),
         "chainId": chain.chain_id,
     }
-    deadline = {"safePaymentDeadline": int(intent.deadline.timestamp())} if intent.deadline else {}
+    deadline = {"safePaymentDeadline": int(announced.deadline.timestamp())} if announced.deadline else {}
     return {**facts, **deadline}

@@ -67,8 +67,8 @@ def check_payable(payment: PayableLink, now: datetime, branding: "PageBranding |
 
 def check_unlocked(payment: PayableLink, branding: "PageBranding | None" = None) -> None:
     """Raises LinkLocked while the link is unpaid and waiting for an announced transaction."""
-    if payment.intent is not None and payment.is_locked:
-        raise LinkLocked(payment, payment.intent, branding)
+    if payment.announced is not None and payment.is_locked:
+        raise LinkLocked(payment, payment.announced, branding)
 
 
 def fee_on(amount: BaseUnits, link: Link) -> BaseUnits:

@@ -12,7 +12,7 @@ from chalicelib.chains.catalogue.networks import network
 from chalicelib.payments.links.creation import Draft
 from chalicelib.payments.links.fees.rules import plan_of
 from chalicelib.payments.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
-from chalicelib.payments.links.progress import crosschain_intents
+from chalicelib.payments.links.progress import announced_bridge_transfers
 from chalicelib.payments.links.records import Link, LinkStatus, Payable, PayableLink
 from chalicelib.payments.links.sent import SentOutcome, sent_facts
 from chalicelib.payments.requests.records import Request
@@ -242,7 +242,7 @@ def crosschain_answers(payment: Payable, request: Request | None = None) -> list
     """The payments from other chains that were announced for a link, or for one request of it."""
     is_one_of_several = request is not None and len(payment.requests) > 1
     references = [request.payment_reference] if request is not None and is_one_of_several else None
-    return [CrosschainIntentAnswer(**each) for each in crosschain_intents(payment.intent, references)]
+    return [CrosschainIntentAnswer(**each) for each in announced_bridge_transfers(payment.announced, references)]
 
 
 class SecurePaymentFound(Output):

@@ -37,7 +37,7 @@ class SentOutcome:
 
 def warnings(payment: PayableLink) -> tuple[SentOutcome, ...]:
     """The transactions that can still pay a link, and that do not lock it any more."""
-    found = payment.intent.all if payment.intent is not None else ()
+    found = payment.announced.all if payment.announced is not None else ()
     return tuple(
         SentOutcome(shown_hash(each.network, each.transaction_hash), each.network, Outcome.WAITING)
         for each in found

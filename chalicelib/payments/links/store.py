@@ -1,4 +1,4 @@
-"""Reads of payables: links with their requests and intents, and requests without a link."""
+"""Reads of payables: links with their requests and announced transactions, and requests without a link."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import TypeVar
 from chalicelib.base.records import Key, Record
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.offramp.core.records import Order
-from chalicelib.payments.links.records import Intent, Link, LinkStatus, Payable, PayableLink
+from chalicelib.payments.links.records import AnnouncedTransaction, Link, LinkStatus, Payable, PayableLink
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import Request, RequestPointer
 from chalicelib.platform.storage.store import Store
@@ -36,15 +36,15 @@ def stored(store: Store, payable_id: str) -> Payable | None:
     """
     if len(payable_id) > _LONGEST_ID:
         return None
-    kinds = (Link, Request, Intent, Order, CommercePayment)
+    kinds = (Link, Request, AnnouncedTransaction, Order, CommercePayment)
     records = store.query_mixed(kinds, Link.KEY.partition(token=payable_id))
-    link, intent = _first(Link, records), _first(Intent, records)
+    link, announced = _first(Link, records), _first(AnnouncedTransaction, records)
     if link is None:
         alone = tuple(each for each in records if isinstance(each, Request) and each.link_token is None)
         return Payable(alone, order=_first(Order, records)) if alone else None
     if link.status is LinkStatus.ASSEMBLING:
         return None
-    return PayableLink(_requests_of(link, records), link, intent, commerce=_first(CommercePayment, records))
+    return PayableLink(_requests_of(link, records), link, announced, commerce=_first(CommercePayment, records))
 
 
 def payable(store: Store, payable_id: str) -> Payable | None:
@@ -95,7 +95,8 @@ def requests(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
 
 
 def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, PayableLink]:
-    """The complete links, by token, each with its first request and its intent; other requests are not read.
+    """The complete links, by token, each with its first request and its announced transaction; other requests are not
+    read.
 
     Three keys per link, in batches of 100.
     """
@@ -103,21 +104,25 @@ def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, P
     records = store.get_many({key: kind for of_link in keys.values() for key, kind in of_link})
     found = {}
     for token, of_link in keys.items():
-        found_link, request, intent = (records.get(key) for key, _ in of_link)
+        found_link, request, announced = (records.get(key) for key, _ in of_link)
         if found_link is not None and found_link.status is not LinkStatus.ASSEMBLING:
             requests = _requests_of(found_link, (request,) if request else ())
-            found[token] = PayableLink(requests, found_link, intent)
+            found[token] = PayableLink(requests, found_link, announced)
     return found
 
 
-def intents(store: Store, tokens: Iterable[str]) -> list[Intent]:
-    """The intents of the links that have any, in one record each; in batches of 100."""
-    return list(store.get_many({Intent.KEY.of(link_token=token): Intent for token in tokens}).values())
+def announcements(store: Store, tokens: Iterable[str]) -> list[AnnouncedTransaction]:
+    """The announced transactions of the links that have any, in one record each; in batches of 100."""
+    return list(
+        store.get_many(
+            {AnnouncedTransaction.KEY.of(link_token=token): AnnouncedTransaction for token in tokens}
+        ).values()
+    )
 
 
 def link_with_networks(store: Store, token: str) -> tuple[Link | None, frozenset[str]]:
     """A link in any status, and the networks of its requests. One query."""
-    records = store.query_mixed((Link, Request, Intent), Link.KEY.partition(token=token))
+    records = store.query_mixed((Link, Request, AnnouncedTransaction), Link.KEY.partition(token=token))
     return _first(Link, records), frozenset(record.network for record in records if isinstance(record, Request))
 
 
@@ -126,14 +131,15 @@ def due_tokens(store: Store, now: datetime, limit: int, first_shard: int) -> Ite
     return (_token_of(key) for key in store.due(Link, now, limit, first_shard))
 
 
-def intent(store: Store, token: str) -> Intent | None:
-    """The record of a link's intents. One read."""
-    return store.get(Intent, Intent.KEY.of(link_token=token))
+def announced(store: Store, token: str) -> AnnouncedTransaction | None:
+    """The record of a link's announced transactions. One read."""
+    return store.get(AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=token))
 
 
-def tokens_of_due_intents(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
-    """Tokens of links of which an intent is due for a check, at most `limit` per shard. One query per shard."""
-    return (_token_of(key) for key in store.due(Intent, now, limit, first_shard))
+def tokens_of_due_announcements(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
+    """Tokens of links of which an announced transaction is due for a check, at most `limit` per shard. One query per
+    shard."""
+    return (_token_of(key) for key in store.due(AnnouncedTransaction, now, limit, first_shard))
 
 
 def _first(kind: type[R], records: Iterable[Record]) -> R | None:
@@ -165,7 +171,7 @@ def _keys_of(token: str) -> tuple[tuple[Key, type[Record]], ...]:
     return (
         (Link.KEY.of(token=token), Link),
         (Request.KEY.of(payable_id=token, position=0), Request),
-        (Intent.KEY.of(link_token=token), Intent),
+        (AnnouncedTransaction.KEY.of(link_token=token), AnnouncedTransaction),
     )
 
 

@@ -100,7 +100,7 @@ def at_or_lowest(services: Services, invoice: Token, payment: Token, instant: da
     with suppress(RateUnavailable):
         now = _at(services, invoice, payment, services.clock())
     _, dearest = prices or (None, None)
-    lowest = rules.worth_least((feed, dearest, now))
+    lowest = rules.lowest_rate((feed, dearest, now))
     known = {"feeds": feed, "prices": dearest, "now": now}
     rates = {name: rules.rate_text(rate) if rate else None for name, rate in known.items()}
     facts = {"invoice": invoice.id, "payment": payment.id, "time": instant.isoformat(), "rates": rates}

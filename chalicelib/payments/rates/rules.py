@@ -176,7 +176,7 @@ def fresh_in_past(feed: Rate | None, instant: datetime, trust: Trust) -> Rate:
     return feed
 
 
-def worth_least(rates: Iterable[Rate | None]) -> Rate:
+def lowest_rate(rates: Iterable[Rate | None]) -> Rate:
     """The rate by which a payment is worth the least. Raises RateUnavailable if there is none."""
     known = [rate for rate in rates if rate is not None]
     if not known:

@@ -13,7 +13,7 @@ from chalicelib.payments.recording import commerce, payments, refunds, returned,
 from chalicelib.payments.recording.offramps import follow_payment
 from chalicelib.payments.recording.payments import Decision
 from chalicelib.payments.recording.rules import OPEN, UNDECIDED, RecordedId, Stored
-from chalicelib.payments.recording.valuing import Accepted, Worth
+from chalicelib.payments.recording.valuing import Accepted, Valuation
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, SentRefund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
@@ -47,7 +47,7 @@ def decide(
     """What a part changes: first its removed transfers are undone, then its added ones recorded.
 
     A transfer that moved to another block with the same content is not undone: only its block changes. A part that was
-    recorded already changes nothing. A transfer without a basis that needs one becomes UNVALUED.
+    recorded already changes nothing. A transfer without a valuation rate that needs one becomes UNVALUED.
     """
     return _Deciding(payable, part, stored, accepted, context).changes
 
@@ -103,30 +103,30 @@ class _Deciding:
         if self._part.waits_for_rate and known is not None and _is_later(known, entry):
             self._mark(entry, TransferState.PAYMENT)
             return
-        worth = self._worth(request, known, entry)
-        if worth is None:
+        valuation = self._valuation(request, known, entry)
+        if valuation is None:
             self.changes.unvalued.append(entry.transfer_id)
             self._mark(entry, TransferState.UNVALUED)
             return
-        decision = payments.record(self.changes.payable, request, known, entry, worth, self._context)
+        decision = payments.record(self.changes.payable, request, known, entry, valuation, self._context)
         self._apply(decision)
-        basis = self._stored.bases.get(entry.transfer_id)
-        if decision is not None and basis is not None and basis.held is not None:
-            self.changes.put(replace(basis.held, tx_hash=entry.tx_hash, event_key=entry.event_key))
+        valuation_rate = self._stored.valuation_rates.get(entry.transfer_id)
+        if decision is not None and valuation_rate is not None and valuation_rate.held is not None:
+            self.changes.put(replace(valuation_rate.held, tx_hash=entry.tx_hash, event_key=entry.event_key))
         if decision is not None and decision.payment is None:
-            self._mark(replace(entry, value=worth.value), TransferState.SUMMED)
+            self._mark(replace(entry, value=valuation.value), TransferState.DUST)
         else:
             self._mark(entry, TransferState.PAYMENT)
 
-    def _worth(self, request: Request, known: Payment | None, entry: LoggedTransfer) -> Worth | None:
-        """What a transfer counts for; None if that needs a basis and there is none."""
+    def _valuation(self, request: Request, known: Payment | None, entry: LoggedTransfer) -> Valuation | None:
+        """What a transfer counts for; None if that needs a valuation rate and there is none."""
         if known is not None and rules.has_value(known, entry):
-            return Worth.known(known)
-        basis = self._stored.bases.get(entry.transfer_id)
-        if basis is None and valuing.needs_basis(request, entry, self._accepted):
+            return Valuation.known(known)
+        valuation_rate = self._stored.valuation_rates.get(entry.transfer_id)
+        if valuation_rate is None and valuing.needs_valuation_rate(request, entry, self._accepted):
             return None
-        worth = valuing.worth(request, entry, basis, self._accepted)
-        return replace(worth, dollar_rate=self._stored.dollar_rates.get(entry.transfer_id))
+        valuation = valuing.valuation(request, entry, valuation_rate, self._accepted)
+        return replace(valuation, dollar_rate=self._stored.dollar_rates.get(entry.transfer_id))
 
     def _add_escrow(self, entry: LoggedTransfer, request: Request | None) -> None:
         """Adds an event of the escrow to the ledger of its payment; a capture is a payment of the request, too."""
@@ -147,9 +147,11 @@ class _Deciding:
         transfer = commerce.paid(posting.payment, entry)
         if transfer is not None:
             earlier = self._payments.get(self._ids[entry.transfer_id])
-            worth = Worth(event.amount, dollar_rate=self._stored.dollar_rates.get(entry.transfer_id))
-            worth = Worth.known(earlier) if earlier is not None else worth
-            self._apply(payments.record(self.changes.payable, posting.request, earlier, transfer, worth, self._context))
+            valuation = Valuation(event.amount, dollar_rate=self._stored.dollar_rates.get(entry.transfer_id))
+            valuation = Valuation.known(earlier) if earlier is not None else valuation
+            self._apply(
+                payments.record(self.changes.payable, posting.request, earlier, transfer, valuation, self._context)
+            )
         self._add_returned(entry)
         self._mark(entry, TransferState.ESCROW)
 
@@ -278,7 +280,7 @@ class _Deciding:
             return
         if entry.state is TransferState.ESCROW:
             self._remove_escrow(entry)
-        elif entry.state is TransferState.SUMMED:
+        elif entry.state is TransferState.DUST:
             self._apply(payments.subtract(self.changes.payable, request, entry, self._context))
         elif entry.state is TransferState.PAYMENT:
             self._reverse(entry, request)
@@ -298,7 +300,7 @@ class _Deciding:
             self._apply(payments.reverse(self.changes.payable, request, known, others, self._context))
 
     def _unpay(self, transfer: LoggedTransfer, request: Request) -> None:
-        """Undoes the payment of a capture, or what it was summed up with if there were too many."""
+        """Undoes the payment of a capture, or what it was added up as dust with if there were too many."""
         if self._ids[transfer.transfer_id] in self._payments:
             self._reverse(transfer, request)
         else:

@@ -20,7 +20,7 @@ from chalicelib.payments.links.records import Link, Payable
 from chalicelib.payments.recording import counting, payments, rules, store
 from chalicelib.payments.recording.deciding import Changes, decide
 from chalicelib.payments.recording.rules import Stored
-from chalicelib.payments.recording.valuation_rates import Bases
+from chalicelib.payments.recording.valuation_rates import ValuationRates
 from chalicelib.payments.recording.valuing import Accepted
 from chalicelib.payments.requests import counts
 from chalicelib.payments.requests import store as request_store
@@ -84,16 +84,16 @@ def record(services: Services, payable_id: str, deadline: datetime | None = None
     Transfers that need an exchange rate while there is none become work of their own, which holds up nothing else of
     the payable, on whichever network. It is tried last, from another part on in each run; the sweep queues it again.
     """
-    deadline, bases = deadline or services.clock() + _TIME_PER_RUN, Bases(services)
+    deadline, valuation_rates = deadline or services.clock() + _TIME_PER_RUN, ValuationRates(services)
     payable, recorded = None, 0
     while parts := scan_store.unrecorded(services.store, payable_id, _PARTS_PER_READ):
         if parts[0].waits_for_rate:
-            return recorded + _record_waiting(services, bases, payable_id, deadline)
+            return recorded + _record_waiting(services, valuation_rates, payable_id, deadline)
         for part in parts:
             if part.waits_for_rate:
                 break
             try:
-                payable, count = _record_part(services, bases, part, payable)
+                payable, count = _record_part(services, valuation_rates, part, payable)
             except _RecordedByOther:
                 return recorded
             recorded += count
@@ -112,13 +112,13 @@ def sweep(services: Services) -> int:
     return len(payables)
 
 
-def _record_waiting(services: Services, bases: Bases, payable_id: str, deadline: datetime) -> int:
+def _record_waiting(services: Services, valuation_rates: ValuationRates, payable_id: str, deadline: datetime) -> int:
     """Records what has a rate now of a payable's work that waits for rates; returns as `record`."""
     payable, recorded = None, 0
     start = services.entropy(2).hex()
     for part in scan_store.waiting_for_rates(services.store, payable_id, _PARTS_PER_READ, start):
         try:
-            payable, count = _record_part(services, bases, part, payable)
+            payable, count = _record_part(services, valuation_rates, part, payable)
         except _RecordedByOther:
             break
         recorded += count
@@ -130,7 +130,7 @@ def _record_waiting(services: Services, bases: Bases, payable_id: str, deadline:
 
 
 def _record_part(
-    services: Services, bases: Bases, part: UnrecordedTransfers, payable: Payable | None
+    services: Services, valuation_rates: ValuationRates, part: UnrecordedTransfers, payable: Payable | None
 ) -> tuple[Payable | None, int]:
     """Records one part; returns the payable as it is stored now, and how many transfers were recorded.
 
@@ -141,7 +141,7 @@ def _record_part(
     def record(known: Payable | None) -> tuple[Payable | None, int]:
         payable = known or link_store.payable(services.store, part.payable_id)
         if payable is not None:
-            return _commit(services, bases, part, payable)
+            return _commit(services, valuation_rates, part, payable)
         services.log.error("transfers without a payable", extra={"network": part.network, "payable": part.payable_id})
         services.store.write(Delete(part))
         return None, 0
@@ -153,18 +153,20 @@ def _record_part(
     return retry(10, record, payable, read)
 
 
-def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before: Payable) -> tuple[Payable, int]:
+def _commit(
+    services: Services, valuation_rates: ValuationRates, part: UnrecordedTransfers, before: Payable
+) -> tuple[Payable, int]:
     """Writes what a part changes. What has no rate stays in a part that waits for rates."""
     payable, stored = _read(services, part, before)
     accepted = Accepted(services.settings.payment_tolerance_bps, services.settings.feed_max_age_seconds)
     returns = rules.refunding(payable, stored.entries.values(), stored.refunds)
     stored = replace(stored, returned=store.returned(services.store, returns))
-    stored = _with_rates(bases, rules.new_payments(payable, part, stored), returns, stored, accepted)
+    stored = _with_rates(valuation_rates, rules.new_payments(payable, part, stored), returns, stored, accepted)
     changes = decide(payable, part, stored, accepted, webhooks.event_context(services))
     work: list[UnrecordedTransfers | Delete] = [Delete(part)]
     if changes.unvalued:
         facts = {"payable": part.payable_id, "network": part.network, "transfers": len(changes.unvalued)}
-        if bases.awaiting.issuperset(changes.unvalued):
+        if valuation_rates.awaiting.issuperset(changes.unvalued):
             services.log.info("payment waits for its deposit", extra=facts)
         else:
             services.log.error("payment waits for an exchange rate", extra=facts)
@@ -189,7 +191,7 @@ def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before:
 
 
 def _with_rates(
-    bases: Bases,
+    valuation_rates: ValuationRates,
     new: Sequence[tuple[LoggedTransfer, Request]],
     returns: Sequence[tuple[LoggedTransfer, Request]],
     stored: Stored,
@@ -197,10 +199,10 @@ def _with_rates(
 ) -> Stored:
     """What is stored for a part, with what its new payments are valued by, and what a dollar was in the tokens of them
     and of its refunds."""
-    known = bases.of(rules.without_basis(new, accepted))
+    known = valuation_rates.of(rules.without_valuation_rate(new, accepted))
     wanted = rules.without_dollars(new, known, accepted)
     wanted += [(entry, request) for entry, request in returns if invoice_of(request) != dollar()]
-    return replace(stored, bases=known, dollar_rates=bases.dollars(wanted))
+    return replace(stored, valuation_rates=known, dollar_rates=valuation_rates.dollars(wanted))
 
 
 def _count(before: Payable, stored: Stored, changes: Changes) -> list[Add]:

@@ -17,7 +17,7 @@ from chalicelib.chains.nodes.escrow.logs import ENDS
 from chalicelib.payments.links.records import Link, LinkStatus, Payable
 from chalicelib.payments.recording import unexpected
 from chalicelib.payments.recording.events import payment_event, removed_event
-from chalicelib.payments.recording.valuing import Worth
+from chalicelib.payments.recording.valuing import Valuation
 from chalicelib.payments.requests.payments.records import (
     NOTICED,
     Origin,
@@ -35,7 +35,8 @@ from chalicelib.webhooks.rules import EventContext
 SMALL_PART = 1000
 """A payment below this part of the request's amount is small."""
 MAX_SMALL_PAYMENTS = 100
-"""After this number of payments of a request, small ones are only summed up: anybody can send any number of them."""
+"""After this number of payments of a request, small ones are only added up as dust: anybody can send any number of
+them."""
 MAX_PAYMENTS = 2000
 """The number of listed payments of a request after which only the payment that completes it is listed. To reach it
 takes almost twice the amount of the request."""
@@ -45,7 +46,8 @@ R = TypeVar("R", Payment, SentRefund, UnmatchedTransfer)
 
 @frozen
 class Decision:
-    """What one transfer changes: its payment (None if it is only summed up), request, link (if changed), and events."""
+    """What one transfer changes: its payment (None if it is only added up as dust), request, link (if changed), and
+    events."""
 
     payment: Payment | None
     request: Request
@@ -82,7 +84,7 @@ def reassess(payable: Payable, request: Request, transfer: LoggedTransfer, conte
     """
     (before,) = (each for each in payable.requests if each.request_id == request.request_id)
     nothing = replace(transfer, amount=BaseUnits(0), fee_amount=BaseUnits(0))
-    payment = _payment_of(payable, request, nothing, Worth(BaseUnits(0)), context.now)
+    payment = _payment_of(payable, request, nothing, Valuation(BaseUnits(0)), context.now)
     if request.status is RequestStatus.PAID:
         events = () if before.status is RequestStatus.PAID else (payment_event(payable, request, payment, context),)
         return Decision(None, request, _complete(payable, request, context.now), events)
@@ -125,7 +127,7 @@ def record(
     request: Request,
     known: Payment | None,
     transfer: LoggedTransfer,
-    worth: Worth,
+    valuation: Valuation,
     context: EventContext,
 ) -> Decision | None:
     """What a matching transfer changes; None if it is recorded already. `known` is the stored payment of the transfer.
@@ -135,7 +137,7 @@ def record(
     could cause it with dust. A payment that a fork removed is confirmed again when its transaction is back in a block;
     if it is confirmed and now in another block, only its block changes.
     """
-    new = _payment_of(payable, request, transfer, worth, context.now)
+    new = _payment_of(payable, request, transfer, valuation, context.now)
     if known is not None and known.status is PaymentStatus.CONFIRMED:
         moved = moved_to(transfer, known)
         return None if moved == known else Decision(moved, request)
@@ -146,8 +148,8 @@ def record(
             None,
             replace(
                 settled,
-                unlisted_count=request.unlisted_count + 1,
-                unlisted_amount=BaseUnits(request.unlisted_amount + new.counted),
+                dust_count=request.dust_count + 1,
+                dust_amount=BaseUnits(request.dust_amount + new.counted),
             ),
             _complete(payable, settled, context.now),
         )
@@ -203,15 +205,15 @@ def reverse(
 def subtract(
     payable: Payable, request: Request, removed: LoggedTransfer, context: EventContext
 ) -> Decision:
-    """What changes when a payment that was only summed up is no longer on the chain.
+    """What changes when a payment that was only added up as dust is no longer on the chain.
 
     With `payment.failed` if the request was paid and is not any more, because the merchant was told that it is paid.
     """
-    payment = _payment_of(payable, request, removed, Worth.summed(removed), context.now)
+    payment = _payment_of(payable, request, removed, Valuation.dust(removed), context.now)
     settled = replace(
         _moved(_with_amount(request, request.paid - payment.counted), -removed.amount),
-        unlisted_count=request.unlisted_count - 1,
-        unlisted_amount=BaseUnits(request.unlisted_amount - payment.counted),
+        dust_count=request.dust_count - 1,
+        dust_amount=BaseUnits(request.dust_amount - payment.counted),
     )
     settled = _unpaid(request, settled, context.now)
     link = _reopened(payable, settled)
@@ -239,7 +241,9 @@ def _unpaid(before: Request, after: Request, now: datetime) -> Request:
     return replace(after, unpaid_at=now)
 
 
-def _payment_of(payable: Payable, request: Request, transfer: LoggedTransfer, worth: Worth, now: datetime) -> Payment:
+def _payment_of(
+    payable: Payable, request: Request, transfer: LoggedTransfer, valuation: Valuation, now: datetime
+) -> Payment:
     return Payment(
         request_id=request.request_id,
         network=transfer.network,
@@ -255,11 +259,11 @@ def _payment_of(payable: Payable, request: Request, transfer: LoggedTransfer, wo
         detected_at=now,
         paid_at=transfer.paid_at,
         payer=transfer.payer,
-        type=_kind_of(request, transfer, worth),
+        type=_kind_of(request, transfer, valuation),
         origin=Origin(transfer.bridged_from) if transfer.bridged_from is not None else None,
-        rate=worth.rate,
-        value=worth.value,
-        dollar_rate=worth.dollar_rate,
+        rate=valuation.rate,
+        value=valuation.value,
+        dollar_rate=valuation.dollar_rate,
         account_id=request.account_id,
         client_id=request.client_id,
         payee=request.payee,
@@ -271,14 +275,14 @@ def _payment_of(payable: Payable, request: Request, transfer: LoggedTransfer, wo
     )
 
 
-def _kind_of(request: Request, transfer: LoggedTransfer, worth: Worth) -> PaymentKind:
+def _kind_of(request: Request, transfer: LoggedTransfer, valuation: Valuation) -> PaymentKind:
     if request.recurring_payment_id:
         return PaymentKind.RECURRING
-    return PaymentKind.CROSSCHAIN if transfer.bridged_from is not None else worth.type
+    return PaymentKind.CROSSCHAIN if transfer.bridged_from is not None else valuation.type
 
 
 def _is_listed(before: Request, after: Request, payment: Payment) -> bool:
-    """Whether a new payment is listed and announced, and not only summed up. What is worth nothing never is."""
+    """Whether a new payment is listed and announced, and not only added up as dust. What is worth nothing never is."""
     count = before.payment_count or 0
     if before.status is not RequestStatus.PAID and after.status is RequestStatus.PAID:
         return True

@@ -11,7 +11,7 @@ from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.recording import commerce as escrows
 from chalicelib.payments.recording import payments, refunds, unmatched, valuing
-from chalicelib.payments.recording.valuing import Accepted, Basis
+from chalicelib.payments.recording.valuing import Accepted, ValuationRate
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, SentRefund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Reference, Request
 from chalicelib.payments.requests.references import reference_topic
@@ -41,9 +41,11 @@ class Stored:
     """What is stored for the transfers of a part.
 
     `listed` are all listed payments of the requests from which the part removes transfers; they are needed for what
-    follows from a removal, and are not read otherwise. `refunds` are by topic and currency. `bases` are what transfers
-    are valued by (`without_basis`), `dollar_rates` what one US dollar was in their token (`without_dollars`). `ledger`
-    are the entries of the escrow's events, `references` by topic what found those of wallets that are not the payer.
+    follows from a removal, and are not read otherwise. `refunds` are by topic and currency. `valuation_rates` are what
+    transfers are valued by (`without_valuation_rate`), `dollar_rates` what one US dollar was in their token
+    (`without_dollars`).
+    `ledger` are the entries of the escrow's events, `references` by topic what found those of wallets that are not the
+    payer.
     `returned` are the lines of refunds that were recorded before.
     """
 
@@ -52,7 +54,7 @@ class Stored:
     unmatched: Mapping[RecordedId, UnmatchedTransfer]
     listed: Mapping[str, tuple[Payment, ...]]
     refunds: Mapping[tuple[str, str], Refund] = field(default_factory=dict)
-    bases: Mapping[TransferId, Basis] = field(default_factory=dict)
+    valuation_rates: Mapping[TransferId, ValuationRate] = field(default_factory=dict)
     dollar_rates: Mapping[TransferId, Rate] = field(default_factory=dict)
     ledger: Mapping[TransferId, EscrowEntry] = field(default_factory=dict)
     references: Mapping[str, Reference] = field(default_factory=dict)
@@ -126,9 +128,9 @@ def with_totals(
 
 
 def differing_totals(request: Request, listed: Sequence[Payment]) -> bool:
-    """Whether the totals of a request are not those of its listed payments and of what was only summed up."""
+    """Whether the totals of a request are not those of its listed payments and of what was only added up as dust."""
     counting = confirmed(listed)
-    paid = sum(each.counted for each in counting) + request.unlisted_amount
+    paid = sum(each.counted for each in counting) + request.dust_amount
     numbers = (request.payment_count, len(counting) if request.confirmed_count is None else request.confirmed_count)
     return request.paid != paid or numbers != (len(listed), len(counting))
 
@@ -177,22 +179,24 @@ def new_payments(
     return found
 
 
-def without_basis(
+def without_valuation_rate(
     new: Iterable[tuple[LoggedTransfer, Request]], accepted: Accepted
 ) -> list[tuple[LoggedTransfer, Request]]:
     """Those of new payments that have to be valued by a quote or a rate."""
-    return [(entry, request) for entry, request in new if valuing.needs_basis(request, entry, accepted)]
+    return [(entry, request) for entry, request in new if valuing.needs_valuation_rate(request, entry, accepted)]
 
 
 def without_dollars(
-    new: Iterable[tuple[LoggedTransfer, Request]], bases: Mapping[TransferId, Basis], accepted: Accepted
+    new: Iterable[tuple[LoggedTransfer, Request]],
+    valuation_rates: Mapping[TransferId, ValuationRate],
+    accepted: Accepted,
 ) -> list[tuple[LoggedTransfer, Request]]:
     """Those of new payments that are recorded now, and whose value in dollars nothing else says."""
     return [
         (entry, request)
         for entry, request in new
         if invoice_of(request) != dollar()
-        and (entry.transfer_id in bases or not valuing.needs_basis(request, entry, accepted))
+        and (entry.transfer_id in valuation_rates or not valuing.needs_valuation_rate(request, entry, accepted))
     ]
 
 

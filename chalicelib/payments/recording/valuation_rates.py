@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from chalicelib.payments.rates.records import Rate
-from chalicelib.payments.recording.valuing import Basis, is_held_for
+from chalicelib.payments.recording.valuing import ValuationRate, is_held_for
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, invoice_of
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId
@@ -21,7 +21,7 @@ AGREE_WITHIN = timedelta(hours=24)
 it is then valued by the lowest that any of them says."""
 
 
-class Bases:
+class ValuationRates:
     """What one run has found, rates that cannot be had among it: nothing is asked for twice, but rates that are held.
 
     One query per request and block, and one per payment that a bridge brought; sources of rates are asked once per pair
@@ -35,19 +35,19 @@ class Bases:
         self.awaiting = set[TransferId]()
         """What waits for a deposit to be read, and not for a rate."""
 
-    def of(self, transfers: Iterable[tuple[LoggedTransfer, Request]]) -> dict[TransferId, Basis]:
+    def of(self, transfers: Iterable[tuple[LoggedTransfer, Request]]) -> dict[TransferId, ValuationRate]:
         """What these transfers are valued by: a rate that is held for one of them alone, else the quote that was valid
         in the block, else the rate of its time.
 
         Those are left out for which no rate can be had now, and those of which it is not known yet whether a rate is
         held for them: `awaiting` has these.
         """
-        found, spent = dict[TransferId, Basis](), set[str]()
+        found, spent = dict[TransferId, ValuationRate](), set[str]()
         for entry, request in transfers:
-            basis = self._basis(entry, request, spent)
-            if basis is not None:
-                found[entry.transfer_id] = basis
-                spent |= {basis.held.intent_id} if basis.held is not None else set()
+            valuation_rate = self._valuation_rate(entry, request, spent)
+            if valuation_rate is not None:
+                found[entry.transfer_id] = valuation_rate
+                spent |= {valuation_rate.held.intent_id} if valuation_rate.held is not None else set()
         return found
 
     def dollars(self, transfers: Iterable[tuple[LoggedTransfer, Request]]) -> dict[TransferId, Rate]:
@@ -60,7 +60,7 @@ class Bases:
         )
         return {transfer_id: rate for transfer_id, rate in found if rate is not None}
 
-    def _basis(self, entry: LoggedTransfer, request: Request, spent: Collection[str]) -> Basis | None:
+    def _valuation_rate(self, entry: LoggedTransfer, request: Request, spent: Collection[str]) -> ValuationRate | None:
         """`spent` are the payment intents whose rates other transfers of the same transaction have."""
         self.awaiting.discard(entry.transfer_id)
         for held in self._held(entry, request):
@@ -69,12 +69,16 @@ class Bases:
                     self.awaiting.add(entry.transfer_id)
                     return None
             elif held.intent_id not in spent:
-                return Basis(held.rate, is_quoted=True, held=held)
+                return ValuationRate(held.rate, is_quoted=True, held=held)
         given = self._quotes(request.request_id, entry.paid_at)
         if given.valid is not None:
-            return Basis(given.valid.rate, is_quoted=True)
+            return ValuationRate(given.valid.rate, is_quoted=True)
         rate = self._rate(entry, request)
-        return None if rate is None else Basis(rate, is_quoted=False, asked=given.last.rate if given.last else None)
+        return (
+            None
+            if rate is None
+            else ValuationRate(rate, is_quoted=False, asked=given.last.rate if given.last else None)
+        )
 
     def _held(self, entry: LoggedTransfer, request: Request) -> "list[HeldRate]":
         """The rates that are, or may be, held for a payment that a bridge brought."""

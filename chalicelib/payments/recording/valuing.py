@@ -40,7 +40,7 @@ class Accepted:
 
 
 @frozen
-class Basis:
+class ValuationRate:
     """By which rate a transfer is valued: one that was quoted for it, or the rate of the time of its block.
 
     `asked` is then the rate of the last quote that payers had been given before that, if any. `held` is set if the rate
@@ -54,7 +54,7 @@ class Basis:
 
 
 @frozen
-class Worth:
+class Valuation:
     """What a payment counts for; `rate` is None if invoice and payment are in one currency.
 
     `dollar_rate` is what one US dollar was in the token, where `rate` does not say it and it is known.
@@ -66,23 +66,25 @@ class Worth:
     dollar_rate: Rate | None = None
 
     @classmethod
-    def known(cls, payment: Payment) -> "Worth":
+    def known(cls, payment: Payment) -> "Valuation":
         """What a stored payment counts for: a fork does not change it, however rates have moved since."""
         return cls(payment.counted, payment.rate, payment.type, payment.dollar_rate)
 
     @classmethod
-    def summed(cls, transfer: LoggedTransfer) -> "Worth":
-        """What a transfer that was only summed up was added with."""
+    def dust(cls, transfer: LoggedTransfer) -> "Valuation":
+        """What a transfer that was only added up as dust was added with."""
         return cls(transfer.amount if transfer.value is None else transfer.value)
 
 
-def needs_basis(request: Request, transfer: LoggedTransfer, accepted: Accepted) -> bool:
+def needs_valuation_rate(request: Request, transfer: LoggedTransfer, accepted: Accepted) -> bool:
     """Whether a transfer that counts for a request is valued by a quote or a rate."""
     return invoice_of(request) != currency_of(request) and _as_asked(request, transfer, accepted) is None
 
 
-def worth(request: Request, transfer: LoggedTransfer, basis: Basis | None, accepted: Accepted) -> Worth:
-    """What a transfer that counts for a request is worth now; `basis` is there if `needs_basis`.
+def valuation(
+    request: Request, transfer: LoggedTransfer, valuation_rate: ValuationRate | None, accepted: Accepted
+) -> Valuation:
+    """What a transfer that counts for a request is worth now; `valuation_rate` is there if `needs_valuation_rate`.
 
     What is asked for the rest of the request is worth that rest exactly, and by a quote, what it asks for a part is
     worth that part. By a rate, what is worth less than the rest by no more than the tolerance is worth the rest:
@@ -91,21 +93,21 @@ def worth(request: Request, transfer: LoggedTransfer, basis: Basis | None, accep
     """
     invoice, payment = invoice_of(request), currency_of(request)
     if invoice == payment:
-        return Worth(transfer.amount)
+        return Valuation(transfer.amount)
     conversion = _as_asked(request, transfer, accepted)
     if conversion is not None:
-        return Worth(conversion.amount, _rate_of(request, transfer, conversion), PaymentKind.CONVERSION)
-    assert basis is not None, "it was read before"
-    rest, rate = remaining(request), basis.rate
-    if basis.is_quoted:
-        return Worth(by_quote(request, transfer.amount, rate), rate, PaymentKind.CONVERSION)
+        return Valuation(conversion.amount, _rate_of(request, transfer, conversion), PaymentKind.CONVERSION)
+    assert valuation_rate is not None, "it was read before"
+    rest, rate = remaining(request), valuation_rate.rate
+    if valuation_rate.is_quoted:
+        return Valuation(by_quote(request, transfer.amount, rate), rate, PaymentKind.CONVERSION)
     value = value_of(transfer.amount, rate, invoice, payment)
     is_tolerated = _is_within(value, rest, accepted.tolerance_bps)
-    if basis.asked is not None:
-        is_tolerated = is_tolerated and transfer.amount >= to_pay(rest, basis.asked, invoice, payment)
+    if valuation_rate.asked is not None:
+        is_tolerated = is_tolerated and transfer.amount >= to_pay(rest, valuation_rate.asked, invoice, payment)
     if (value < rest and is_tolerated) or transfer.amount == to_pay(rest, rate, invoice, payment):
         value = rest
-    return Worth(value, rate, PaymentKind.CONVERSION)
+    return Valuation(value, rate, PaymentKind.CONVERSION)
 
 
 def by_quote(request: Request, amount: BaseUnits, rate: Rate) -> BaseUnits:

@@ -137,7 +137,7 @@ class Request(Record):
     The totals change in the transaction that records a transfer, so that recording reads no earlier payments.
     `payment_count` is the number of its Payments, confirmed or reversed; None in items that were written before it
     existed, and they have no other totals either. `confirmed_count` is the number of those that are confirmed, as lists
-    have them; None in items from before it was kept that have payments. `unlisted_count` and `unlisted_amount` (a
+    have them; None in items from before it was kept that have payments. `dust_count` and `dust_amount` (a
     value, as `paid`) are the payments that are too small to have a Payment; the next three fields are the numbers of
     its UnmatchedTransfers by kind.
     """
@@ -162,8 +162,8 @@ class Request(Record):
     created_with: Mode | None = None
     """The credential that the request was created with, also after a merge; None in items from before it was kept."""
     payment_count: int | None = None
-    unlisted_count: int = 0
-    unlisted_amount: BaseUnits = BaseUnits(0)
+    dust_count: int = 0
+    dust_amount: BaseUnits = BaseUnits(0)
     unknown_token_count: int = 0
     other_payee_count: int = 0
     right_payee_count: int = 0

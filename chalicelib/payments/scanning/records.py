@@ -94,7 +94,7 @@ class TransferState(StrEnum):
     UNRECORDED = "unrecorded"
     PAYMENT = "payment"
     """It counts, and has a Payment."""
-    SUMMED = "summed"
+    DUST = "dust"
     """It counts, but is too small to be listed: it is only part of the request's totals."""
     UNMATCHED = "unmatched"
     """It does not count, and has an UnmatchedTransfer."""

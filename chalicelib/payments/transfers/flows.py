@@ -98,7 +98,7 @@ def _listing(services: Services, requests: Sequence[Request], link: Link | None,
         paid = payment_store.payments(services.store, request.request_id)
         stored = payment_store.unmatched_transfers(services.store, request.request_id)
         classified += transfers.classify(link, request, paid, stored)
-        is_truncated = is_truncated or unmatched.may_be_truncated(request) or request.unlisted_count > 0
+        is_truncated = is_truncated or unmatched.may_be_truncated(request) or request.dust_count > 0
     listed = _with_refunds(services, classified[:MAX_LISTED], wallets)
     return Listing(listed, is_truncated or len(classified) > MAX_LISTED)
 
@@ -107,9 +107,13 @@ def _known_wallets(*payments: PayableLink) -> frozenset[str]:
     """The addresses of known payers, which may be contracts: the creators of payouts, and Safes that have proposed or
     executed an announced transaction, or that the link's owner has named. Others may be named by anybody."""
     known = [each.link.creator_wallet for each in payments]
-    intents = [intent for each in payments if each.intent is not None for intent in each.intent.all]
-    intents = [each for each in intents if each.crossing is None]  # its wallet is one of another network
-    named = (each for each in intents if not each.is_public or each.proof is Proof.PROPOSED or each.executed_block)
+    announcements = [announced for each in payments if each.announced is not None for announced in each.announced.all]
+    announcements = [
+        each for each in announcements if each.bridge_transfer is None
+    ]  # its wallet is one of another network
+    named = (
+        each for each in announcements if not each.is_public or each.proof is Proof.PROPOSED or each.executed_block
+    )
     known += [each.wallet for each in named]
     return _wallets(known)
 

@@ -126,9 +126,9 @@ def without_payer(each: ClassifiedTransfer) -> ClassifiedTransfer:
 
 def _classified_payments(link: Link | None, request: Request, payments: Sequence[Payment]) -> list[ClassifiedTransfer]:
     listed = sum(p.counted for p in payments if p.status is PaymentStatus.CONFIRMED)
-    is_owed = listed + request.unlisted_amount < request.amount
+    is_owed = listed + request.dust_amount < request.amount
     if_partial = RecoveryAction.PAY_REMAINING if is_owed else RecoveryAction.NONE
-    owed, classified = max(request.amount - request.unlisted_amount, 0), []
+    owed, classified = max(request.amount - request.dust_amount, 0), []
     for each in payments:
         late, token = _is_late(link, each), token_with_id(request.currency)
         if each.status is PaymentStatus.REVERSED:

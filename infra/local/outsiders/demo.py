@@ -124,8 +124,8 @@ class Shop:
         response = self._request("GET", path, 200, {**self._all, "accept": "text/csv"})
         return list(csv.DictReader(response.text.splitlines()))
 
-    def announce(self, token: str, intent: dict[str, Any]) -> dict[str, Any]:
-        return self._object("POST", f"/v2/secure-payments/{token}/intent", 200, self._client, intent)
+    def announce(self, token: str, announced: dict[str, Any]) -> dict[str, Any]:
+        return self._object("POST", f"/v2/secure-payments/{token}/intent", 200, self._client, announced)
 
     def call(self, method: str, path: str, status: int, headers: dict[str, str], body: Any = None) -> Any:
         response = self._request(method, path, status, headers, body)

@@ -84,8 +84,8 @@ def pay(demo: Demo, payer: Payer, token: str) -> list[str]:
     hashes = demo.send(payer, body)
     for hash_ in hashes:
         with demo.steps.step("announce it") as result:
-            intent = {"txHash": hash_, "chain": "BASE", "token": "USDC", "payerAddress": payer.address}
-            answer = demo.shop.announce(token, intent)
+            announced = {"txHash": hash_, "chain": "BASE", "token": "USDC", "payerAddress": payer.address}
+            answer = demo.shop.announce(token, announced)
             if answer["isListening"] is not True:
                 raise Failed(f"nobody listens: {answer}")
             result.append(f"200, intent {answer['intentId']}")

@@ -50,8 +50,13 @@ def run(demo: Demo) -> None:
             _post(f"{service}/safes/{safe['address']}/multisig-transactions/", proposal)
             result.append(f"{hash_[:18]}... with nonce {nonce}, by {len(signatures)} of {len(safe['owners'])}")
         with demo.steps.step("announce it") as result:
-            intent = {"safeTxHash": hash_, "chain": "BASE", "token": currency.symbol, "payerAddress": safe["address"]}
-            result.append(f"200, listening: {demo.shop.announce(link['token'], intent)['isListening']}")
+            announced = {
+                "safeTxHash": hash_,
+                "chain": "BASE",
+                "token": currency.symbol,
+                "payerAddress": safe["address"],
+            }
+            result.append(f"200, listening: {demo.shop.announce(link['token'], announced)['isListening']}")
         with demo.steps.step("read the link meanwhile") as result:
             result.append(f"423, {demo.shop.link(link['token'], safe['address'], status=423)['message']}")
         with demo.steps.step("execute it") as result:

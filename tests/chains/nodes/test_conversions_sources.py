@@ -17,7 +17,7 @@ from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC
 from chalicelib.chains.nodes.transfers import transfers_of
-from chalicelib.payments.recording.valuing import Accepted, needs_basis, worth
+from chalicelib.payments.recording.valuing import Accepted, needs_valuation_rate, valuation
 from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.scanning.transfer_log import PayableId, entries
 from tests.fakes.world import START
@@ -70,9 +70,9 @@ def ours(invoice: Token, payment: Token, logs: list[dict[str, Any]]) -> list[dic
     found = []
     for each in entries(dated, {topic: PayableId(request.payable_id, request.account_id)}, START):
         entry = replace(each, path_amount=BaseUnits(each.amount))
-        if entry.payee != PAYEE.lower() or entry.token_address != address or needs_basis(request, entry, ACCEPTED):
+        if entry.payee != PAYEE.lower() or entry.token_address != address or needs_valuation_rate(request, entry, ACCEPTED):
             continue
-        amount = from_on_chain_units(invoice, worth(request, entry, None, ACCEPTED).value)
+        amount = from_on_chain_units(invoice, valuation(request, entry, None, ACCEPTED).value)
         found.append({"amount": str(amount), "moved": str(entry.amount), "txHash": entry.tx_hash})
     return found
 

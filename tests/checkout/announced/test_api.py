@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.payments.links.records import Intent, IntentStatus
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning.records import Cursor
 from tests.support.browser import BY_PAGE
@@ -43,8 +43,8 @@ def request_id(shop: Shop, token: str) -> str:
     return found
 
 
-def intent_of(token: str) -> Intent | None:
-    return running().store.get(Intent, Intent.KEY.of(link_token=token))
+def announced_of(token: str) -> AnnouncedTransaction | None:
+    return running().store.get(AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=token))
 
 
 def test_it_answers_with_what_was_sent_and_nothing_else(shop: Shop) -> None:
@@ -52,10 +52,10 @@ def test_it_answers_with_what_was_sent_and_nothing_else(shop: Shop) -> None:
     reply = announce(shop, token, safePaymentDeadline=DEADLINE, payerAddress=SAFE.lower())
     assert reply.status == 200
     body = reply.json
-    stored = intent_of(token)
+    stored = announced_of(token)
     assert stored is not None
     assert body == {
-        "intentId": stored.intent_id,
+        "intentId": stored.announced_id,
         "paymentReference": body["paymentReference"],
         "safeTxHash": HASH,
         "safePaymentDeadline": DEADLINE,
@@ -107,9 +107,9 @@ def test_the_same_transaction_is_reused_and_another_one_is_waited_for_too(shop: 
 def test_a_link_is_readable_and_announced_for_again_when_the_transaction_failed(shop: Shop) -> None:
     token = shop.link()
     announce(shop, token)
-    pending = intent_of(token)
+    pending = announced_of(token)
     assert pending is not None
-    running().store.write(replace(pending, status=IntentStatus.FAILED))
+    running().store.write(replace(pending, status=AnnouncedStatus.FAILED))
     assert shop.get(f"/v2/secure-payments/{token}/pay").status == 200
     again = announce(shop, token)
     assert (again.status, again.message) == (
@@ -143,10 +143,10 @@ def test_a_transaction_that_was_sent_is_announced_and_the_link_waits_for_it(shop
     token = shop.link()
     id, tx_hash = request_id(shop, token), sent(shop, node, token)
     reply = announce_sent(shop, token, tx_hash.upper().replace("0X", "0x"), payerAddress=SAFE)
-    stored = intent_of(token)
+    stored = announced_of(token)
     assert stored is not None
     assert (reply.status, reply.json) == (200, {
-        "intentId": stored.intent_id,
+        "intentId": stored.announced_id,
         "paymentReference": running_reference(token),
         "txHash": tx_hash,
         "isListening": True,
@@ -176,14 +176,14 @@ def test_a_transaction_that_does_not_pay_the_link_is_400_with_the_reason(shop: S
         assert (reply.status, reply.message) == (
             400, "This transaction does not pay this link: announce the payment, not an approval",
         )
-    assert intent_of(token) is None
+    assert announced_of(token) is None
 
 
 @pytest.mark.parametrize("odd", [{"input": "0xzz"}, {"hash": HASH}, {"nonce": "1"}, {"from": None}], ids=str)
 def test_a_node_that_gives_something_else_for_a_transaction_is_503(shop: Shop, node: Node, odd: dict[str, Any]) -> None:
     token = shop.link()
     assert announce_sent(shop, token, sent(shop, node, token, **odd)).status == 503
-    assert intent_of(token) is None
+    assert announced_of(token) is None
 
 
 def withdraw(shop: Shop, link: str) -> Reply:
@@ -210,7 +210,7 @@ def test_payers_and_other_owners_withdraw_nothing(shop: Shop) -> None:
     assert shop.get(f"/v2/secure-payments/{token}").status == 423
 
 
-def test_the_transfers_of_a_completed_link_are_listed_though_its_intent_was_not_looked_at_yet(shop: Shop) -> None:
+def test_the_transfers_of_a_completed_link_are_listed_though_its_announced_transaction_was_not_looked_at_yet(shop: Shop) -> None:
     token = shop.link()
     announce(shop, token)
     complete(token)
@@ -341,9 +341,9 @@ def test_what_one_link_waits_for_holds_no_other_one(shop: Shop) -> None:
 
 @pytest.fixture
 def refused() -> Iterator[None]:
-    """No intent is stored by the test."""
+    """No announced transaction is stored by the test."""
     began = time.time()
     yield
     items = running().store.client.scan(TableName="payment-requests-local-payments")["Items"]
-    made = [entry for entry in items if entry["sk"]["S"] == "INTENT"]
+    made = [entry for entry in items if entry["sk"]["S"] == "ANNOUNCED"]
     assert all(int(entry["created_at"]["N"]) < began * 1000 for entry in made)

@@ -1,4 +1,5 @@
-"""One account's multisig intents delay no other's, and none ends while the recorder has work left for its link."""
+"""One account's multisig announced transactions delay no other's, and none ends while the recorder has work left for
+its link."""
 
 import json
 from dataclasses import replace
@@ -9,11 +10,11 @@ from chalicelib.checkout.announced import tracking
 from chalicelib.payments.announced.rules import in_turn
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.records import Intent, IntentStatus, PayableLink
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, PayableLink
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.scanning.jobs import scan_chain
 from chalicelib.platform.storage.sweeping import SweepIncomplete
-from tests.fakes.intents import HASH, SAFE, announced, hash_of, proposed, record, stored, track, with_safe
+from tests.fakes.announcements import HASH, SAFE, announcement, hash_of, proposed, record, stored, track, with_safe
 from tests.fakes.payouts import on_its_way, payout
 from tests.fakes.world import World
 
@@ -23,17 +24,19 @@ def world(world: World) -> World:
     return with_safe(world)
 
 
-def intent_of(world: World, payment: PayableLink) -> Intent:
-    intent = world.services.store.get(Intent, Intent.KEY.of(link_token=payment.link.token))
-    assert intent is not None
-    return intent
+def announced_of(world: World, payment: PayableLink) -> AnnouncedTransaction:
+    announced = world.services.store.get(
+        AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=payment.link.token)
+    )
+    assert announced is not None
+    return announced
 
 
 def announce_many(world: World, count: int, account: str) -> None:
-    """Intents that are due now, of links of one account."""
+    """Announced transactions that are due now, of links of one account."""
     for _ in range(count):
         link = replace(payout(world.services, account).link, version=0)
-        pending = on_its_way(PayableLink((), link)).intent
+        pending = on_its_way(PayableLink((), link)).announced
         assert pending is not None
         request = replace(payout(world.services, account).requests[0], payable_id=link.token, version=0)
         world.services.store.write(link, request, replace(pending, wallet=SAFE, account_id=account))
@@ -44,7 +47,9 @@ def scan_unrecorded(world: World) -> None:
     scan_chain(world.services, json.dumps({"network": world.chain.network}))
 
 
-def test_a_strangers_240_intents_do_not_keep_another_accounts_one_from_being_checked(world: World) -> None:
+def test_a_strangers_240_announced_transactions_do_not_keep_another_accounts_one_from_being_checked(
+    world: World,
+) -> None:
     announce_many(world, 240, "stranger")
     world.advance(1)
     payment = world.create_link()
@@ -54,27 +59,27 @@ def test_a_strangers_240_intents_do_not_keep_another_accounts_one_from_being_che
     world.scan()
     world.advance(10)
     tracking.track_due(world.services)
-    assert intent_of(world, payment).status is IntentStatus.SETTLED
+    assert announced_of(world, payment).status is AnnouncedStatus.SETTLED
     checked = [each for each in stored(world) if each.account_id == "stranger" and each.scanned_to > 0]
     assert len(checked) == 100
-    assert all(each.check_at > world.now for each in stored(world) if each.status is IntentStatus.PENDING)
+    assert all(each.check_at > world.now for each in stored(world) if each.status is AnnouncedStatus.PENDING)
 
 
 def test_the_accounts_take_turns_and_what_is_beyond_their_share_is_postponed(world: World) -> None:
-    pending = on_its_way(payout(world.services, "acct")).intent
+    pending = on_its_way(payout(world.services, "acct")).announced
     assert pending is not None
     due = [
-        replace(pending, account_id=account, intent_id=f"{account}{number}", check_at=world.now)
+        replace(pending, account_id=account, announced_id=f"{account}{number}", check_at=world.now)
         for account, count in (("a", 4), ("b", 1), ("c", 2))
         for number in range(count)
     ]
     turn = in_turn(due, 3)
-    assert [each.intent_id for each in turn.checked] == ["a0", "b0", "c0", "a1", "c1", "a2"]
-    assert [each.intent_id for each in turn.postponed] == ["a3"]
+    assert [each.announced_id for each in turn.checked] == ["a0", "b0", "c0", "a1", "c1", "a2"]
+    assert [each.announced_id for each in turn.postponed] == ["a3"]
 
 
-def test_an_intent_from_before_accounts_were_kept_is_an_account_of_its_own(world: World) -> None:
-    pending = on_its_way(payout(world.services, "acct")).intent
+def test_an_announced_transaction_from_before_accounts_were_kept_is_an_account_of_its_own(world: World) -> None:
+    pending = on_its_way(payout(world.services, "acct")).announced
     assert pending is not None
     due = [replace(pending, link_token=f"link{number}") for number in range(3)]
     assert len(in_turn(due, 1).checked) == 3
@@ -94,7 +99,7 @@ def test_a_run_stops_in_time(world: World) -> None:
     assert sum(each.version > 1 for each in stored(world)) == 3
 
 
-def test_an_intent_that_cannot_be_read_holds_no_other_up(world: World) -> None:
+def test_an_announced_transaction_that_cannot_be_read_holds_no_other_up(world: World) -> None:
     announce_many(world, 3, "stranger")
     broken, *_ = stored(world)
     world.client.update_item(
@@ -108,7 +113,7 @@ def test_an_intent_that_cannot_be_read_holds_no_other_up(world: World) -> None:
     with pytest.raises(SweepIncomplete):
         tracking.track_due(world.services)
     items = world.client.scan(TableName="payment-requests-local-payments")["Items"]
-    versions = sorted(int(item["version"]["N"]) for item in items if item["sk"]["S"] == "INTENT")
+    versions = sorted(int(item["version"]["N"]) for item in items if item["sk"]["S"] == "ANNOUNCED")
     assert versions == [1, 2, 2]
 
 
@@ -119,10 +124,10 @@ def test_an_executed_transaction_has_not_failed_while_its_payment_is_not_recorde
     world.chain.execute_safe(SAFE, HASH)
     scan_unrecorded(world)
     for _ in range(3):
-        assert track(world).status is IntentStatus.PENDING
+        assert track(world).status is AnnouncedStatus.PENDING
     world.record()
     world.advance(600)
-    assert track(world).status is IntentStatus.SETTLED
+    assert track(world).status is AnnouncedStatus.SETTLED
 
 
 def test_a_multicalls_transaction_has_not_failed_while_a_childs_payment_is_not_recorded(world: World) -> None:
@@ -131,16 +136,16 @@ def test_a_multicalls_transaction_has_not_failed_while_a_childs_payment_is_not_r
     whole = multicalls.create(world.services, world.owner, tokens, None)
     told = replace(proposed(), safe=SAFE)
     world.safes.known["sepolia", hash_of(told)] = told
-    record(world, whole.payment, announced(hash_of(told)))
+    record(world, whole.payment, announcement(hash_of(told)))
     for child in children:
         world.chain.pay(child.requests[0])
     world.chain.execute_safe(SAFE, hash_of(told))
     scan_unrecorded(world)
     assert scan_store.has_work(world.services.store, tokens[:1])
-    assert track(world).status is IntentStatus.PENDING
+    assert track(world).status is AnnouncedStatus.PENDING
     world.record()
     world.advance(600)
-    assert track(world).status is IntentStatus.SETTLED
+    assert track(world).status is AnnouncedStatus.SETTLED
 
 
 def _payout(world: World) -> PayableLink:

@@ -12,16 +12,16 @@ from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.checkout.announced import tracking
 from chalicelib.checkout.announced.flows import withdraw
-from chalicelib.payments.announced.announcements import MAX_CLAIMS, IntentDraft
+from chalicelib.payments.announced.announcements import MAX_CLAIMS, Announcement
 from chalicelib.payments.announced.rules import MAX_ANNOUNCERS, MAX_SENT, MOST_WAITING
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.reading import load_visible
-from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PayableLink, Proof
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.links.sent import Outcome, warnings
 from chalicelib.payments.requests.references import reference_topic
+from tests.fakes.announcements import MINUTE, PAGE, SAFE, is_free, let_pass, record, stored, track, with_safe
 from tests.fakes.chain import SENDER
-from tests.fakes.intents import MINUTE, PAGE, SAFE, is_free, let_pass, record, stored, track, with_safe
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import World, in_process_aws
 from tests.support.errors import body_of
@@ -36,19 +36,19 @@ def world(world: World) -> World:
     return with_safe(world)
 
 
-def sent(tx_hash: str) -> IntentDraft:
-    return IntentDraft(tx_hash, None, None, "SEPOLIA", "USDC", None)
+def sent(tx_hash: str) -> Announcement:
+    return Announcement(tx_hash, None, None, "SEPOLIA", "USDC", None)
 
 
-def pay(world: World, payment: PayableLink) -> tuple[str, Intent]:
+def pay(world: World, payment: PayableLink) -> tuple[str, AnnouncedTransaction]:
     tx_hash = world.chain.send(payment.requests[0])
     return tx_hash, record(world, payment, sent(tx_hash))
 
 
 def test_a_link_waits_for_a_transaction_that_was_sent_until_its_payment_is_detected(world: World) -> None:
     payment = world.create_link()
-    tx_hash, intent = pay(world, payment)
-    assert (intent.wallet, intent.nonce, intent.proof) == (SENDER, 0, Proof.SENT)
+    tx_hash, announced = pay(world, payment)
+    assert (announced.wallet, announced.nonce, announced.proof) == (SENDER, 0, Proof.SENT)
     with pytest.raises(Locked) as refusal:
         check_payable(world.load(payment), world.now)
     (status,) = body_of(refusal.value)["requestStatuses"]
@@ -56,14 +56,14 @@ def test_a_link_waits_for_a_transaction_that_was_sent_until_its_payment_is_detec
         "requestId": payment.requests[0].request_id, "hasBeenPaid": False, "txHash": tx_hash, "chainId": 11155111,
     }
     let_pass(world, 60)
-    assert track(world).status is IntentStatus.PENDING, "as long as the node has it"
+    assert track(world).status is AnnouncedStatus.PENDING, "as long as the node has it"
     world.chain.include(tx_hash)
     world.chain.pay_too(payment.requests[0])
-    assert track(world).status is IntentStatus.PENDING, "its block is not confirmed"
+    assert track(world).status is AnnouncedStatus.PENDING, "its block is not confirmed"
     world.scan()
     assert world.load(payment).link.status is LinkStatus.COMPLETED
     world.advance(5 * MINUTE)
-    assert track(world).status is IntentStatus.SETTLED
+    assert track(world).status is AnnouncedStatus.SETTLED
     with pytest.raises(Conflict):
         record(world, payment, sent(tx_hash))
 
@@ -73,18 +73,20 @@ def test_an_announcement_is_no_payment(world: World) -> None:
     tx_hash, _ = pay(world, payment)
     world.chain.include(tx_hash)
     world.scan()
-    intent = track(world)
-    assert (intent.status, intent.executed_block is None) == (IntentStatus.FAILED, False), "no event of our contracts"
+    announced = track(world)
+    assert (announced.status, announced.executed_block is None) == (AnnouncedStatus.FAILED, False), (
+        "no event of our contracts"
+    )
     assert world.load(payment).link.status is LinkStatus.PENDING
     assert is_free(world, payment)
 
 
-def test_the_same_hash_is_the_same_intent_and_another_one_is_waited_for_too(world: World) -> None:
+def test_the_same_hash_is_the_same_announced_transaction_and_another_one_is_waited_for_too(world: World) -> None:
     payment = world.create_link()
-    tx_hash, intent = pay(world, payment)
-    assert record(world, payment, sent(tx_hash)).intent_id == intent.intent_id
+    tx_hash, announced = pay(world, payment)
+    assert record(world, payment, sent(tx_hash)).announced_id == announced.announced_id
     other = world.chain.send(payment.requests[0], nonce=1)
-    assert record(world, payment, sent(other)).intent_id != intent.intent_id
+    assert record(world, payment, sent(other)).announced_id != announced.announced_id
     world.chain.include(tx_hash, success=False)
     world.scan()
     assert [each.status.value for each in track(world).all] == ["pending", "failed"]
@@ -95,9 +97,9 @@ def test_a_transaction_that_fails_frees_the_link_once_its_block_is_confirmed(wor
     payment = world.create_link()
     tx_hash, _ = pay(world, payment)
     world.chain.include(tx_hash, success=False)
-    assert track(world).status is IntentStatus.PENDING, "a fork may still undo it"
+    assert track(world).status is AnnouncedStatus.PENDING, "a fork may still undo it"
     world.scan()
-    assert track(world).status is IntentStatus.FAILED
+    assert track(world).status is AnnouncedStatus.FAILED
     assert is_free(world, payment)
     with pytest.raises(BadRequest, match="This transaction failed"):
         record(world, payment, sent(tx_hash))
@@ -108,10 +110,10 @@ def test_a_transaction_that_the_node_does_not_know_yet_holds_the_link_for_two_mi
     assert record(world, payment, sent(NOWHERE)).proof is None
     assert not is_free(world, payment)
     world.advance(5 * MINUTE)
-    assert track(world).status is IntentStatus.PENDING, "no block after the two minutes was read"
+    assert track(world).status is AnnouncedStatus.PENDING, "no block after the two minutes was read"
     let_pass(world, 0)
     let_pass(world, 5)
-    assert track(world).status is IntentStatus.LAPSED
+    assert track(world).status is AnnouncedStatus.LAPSED
     assert is_free(world, payment)
 
 
@@ -123,10 +125,10 @@ def test_one_that_the_node_gets_to_know_is_waited_for_as_long_as_it_does(world: 
     world.chain.transactions[tx_hash] = late
     for _ in range(3):
         let_pass(world, 30)
-        assert track(world).status is IntentStatus.PENDING
+        assert track(world).status is AnnouncedStatus.PENDING
     assert stored(world)[0].proof is Proof.SENT
     let_pass(world, 24 * 60)
-    assert track(world).status is IntentStatus.LAPSED, "but no longer than any intent"
+    assert track(world).status is AnnouncedStatus.LAPSED, "but no longer than any intent"
 
 
 def test_one_that_the_node_forgets_is_dropped_two_minutes_later(world: World) -> None:
@@ -134,15 +136,15 @@ def test_one_that_the_node_forgets_is_dropped_two_minutes_later(world: World) ->
     tx_hash, _ = pay(world, payment)
     known = world.chain.transactions.pop(tx_hash)
     let_pass(world, 30)
-    assert track(world).status is IntentStatus.PENDING, "another node may have it"
+    assert track(world).status is AnnouncedStatus.PENDING, "another node may have it"
     world.chain.transactions[tx_hash] = known
     let_pass(world, 30)
-    assert track(world).status is IntentStatus.PENDING
+    assert track(world).status is AnnouncedStatus.PENDING
     del world.chain.transactions[tx_hash]
     let_pass(world, 30)
-    assert track(world).status is IntentStatus.PENDING, "the time begins again"
+    assert track(world).status is AnnouncedStatus.PENDING, "the time begins again"
     let_pass(world, 6)
-    assert track(world).status is IntentStatus.LAPSED
+    assert track(world).status is AnnouncedStatus.LAPSED
     assert is_free(world, payment)
 
 
@@ -151,20 +153,20 @@ def test_another_transaction_with_its_nonce_frees_the_link(world: World) -> None
     tx_hash, _ = pay(world, payment)
     del world.chain.transactions[tx_hash]
     world.chain.counts[SENDER] = 1
-    assert track(world).status is IntentStatus.REPLACED
+    assert track(world).status is AnnouncedStatus.REPLACED
     assert is_free(world, payment)
     with pytest.raises(BadRequest, match="This transaction failed or was replaced"):
         record(world, payment, sent(tx_hash))
 
 
-def test_a_replacement_that_pays_settles_the_intent(world: World) -> None:
+def test_a_replacement_that_pays_settles_the_announced_transaction(world: World) -> None:
     payment = world.create_link()
     tx_hash, _ = pay(world, payment)
     del world.chain.transactions[tx_hash]
     world.chain.counts[SENDER] = 1
     world.chain.pay(payment.requests[0])
     world.scan()
-    assert track(world).status is IntentStatus.SETTLED
+    assert track(world).status is AnnouncedStatus.SETTLED
 
 
 def test_nothing_ends_while_the_node_does_not_answer(world: World) -> None:
@@ -173,7 +175,7 @@ def test_nothing_ends_while_the_node_does_not_answer(world: World) -> None:
     let_pass(world, 5)
     world.chain.is_down = True
     for _ in range(3):
-        assert track(world).status is IntentStatus.PENDING
+        assert track(world).status is AnnouncedStatus.PENDING
     with pytest.raises(ChainUnavailable):
         record(world, world.create_link(), sent(NOWHERE))
 
@@ -210,7 +212,7 @@ def test_what_does_not_pay_this_link_is_refused_or_ends_once_the_node_knows_it(w
     unknown = world.chain.transactions.pop(foreign)
     record(world, payment, sent(foreign))
     world.chain.transactions[foreign] = unknown
-    assert track(world).status is IntentStatus.FAILED
+    assert track(world).status is AnnouncedStatus.FAILED
     assert is_free(world, payment)
 
 
@@ -296,7 +298,7 @@ def test_while_the_node_has_the_transaction_and_it_is_not_confirmed_the_link_is_
     with in_process_aws() as client:
         world = with_safe(World(client))
         payment = world.create_link()
-        tx_hash, intent = pay(world, payment)
+        tx_hash, announced = pay(world, payment)
         known, strangers = world.chain.transactions[tx_hash], 0
         for step in taken:
             if step == "strangers hash" and not world.chain.is_down:
@@ -317,8 +319,8 @@ def test_while_the_node_has_the_transaction_and_it_is_not_confirmed_the_link_is_
             else:
                 world.advance(MINUTE)
                 tracking.track_due(world.services)
-            found = next(each for each in stored(world)[0].all if each.intent_id == intent.intent_id)
-            if found.status is not IntentStatus.PENDING:
+            found = next(each for each in stored(world)[0].all if each.announced_id == announced.announced_id)
+            if found.status is not AnnouncedStatus.PENDING:
                 was_unseen = found.unseen_since is not None
                 assert was_unseen or known.block is not None, "it ended for a reason that was seen"
                 return
@@ -328,7 +330,7 @@ def test_while_the_node_has_the_transaction_and_it_is_not_confirmed_the_link_is_
 # --- who is not locked out, and for how long ---
 
 
-def by_page(world: World, payment: PayableLink, tx_hash: str, announcer: str | None = None) -> Intent:
+def by_page(world: World, payment: PayableLink, tx_hash: str, announcer: str | None = None) -> AnnouncedTransaction:
     return record(world, payment, replace(sent(tx_hash), announcer=announcer), viewer=PAGE)
 
 
@@ -363,8 +365,8 @@ def test_somebody_elses_announcement_of_the_same_hash_takes_nothing_from_its_sen
     for secret in [OWN, *others] if sent_first else [*others, OWN]:
         by_page(world, payment, tx_hash, secret)
     assert is_free_for(world, payment, OWN)
-    (intent,) = stored(world)
-    assert len(intent.announcers) == MAX_ANNOUNCERS
+    (announced,) = stored(world)
+    assert len(announced.announcers) == MAX_ANNOUNCERS
 
 
 def test_a_child_of_a_multicall_is_not_locked_for_who_has_sent_that(world: World) -> None:
@@ -384,7 +386,7 @@ def test_one_that_waits_for_a_block_for_long_is_a_warning_and_locks_no_more(worl
     track(world)
     assert not is_free(world, payment) and warnings(world.load(payment)) == ()
     let_pass(world, 2)
-    assert track(world).status is IntentStatus.PENDING
+    assert track(world).status is AnnouncedStatus.PENDING
     for _ in range(2):
         assert is_free(world, payment)
         (warned,) = warnings(world.load(payment))
@@ -396,7 +398,7 @@ def test_one_that_waits_for_a_block_for_long_is_a_warning_and_locks_no_more(worl
     assert not is_free(world, payment)
     world.chain.include(tx_hash, success=False)
     world.scan()
-    assert track(world).status is IntentStatus.FAILED
+    assert track(world).status is AnnouncedStatus.FAILED
     assert is_free(world, payment) and warnings(world.load(payment)) == ()
 
 

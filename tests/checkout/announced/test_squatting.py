@@ -13,16 +13,16 @@ from chalicelib.chains.calldata.checkout import pay_one, with_approvals
 from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction, bundle
 from chalicelib.chains.nodes.safes.service import Proposal
 from chalicelib.checkout.announced import tracking
-from chalicelib.payments.links.records import IntentStatus, PayableLink, Proof
+from chalicelib.payments.links.records import AnnouncedStatus, PayableLink, Proof
 from chalicelib.payments.payable.rules import direct, owed_of
-from tests.fakes.intents import (
+from tests.fakes.announcements import (
     HASH,
     MINUTE,
     OTHER_HASH,
     PAGE,
     SAFE,
     TOLD,
-    announced,
+    announcement,
     hash_of,
     is_free,
     let_pass,
@@ -51,7 +51,7 @@ def with_hostile_contract(world: World) -> World:
 def test_the_event_of_another_contract_does_not_end_the_transaction_of_the_safe(world: World, success: bool) -> None:
     world.safes.is_down = True
     payment = world.create_link()
-    record(world, payment, announced(payer_address=HOSTILE), viewer=PAGE)
+    record(world, payment, announcement(payer_address=HOSTILE), viewer=PAGE)
     record(world, payment)
     world.chain.execute_safe(HOSTILE, HASH, success)
     world.scan()
@@ -62,12 +62,12 @@ def test_the_event_of_another_contract_does_not_end_the_transaction_of_the_safe(
 def test_who_has_seen_a_hash_cannot_name_it_as_done_before_the_safe_announces_it(world: World) -> None:
     world.safes.is_down = True
     payment = world.create_link()
-    record(world, payment, announced(payer_address=HOSTILE), viewer=PAGE)
+    record(world, payment, announcement(payer_address=HOSTILE), viewer=PAGE)
     world.chain.execute_safe(HOSTILE, HASH, success=False)
     world.scan()
     track(world)
-    intent = record(world, payment)
-    assert (intent.status, intent.payer_address) == (IntentStatus.PENDING, SAFE)
+    announced = record(world, payment)
+    assert (announced.status, announced.payer_address) == (AnnouncedStatus.PENDING, SAFE)
     assert not is_free(world, payment)
 
 
@@ -78,10 +78,10 @@ def test_a_hash_is_proved_by_the_links_own_transactions_with_one_of_the_safes_ne
         if nonce == 0:
             world.chain.execute_safe(SAFE, OTHER_HASH)
         safe_tx_hash = hash_of(paying(payment, nonce))
-        assert record(world, payment, announced(safe_tx_hash)).proof is proof
-        assert record(world, payment, announced(safe_tx_hash, payer_address=HOSTILE)).proof is None
-        assert record(world, other, announced(safe_tx_hash)).proof is None, "it pays another link"
-        assert world.load(payment).intent == replace(world.load(payment).intent, payer_address=SAFE), "it is shown first"
+        assert record(world, payment, announcement(safe_tx_hash)).proof is proof
+        assert record(world, payment, announcement(safe_tx_hash, payer_address=HOSTILE)).proof is None
+        assert record(world, other, announcement(safe_tx_hash)).proof is None, "it pays another link"
+        assert world.load(payment).announced == replace(world.load(payment).announced, payer_address=SAFE), "it is shown first"
 
 
 def test_the_allowance_of_the_safe_does_not_matter(world: World) -> None:
@@ -94,7 +94,7 @@ def test_the_allowance_of_the_safe_does_not_matter(world: World) -> None:
     bundles = [bundle("sepolia", each.transactions) for each in (paid, with_approvals(paid, {}), reset)]
     for transaction in (*bundles, SafeTransaction(only.to, only.value, only.data, 0)):
         told = Proposal(SAFE, transaction, SafeTerms(3))
-        assert record(world, payment, announced(hash_of(told))).proof is Proof.COMPUTED
+        assert record(world, payment, announcement(hash_of(told))).proof is Proof.COMPUTED
 
 
 def test_a_proposal_that_does_not_pay_the_link_locks_it_no_longer_than_a_claim(world: World) -> None:
@@ -102,7 +102,7 @@ def test_a_proposal_that_does_not_pay_the_link_locks_it_no_longer_than_a_claim(w
     payment = world.create_link()
     record(world, payment, viewer=PAGE)
     let_pass(world, 11)
-    assert track(world).status is IntentStatus.LAPSED
+    assert track(world).status is AnnouncedStatus.LAPSED
     assert is_free(world, payment)
 
 
@@ -132,8 +132,8 @@ def test_whatever_others_announce_and_emit_a_link_stays_locked_while_its_safes_t
         world = with_hostile_contract(World(client))
         payment = world.create_link()
         attack(world, payment, before)
-        intent = record(world, payment)
-        assert (intent.safe_tx_hash, intent.payer_address in (SAFE, None)) == (HASH, True)
+        announced = record(world, payment)
+        assert (announced.safe_tx_hash, announced.payer_address in (SAFE, None)) == (HASH, True)
         unexpired = world.now + timedelta(minutes=9)
         for step in after:
             attack(world, payment, [step])
@@ -156,7 +156,7 @@ def attack(world: World, payment: PayableLink, taken: list) -> None:
             payer, safe_tx_hash, seconds = facts
             deadline = world.now + timedelta(seconds=seconds) if seconds else None
             with suppress(ServiceError):
-                record(world, payment, announced(safe_tx_hash, payer_address=payer, deadline=deadline), viewer=PAGE)
+                record(world, payment, announcement(safe_tx_hash, payer_address=payer, deadline=deadline), viewer=PAGE)
         elif kind == "emit":
             world.chain.execute_safe(HOSTILE, *facts)
         elif kind == "service":

@@ -5,19 +5,18 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict
-from chalicelib.checkout.announced import tracking as intents
+from chalicelib.checkout.announced import tracking as announcements
 from chalicelib.payments.announced.rules import UNREAD_GRACE
-from chalicelib.payments.links.records import IntentStatus, LinkStatus, PayableLink, Proof
+from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus, PayableLink, Proof
 from chalicelib.platform.storage.sweeping import SweepIncomplete
-from tests.fakes.chain import FakeChain
-from tests.fakes.intents import (
+from tests.fakes.announcements import (
     HASH,
     MINUTE,
     OTHER_HASH,
     PAGE,
     SAFE,
     TOLD,
-    announced,
+    announcement,
     hash_of,
     in_seconds,
     is_free,
@@ -28,6 +27,7 @@ from tests.fakes.intents import (
     track,
     with_safe,
 )
+from tests.fakes.chain import FakeChain
 from tests.fakes.world import World
 
 FLOODING = "0x" + "66" * 20
@@ -38,7 +38,7 @@ def world(world: World) -> World:
     return with_safe(world)
 
 
-def test_what_a_safe_pays_completes_the_link_and_settles_the_intent(world: World) -> None:
+def test_what_a_safe_pays_completes_the_link_and_settles_the_announced_transaction(world: World) -> None:
     payment = world.create_link()
     record(world, payment)
     world.chain.pay(payment.requests[0])
@@ -46,9 +46,9 @@ def test_what_a_safe_pays_completes_the_link_and_settles_the_intent(world: World
     world.scan()
     with pytest.raises(Conflict):
         record(world, payment)
-    intent = track(world)
-    assert (intent.status, intent.executed_block) == (IntentStatus.SETTLED, executed.block_number)
-    assert intent.transaction_hash == executed.transaction_hash
+    announced = track(world)
+    assert (announced.status, announced.executed_block) == (AnnouncedStatus.SETTLED, executed.block_number)
+    assert announced.transaction_hash == executed.transaction_hash
 
 
 @pytest.mark.parametrize("success", [True, False], ids=["it was no payment", "its calls failed"])
@@ -56,13 +56,13 @@ def test_an_execution_that_did_not_pay_frees_the_link_once_its_block_was_scanned
     payment = world.create_link()
     record(world, payment)
     world.chain.execute_safe(SAFE, HASH, success)
-    assert track(world).status is IntentStatus.PENDING
+    assert track(world).status is AnnouncedStatus.PENDING
     world.scan()
-    assert track(world).status is IntentStatus.FAILED
+    assert track(world).status is AnnouncedStatus.FAILED
     assert is_free(world, payment)
     with pytest.raises(BadRequest, match="executed or replaced already"):
         record(world, payment)
-    assert record(world, payment, announced(OTHER_HASH)).status is IntentStatus.PENDING
+    assert record(world, payment, announcement(OTHER_HASH)).status is AnnouncedStatus.PENDING
 
 
 def test_an_execution_that_a_fork_drops_was_none(world: World) -> None:
@@ -71,7 +71,7 @@ def test_an_execution_that_a_fork_drops_was_none(world: World) -> None:
     world.chain.execute_safe(SAFE, HASH, success=False)
     world.chain.fork(1)
     world.scan()
-    assert track(world).status is IntentStatus.PENDING
+    assert track(world).status is AnnouncedStatus.PENDING
 
 
 def test_another_transaction_with_the_same_nonce_frees_the_link(world: World) -> None:
@@ -79,9 +79,9 @@ def test_another_transaction_with_the_same_nonce_frees_the_link(world: World) ->
     record(world, payment)
     assert track(world).nonce == TOLD.terms.nonce
     world.chain.execute_safe(SAFE, OTHER_HASH)
-    assert track(world).status is IntentStatus.PENDING, "it is not confirmed yet"
+    assert track(world).status is AnnouncedStatus.PENDING, "it is not confirmed yet"
     world.scan()
-    assert track(world).status is IntentStatus.REPLACED
+    assert track(world).status is AnnouncedStatus.REPLACED
     assert is_free(world, payment)
 
 
@@ -91,52 +91,52 @@ def test_a_replacement_that_pays_the_link_settles_it(world: World) -> None:
     world.chain.pay(payment.requests[0])
     world.chain.execute_safe(SAFE, OTHER_HASH)
     world.scan()
-    assert track(world).status is IntentStatus.SETTLED
+    assert track(world).status is AnnouncedStatus.SETTLED
 
 
 def test_transactions_of_the_safe_before_ours_are_no_replacement(world: World) -> None:
     later = proposed(nonce=3)
     world.safes.known["sepolia", hash_of(later)] = later
     payment = world.create_link()
-    record(world, payment, announced(hash_of(later)))
+    record(world, payment, announcement(hash_of(later)))
     for _ in range(3):
         world.chain.execute_safe(SAFE, OTHER_HASH)
     world.scan()
-    assert track(world).status is IntentStatus.PENDING
+    assert track(world).status is AnnouncedStatus.PENDING
 
 
 def test_a_passed_deadline_frees_the_link_when_the_chain_was_read_beyond_it(world: World) -> None:
     payment = world.create_link()
-    record(world, payment, announced(deadline=in_seconds(world, 90)))
+    record(world, payment, announcement(deadline=in_seconds(world, 90)))
     world.scan()
-    assert track(world).status is IntentStatus.PENDING
+    assert track(world).status is AnnouncedStatus.PENDING
     world.advance(MINUTE)
-    assert track(world).status is IntentStatus.PENDING, "no block after the deadline was read"
+    assert track(world).status is AnnouncedStatus.PENDING, "no block after the deadline was read"
     world.chain.mine(100)
     world.scan()
-    assert track(world).status is IntentStatus.LAPSED
+    assert track(world).status is AnnouncedStatus.LAPSED
     assert is_free(world, payment)
-    assert record(world, payment).status is IntentStatus.PENDING, "nothing forbids to execute it later"
+    assert record(world, payment).status is AnnouncedStatus.PENDING, "nothing forbids to execute it later"
 
 
 def test_a_payment_from_before_the_deadline_counts_however_late_it_is_read(world: World) -> None:
     payment = world.create_link()
-    record(world, payment, announced(deadline=in_seconds(world, 90)))
+    record(world, payment, announcement(deadline=in_seconds(world, 90)))
     world.chain.pay(payment.requests[0])
     world.chain.execute_safe(SAFE, HASH)
     world.chain.mine(100)
     world.advance(3600)
-    assert track(world).status is IntentStatus.PENDING, "detection stands still"
+    assert track(world).status is AnnouncedStatus.PENDING, "detection stands still"
     world.scan()
-    assert track(world).status is IntentStatus.SETTLED
+    assert track(world).status is AnnouncedStatus.SETTLED
 
 
 def test_without_a_deadline_a_link_waits_as_long_as_the_setting_says(world: World) -> None:
     payment = world.create_link()
-    intent = record(world, payment, announced(deadline=in_seconds(world, 10**9)))
-    assert intent.ends_at == world.now + timedelta(days=1)
+    announced = record(world, payment, announcement(deadline=in_seconds(world, 10**9)))
+    assert announced.ends_at == world.now + timedelta(days=1)
     let_pass(world, 24 * MINUTE)
-    assert track(world).status is IntentStatus.LAPSED
+    assert track(world).status is AnnouncedStatus.LAPSED
 
 
 def test_a_transaction_that_was_executed_before_it_was_announced_is_found(world: World) -> None:
@@ -144,7 +144,7 @@ def test_a_transaction_that_was_executed_before_it_was_announced_is_found(world:
     world.chain.execute_safe(SAFE, HASH, success=False)
     world.scan()
     record(world, payment)
-    assert track(world).status is IntentStatus.FAILED
+    assert track(world).status is AnnouncedStatus.FAILED
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
@@ -152,36 +152,36 @@ def test_the_service_names_the_safe_when_the_payer_does_not(world: World, known:
     if not known:
         world.safes.known.clear()
     payment = world.create_link()
-    intent = record(world, payment, announced(payer_address=None))
-    assert intent.wallet == (SAFE if known else None)
+    announced = record(world, payment, announcement(payer_address=None))
+    assert announced.wallet == (SAFE if known else None)
     world.safes.known["sepolia", HASH] = TOLD
     world.chain.execute_safe(SAFE, HASH, success=False)
     world.scan()
-    assert track(world).status is IntentStatus.FAILED
+    assert track(world).status is AnnouncedStatus.FAILED
 
 
 def test_a_safe_that_nobody_names_is_waited_for_until_the_end(world: World) -> None:
     world.safes.known.clear()
     payment = world.create_link()
-    intent = record(world, payment, announced(payer_address=None, deadline=in_seconds(world, 90)))
+    announced = record(world, payment, announcement(payer_address=None, deadline=in_seconds(world, 90)))
     world.chain.execute_safe(SAFE, HASH, success=False)
     world.scan()
     after = track(world)
-    assert (after.status, after.scanned_to) == (IntentStatus.PENDING, intent.scanned_to)
+    assert (after.status, after.scanned_to) == (AnnouncedStatus.PENDING, announced.scanned_to)
     world.advance(3600)
     world.chain.mine(100)
     world.scan()
-    assert track(world).status is IntentStatus.LAPSED
+    assert track(world).status is AnnouncedStatus.LAPSED
 
 
 def test_without_the_service_the_chain_alone_tells_what_was_executed(world: World) -> None:
     world.safes.is_down = True
     payment = world.create_link()
     record(world, payment)
-    assert track(world).status is IntentStatus.PENDING
+    assert track(world).status is AnnouncedStatus.PENDING
     world.chain.execute_safe(SAFE, HASH, success=False)
     world.scan()
-    assert track(world).status is IntentStatus.FAILED
+    assert track(world).status is AnnouncedStatus.FAILED
 
 
 def test_the_transaction_of_another_safe_than_the_payers_is_refused_and_one_that_is_proposed_later_not_believed(
@@ -189,13 +189,13 @@ def test_the_transaction_of_another_safe_than_the_payers_is_refused_and_one_that
 ) -> None:
     anothers = proposed(safe="0x" + "11" * 20)
     payment, other = world.create_link(), world.create_link()
-    record(world, payment, announced(hash_of(anothers)))
+    record(world, payment, announcement(hash_of(anothers)))
     world.safes.known["sepolia", hash_of(anothers)] = anothers
     world.scan()
-    intent = track(world)
-    assert (intent.wallet, intent.nonce) == (SAFE, None)
+    announced = track(world)
+    assert (announced.wallet, announced.nonce) == (SAFE, None)
     with pytest.raises(BadRequest, match="payerAddress is not the Safe of this transaction"):
-        record(world, other, announced(hash_of(anothers)))
+        record(world, other, announcement(hash_of(anothers)))
 
 
 @pytest.mark.parametrize("payer", [SAFE, None], ids=["of a Safe", "of nobody"])
@@ -203,13 +203,13 @@ def test_a_transaction_that_the_service_never_gets_to_know_holds_the_link_for_te
     world: World, payer: str | None
 ) -> None:
     payment = world.create_link()
-    record(world, payment, announced(OTHER_HASH, payer_address=payer))
+    record(world, payment, announcement(OTHER_HASH, payer_address=payer))
     let_pass(world, 8)
-    assert track(world).status is IntentStatus.PENDING
+    assert track(world).status is AnnouncedStatus.PENDING
     world.advance(5 * MINUTE)
-    assert track(world).status is IntentStatus.PENDING, "no block after the ten minutes was read"
+    assert track(world).status is AnnouncedStatus.PENDING, "no block after the ten minutes was read"
     let_pass(world, 3)
-    assert track(world).status is IntentStatus.LAPSED
+    assert track(world).status is AnnouncedStatus.LAPSED
     assert is_free(world, payment)
 
 
@@ -222,7 +222,7 @@ def test_otherwise_a_transaction_is_waited_for_until_its_end(world: World, servi
     record(world, payment)
     for _ in range(3):
         let_pass(world, 60)
-        assert track(world).status is IntentStatus.PENDING
+        assert track(world).status is AnnouncedStatus.PENDING
 
 
 @pytest.mark.parametrize("service", ["is down", "is none"])
@@ -233,23 +233,23 @@ def test_what_the_page_announces_holds_the_link_so_long_also_where_no_service_an
     payment = world.create_link()
     record(world, payment, viewer=PAGE)
     let_pass(world, 8)
-    assert track(world).status is IntentStatus.PENDING
+    assert track(world).status is AnnouncedStatus.PENDING
     let_pass(world, 3)
-    assert track(world).status is IntentStatus.LAPSED
+    assert track(world).status is AnnouncedStatus.LAPSED
     assert is_free(world, payment)
 
 
 def test_what_the_page_announces_is_waited_for_until_its_end_once_the_service_knows_it(world: World) -> None:
     payment = world.create_link()
     told = paying(payment)
-    intent = record(world, payment, announced(hash_of(told)), viewer=PAGE)
-    assert (intent.is_public, intent.proof) == (True, Proof.COMPUTED)
+    announced = record(world, payment, announcement(hash_of(told)), viewer=PAGE)
+    assert (announced.is_public, announced.proof) == (True, Proof.COMPUTED)
     world.safes.known["sepolia", hash_of(told)] = told
     found = track(world)
     assert (found.proof, found.nonce) == (Proof.PROPOSED, told.terms.nonce)
     for _ in range(3):
         let_pass(world, 60)
-        assert track(world).status is IntentStatus.PENDING
+        assert track(world).status is AnnouncedStatus.PENDING
 
 
 def test_an_unknown_transaction_that_the_safe_executed_is_not_given_up_for_that(world: World) -> None:
@@ -259,17 +259,17 @@ def test_an_unknown_transaction_that_the_safe_executed_is_not_given_up_for_that(
     world.chain.pay(payment.requests[0])
     world.chain.execute_safe(SAFE, HASH)
     let_pass(world, 12)
-    assert track(world).status is IntentStatus.SETTLED
+    assert track(world).status is AnnouncedStatus.SETTLED
 
 
 def test_safe_and_nonce_are_taken_from_no_answer_whose_fields_do_not_have_the_hash(world: World) -> None:
     world.safes.known["sepolia", OTHER_HASH] = TOLD
     payment = world.create_link()
-    assert record(world, payment, announced(OTHER_HASH, payer_address=None)).wallet is None
-    intent = track(world)
-    assert (intent.status, intent.wallet, intent.nonce) == (IntentStatus.PENDING, None, None)
+    assert record(world, payment, announcement(OTHER_HASH, payer_address=None)).wallet is None
+    announced = track(world)
+    assert (announced.status, announced.wallet, announced.nonce) == (AnnouncedStatus.PENDING, None, None)
     let_pass(world, 10)
-    assert track(world).status is IntentStatus.LAPSED
+    assert track(world).status is AnnouncedStatus.LAPSED
 
 
 def test_a_node_that_does_not_answer_is_asked_once_a_sweep_and_changes_nothing(world: World) -> None:
@@ -285,10 +285,10 @@ def test_a_node_that_does_not_answer_is_asked_once_a_sweep_and_changes_nothing(w
         FakeChain._read(world.chain)
 
     world.chain._read = counted  # type: ignore[method-assign]
-    assert intents.track_due(world.services) == 0
+    assert announcements.track_due(world.services) == 0
     assert asked == 1
-    after = [world.load(payment).intent for payment in payments]
-    assert all(a and a.status is IntentStatus.PENDING and a.check_at > b.check_at for a, b in zip(after, before, strict=True))
+    after = [world.load(payment).announced for payment in payments]
+    assert all(a and a.status is AnnouncedStatus.PENDING and a.check_at > b.check_at for a, b in zip(after, before, strict=True))
 
 
 def test_a_node_that_answers_for_few_blocks_is_read_in_ranges_over_several_looks(world: World) -> None:
@@ -301,10 +301,10 @@ def test_a_node_that_answers_for_few_blocks_is_read_in_ranges_over_several_looks
     world.chain.execute_safe(SAFE, HASH, success=False)
     for _ in range(6):
         world.scan()
-    looks = list[IntentStatus]()
-    while not looks or looks[-1] is IntentStatus.PENDING:
+    looks = list[AnnouncedStatus]()
+    while not looks or looks[-1] is AnnouncedStatus.PENDING:
         looks.append(track(world).status)
-    assert looks[-1] is IntentStatus.FAILED
+    assert looks[-1] is AnnouncedStatus.FAILED
     assert 1 < len(looks) < 6
 
 
@@ -314,20 +314,20 @@ def flooded(world: World) -> PayableLink:
     world.chain.contracts.add(FLOODING)
     world.chain.flooding.add(FLOODING)
     payment = world.create_link()
-    record(world, payment, announced(OTHER_HASH, payer_address=FLOODING, deadline=in_seconds(world, 90)))
+    record(world, payment, announcement(OTHER_HASH, payer_address=FLOODING, deadline=in_seconds(world, 90)))
     return payment
 
 
-def test_the_intent_of_a_contract_that_floods_its_events_lapses_an_hour_after_its_end(
+def test_the_announced_transaction_of_a_contract_that_floods_its_events_lapses_an_hour_after_its_end(
     world: World, flooded: PayableLink
 ) -> None:
     world.chain.mine(100)
     world.scan()
     world.advance(UNREAD_GRACE.total_seconds() - MINUTE)
-    intent = track(world)
-    assert (intent.status, intent.scanned_to) == (IntentStatus.PENDING, 0)
+    announced = track(world)
+    assert (announced.status, announced.scanned_to) == (AnnouncedStatus.PENDING, 0)
     world.advance(MINUTE)
-    assert track(world).status is IntentStatus.LAPSED
+    assert track(world).status is AnnouncedStatus.LAPSED
     assert is_free(world, flooded)
 
 
@@ -335,10 +335,10 @@ def test_it_settles_once_its_link_is_paid(world: World, flooded: PayableLink) ->
     world.chain.pay(flooded.requests[0])
     world.scan()
     assert world.load(flooded).link.status is LinkStatus.COMPLETED
-    assert track(world).status is IntentStatus.SETTLED
+    assert track(world).status is AnnouncedStatus.SETTLED
 
 
-def test_intents_settle_with_their_links_while_the_node_does_not_answer(world: World) -> None:
+def test_announced_transactions_settle_with_their_links_while_the_node_does_not_answer(world: World) -> None:
     payments = [world.create_link() for _ in range(2)]
     for payment in payments:
         record(world, payment)
@@ -346,7 +346,7 @@ def test_intents_settle_with_their_links_while_the_node_does_not_answer(world: W
     world.scan()
     world.chain.is_down = True
     world.advance(MINUTE)
-    assert intents.track_due(world.services) == 2
+    assert announcements.track_due(world.services) == 2
 
 
 def test_the_node_is_asked_for_half_of_what_it_refused_of_one_safe_and_for_more_again_later(world: World) -> None:
@@ -364,25 +364,25 @@ def test_the_node_is_asked_for_half_of_what_it_refused_of_one_safe_and_for_more_
     assert len({look.scanned_to for look in looks[:3]}) == 1, "what was refused is read again"
 
 
-def test_flooding_contracts_hold_up_no_other_intent_of_the_network(world: World) -> None:
+def test_flooding_contracts_hold_up_no_other_announced_transaction_of_the_network(world: World) -> None:
     world.chain.contracts.add(FLOODING)
     world.chain.flooding.add(FLOODING)
     payments = [world.create_link() for _ in range(8)]
     for hostile, honest in zip(payments[::2], payments[1::2], strict=True):
-        record(world, hostile, announced(OTHER_HASH, payer_address=FLOODING))
+        record(world, hostile, announcement(OTHER_HASH, payer_address=FLOODING))
         record(world, honest)
     world.chain.execute_safe(SAFE, HASH, success=False)
     world.scan()
     world.advance(MINUTE)
-    assert intents.track_due(world.services) == 4
+    assert announcements.track_due(world.services) == 4
     assert [is_free(world, payment) for payment in payments] == [False, True] * 4
 
 
-def test_one_intent_that_cannot_be_followed_does_not_hold_up_the_others(world: World) -> None:
+def test_one_announced_transaction_that_cannot_be_followed_does_not_hold_up_the_others(world: World) -> None:
     broken, payment = world.create_link(), world.create_link()
     record(world, broken)
-    record(world, payment, announced(OTHER_HASH))
-    key = {"pk": {"S": f"LINK#{broken.link.token}"}, "sk": {"S": "INTENT"}}
+    record(world, payment, announcement(OTHER_HASH))
+    key = {"pk": {"S": f"LINK#{broken.link.token}"}, "sk": {"S": "ANNOUNCED"}}
     world.client.update_item(
         TableName="payment-requests-local-payments",
         Key=key,
@@ -393,25 +393,25 @@ def test_one_intent_that_cannot_be_followed_does_not_hold_up_the_others(world: W
     world.scan()
     world.advance(MINUTE)
     with pytest.raises(SweepIncomplete):
-        intents.track_due(world.services)
+        announcements.track_due(world.services)
     assert is_free(world, payment)
 
 
-def test_an_intent_of_an_earlier_version_is_followed_to_its_end(world: World) -> None:
+def test_an_announced_transaction_of_an_earlier_version_is_followed_to_its_end(world: World) -> None:
     payment = world.create_link()
     told = paying(payment)
     world.safes.known["sepolia", hash_of(told)] = told
-    record(world, payment, announced(hash_of(told)), viewer=PAGE)
+    record(world, payment, announcement(hash_of(told)), viewer=PAGE)
     world.client.update_item(
         TableName="payment-requests-local-payments",
-        Key={"pk": {"S": f"LINK#{payment.link.token}"}, "sk": {"S": "INTENT"}},
+        Key={"pk": {"S": f"LINK#{payment.link.token}"}, "sk": {"S": "ANNOUNCED"}},
         UpdateExpression="REMOVE #proof, #locks, #others",
         ExpressionAttributeNames={f"#{each}": each for each in ("proof", "locks", "others")},
     )
     for _ in range(2):
         let_pass(world, 30)
-        assert track(world).status is IntentStatus.PENDING
+        assert track(world).status is AnnouncedStatus.PENDING
     assert not is_free(world, payment)
     world.chain.execute_safe(SAFE, hash_of(told), success=False)
     let_pass(world, 10)
-    assert track(world).status is IntentStatus.FAILED
+    assert track(world).status is AnnouncedStatus.FAILED

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import Conflict, NotFound
-from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import flows as announcements
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls import reading
-from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PayableLink
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import Store
-from tests.fakes.intents import HASH, SAFE, is_free, record, stored, track, with_safe
+from tests.fakes.announcements import HASH, SAFE, is_free, record, stored, track, with_safe
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import PREFIX, World
 
@@ -25,18 +25,18 @@ def world(world: World) -> World:
     return with_safe(world)
 
 
-def withdraw(world: World, payment: PayableLink, services: Services | None = None) -> Intent:
-    return intents.withdraw(services or world.services, payment.link.token, world.account_id, None)
+def withdraw(world: World, payment: PayableLink, services: Services | None = None) -> AnnouncedTransaction:
+    return announcements.withdraw(services or world.services, payment.link.token, world.account_id, None)
 
 
-def test_a_link_is_free_once_its_owner_has_withdrawn_the_intent(world: World) -> None:
+def test_a_link_is_free_once_its_owner_has_withdrawn_the_announced_transaction(world: World) -> None:
     payment = world.create_link()
     pending = record(world, payment)
     ended = withdraw(world, payment)
-    assert (ended.intent_id, ended.status) == (pending.intent_id, IntentStatus.LAPSED)
+    assert (ended.announced_id, ended.status) == (pending.announced_id, AnnouncedStatus.LAPSED)
     assert is_free(world, payment)
     assert track(world) == replace(ended, version=2), "no sweep looks at it any more"
-    assert record(world, payment).intent_id != pending.intent_id
+    assert record(world, payment).announced_id != pending.announced_id
 
 
 def test_what_is_not_pending_or_anothers_cannot_be_withdrawn(world: World) -> None:
@@ -46,7 +46,7 @@ def test_what_is_not_pending_or_anothers_cannot_be_withdrawn(world: World) -> No
     record(world, payment)
     for account, client in (("another", None), (world.account_id, "cli_other")):
         with pytest.raises(NotFound, match="Secure payment not found"):
-            intents.withdraw(world.services, payment.link.token, account, client)
+            announcements.withdraw(world.services, payment.link.token, account, client)
     withdraw(world, payment)
     record(world, paid)
     world.chain.pay(paid.requests[0])
@@ -74,7 +74,7 @@ def test_what_the_safe_executes_after_all_is_a_payment(world: World) -> None:
     world.chain.execute_safe(SAFE, HASH)
     world.scan()
     assert world.load(payment).link.status is LinkStatus.COMPLETED
-    assert track(world).status is IntentStatus.LAPSED
+    assert track(world).status is AnnouncedStatus.LAPSED
 
 
 class Slow(Store):
@@ -102,13 +102,13 @@ def test_a_look_that_comes_first_decides(world: World) -> None:
     world.scan()
     with pytest.raises(NotFound):
         withdraw(world, payment, slow(world, lambda: track(world)))
-    assert stored(world)[0].status is IntentStatus.FAILED
+    assert stored(world)[0].status is AnnouncedStatus.FAILED
 
 
 def test_a_look_that_leaves_it_pending_does_not_stop_the_owner(world: World) -> None:
     payment = world.create_link()
     record(world, payment)
-    assert withdraw(world, payment, slow(world, lambda: track(world))).status is IntentStatus.LAPSED
+    assert withdraw(world, payment, slow(world, lambda: track(world))).status is AnnouncedStatus.LAPSED
     assert is_free(world, payment)
 
 
@@ -117,7 +117,7 @@ def test_a_look_that_comes_later_changes_nothing(world: World) -> None:
     record(world, payment)
     world.chain.execute_safe(SAFE, HASH, success=False)
     world.scan()
-    assert track(world, slow(world, lambda: withdraw(world, payment))).status is IntentStatus.LAPSED
+    assert track(world, slow(world, lambda: withdraw(world, payment))).status is AnnouncedStatus.LAPSED
 
 
 def test_a_payment_that_is_detected_meanwhile_completes_the_link(world: World) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
-from chalicelib.checkout.announced import flows as intents
-from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.checkout.announced import flows as announcements
+from chalicelib.payments.announced.announcements import Announcement
 from chalicelib.payments.links import reading as links
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.requests import store
@@ -378,8 +378,8 @@ def test_a_request_of_a_link_that_waits_for_a_transaction_is_423(shop: Shop) -> 
     token = shop.link()
     payment = links.load(running(), token)
     assert payment is not None
-    draft = IntentDraft(None, "0x" + "ab" * 32, None, "SEPOLIA", "USDC", None)
-    intents.record(running(), token, Viewer(shop.account_id, None), draft)
+    draft = Announcement(None, "0x" + "ab" * 32, None, "SEPOLIA", "USDC", None)
+    announcements.record(running(), token, Viewer(shop.account_id, None), draft)
     assert refusal(shop, payment.requests[0].request_id) == (423, "Secure payment is in progress")
 
 

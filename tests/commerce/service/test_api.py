@@ -263,7 +263,7 @@ def test_what_cannot_be_taken_back_is_refused_in_clear_words(
 
 def test_such_a_link_waits_for_no_announced_transaction(shop: Shop) -> None:
     token = create(shop).json["token"]
-    intent = {"chain": "SEPOLIA", "token": "USDC", "safeTxHash": "0x" + "ab" * 32}
-    reply = send(shop, "POST", f"/v2/secure-payments/{token}/intent", intent)
+    announced = {"chain": "SEPOLIA", "token": "USDC", "safeTxHash": "0x" + "ab" * 32}
+    reply = send(shop, "POST", f"/v2/secure-payments/{token}/intent", announced)
     assert reply.status == 400 and "announced" in str(reply.message), reply.json
 

@@ -18,26 +18,26 @@ from chalicelib.payments.announced.announcements import (
 )
 from chalicelib.payments.announced.rules import KEPT_ENDED, together
 from chalicelib.payments.links.errors import LinkLocked
-from chalicelib.payments.links.records import Intent, IntentStatus, PayableLink, Proof
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, PayableLink, Proof
 from tests.fakes.world import START
-from tests.payments.announced.test_rules import FINAL, INTENT, in_currencies
+from tests.payments.announced.test_rules import ANNOUNCED, FINAL, in_currencies
 
 OTHER = "0x" + "cd" * 32
 WALLETS = ["0x" + digit * 40 for digit in "123"]
 DAY = timedelta(days=1)
 
 
-def new_intent(**facts: object) -> Intent:
-    return replace(INTENT, **facts)  # type: ignore[arg-type]
+def new_announced(**facts: object) -> AnnouncedTransaction:
+    return replace(ANNOUNCED, **facts)  # type: ignore[arg-type]
 
 
-def a_link(intent: Intent | None = None) -> PayableLink:
-    return replace(in_currencies("sepolia", "fUSDC-sepolia"), intent=intent)
+def a_link(announced: AnnouncedTransaction | None = None) -> PayableLink:
+    return replace(in_currencies("sepolia", "fUSDC-sepolia"), announced=announced)
 
 
 announcements = st.builds(
-    lambda number, public, proof, wallet: new_intent(
-        intent_id=f"intent{number}",
+    lambda number, public, proof, wallet: new_announced(
+        announced_id=f"intent{number}",
         safe_tx_hash=f"0x{number:064x}",
         is_public=public,
         proof=proof,
@@ -48,30 +48,32 @@ announcements = st.builds(
     st.sampled_from([None, Proof.COMPUTED, Proof.PROPOSED]),
     st.sampled_from([None, *WALLETS]),
 )
-ends = st.sampled_from([None, *sorted(FINAL - {IntentStatus.SETTLED})])
+ends = st.sampled_from([None, *sorted(FINAL - {AnnouncedStatus.SETTLED})])
 
 
 @settings(max_examples=200)
 @given(st.lists(st.tuples(announcements, ends), max_size=30))
-def test_public_announcements_are_bounded_by_kind_and_no_pending_intent_is_dropped(steps: list) -> None:
-    payment, accepted = a_link(), list[Intent]()
+def test_public_announcements_are_bounded_by_kind_and_no_pending_announced_transaction_is_dropped(steps: list) -> None:
+    payment, accepted = a_link(), list[AnnouncedTransaction]()
     for new, end in steps:
-        before = payment.intent.all if payment.intent else ()
-        pending = {each.intent_id for each in before if each.status is IntentStatus.PENDING}
+        before = payment.announced.all if payment.announced else ()
+        pending = {each.announced_id for each in before if each.status is AnnouncedStatus.PENDING}
         with suppress(BadRequest, LinkLocked):
-            record, intent = admit(payment, new, DAY)
-            assert pending <= {each.intent_id for each in record.all}
-            if intent is new:
+            record, announced = admit(payment, new, DAY)
+            assert pending <= {each.announced_id for each in record.all}
+            if announced is new:
                 accepted.append(new)
             if end is not None:
-                lapsed = (replace(each, status=end) if each.intent_id == new.intent_id else each for each in record.all)
+                lapsed = (
+                    replace(each, status=end) if each.announced_id == new.announced_id else each for each in record.all
+                )
                 record = together(record, lapsed)
-            payment = replace(payment, intent=record)
-        if payment.intent is not None:
-            statuses = [each.status for each in payment.intent.all]
-            assert statuses.count(IntentStatus.PENDING) <= MAX_PENDING
-            assert len(statuses) - statuses.count(IntentStatus.PENDING) <= KEPT_ENDED
-            assert payment.is_locked == (IntentStatus.PENDING in statuses)
+            payment = replace(payment, announced=record)
+        if payment.announced is not None:
+            statuses = [each.status for each in payment.announced.all]
+            assert statuses.count(AnnouncedStatus.PENDING) <= MAX_PENDING
+            assert len(statuses) - statuses.count(AnnouncedStatus.PENDING) <= KEPT_ENDED
+            assert payment.is_locked == (AnnouncedStatus.PENDING in statuses)
     public = [each for each in accepted if each.is_public]
     assert sum(each.proof is None for each in public) <= MAX_CLAIMS
     assert sum(each.proof is not Proof.PROPOSED for each in public) <= MAX_COMPUTED
@@ -83,72 +85,72 @@ def test_claims_leave_room_for_computed_hashes_and_these_for_what_the_service_kn
     kinds += [(Proof.COMPUTED, True)] * (MAX_COMPUTED - MAX_CLAIMS) + [(Proof.COMPUTED, False)]
     kinds += [(Proof.PROPOSED, True)] * MAX_PER_SAFE + [(Proof.PROPOSED, False)]
     for number, (proof, is_accepted) in enumerate(kinds):
-        new = new_intent(intent_id=str(number), safe_tx_hash=f"0x{number:064x}", is_public=True, proof=proof)
+        new = new_announced(announced_id=str(number), safe_tx_hash=f"0x{number:064x}", is_public=True, proof=proof)
         if is_accepted:
             record, _ = admit(payment, new, DAY)
-            lapsed = (replace(each, status=IntentStatus.LAPSED) for each in record.all)
-            payment = replace(payment, intent=together(record, lapsed))
+            lapsed = (replace(each, status=AnnouncedStatus.LAPSED) for each in record.all)
+            payment = replace(payment, announced=together(record, lapsed))
             continue
         with pytest.raises(BadRequest, match="its payment is detected all the same"):
             admit(payment, new, DAY)
         admit(payment, replace(new, is_public=False), DAY)
-    admit(payment, new_intent(safe_tx_hash=OTHER, is_public=True, proof=Proof.PROPOSED, wallet=WALLETS[0]), DAY)
+    admit(payment, new_announced(safe_tx_hash=OTHER, is_public=True, proof=Proof.PROPOSED, wallet=WALLETS[0]), DAY)
 
 
 def test_no_more_are_pending_at_once_than_a_record_holds() -> None:
     payment = a_link()
     for number in range(MAX_PENDING):
-        payment = replace(payment, intent=admit(payment, new_intent(safe_tx_hash=f"0x{number:064x}"), DAY)[0])
+        payment = replace(payment, announced=admit(payment, new_announced(safe_tx_hash=f"0x{number:064x}"), DAY)[0])
     with pytest.raises(LinkLocked):
-        admit(payment, new_intent(safe_tx_hash=OTHER), DAY)
-    assert admit(payment, new_intent(safe_tx_hash=f"0x{3:064x}"), DAY)[0] == payment.intent
+        admit(payment, new_announced(safe_tx_hash=OTHER), DAY)
+    assert admit(payment, new_announced(safe_tx_hash=f"0x{3:064x}"), DAY)[0] == payment.announced
 
 
 def test_the_one_that_is_shown_is_pending_then_proved_then_old() -> None:
-    ended = new_intent(intent_id="ended", status=IntentStatus.FAILED)
-    claim = new_intent(intent_id="claim", safe_tx_hash=OTHER)
+    ended = new_announced(announced_id="ended", status=AnnouncedStatus.FAILED)
+    claim = new_announced(announced_id="claim", safe_tx_hash=OTHER)
     late = START + timedelta(minutes=1)
-    young = new_intent(intent_id="young", proof=Proof.COMPUTED, created_at=late, wallet=WALLETS[0])
-    old = new_intent(intent_id="old", proof=Proof.PROPOSED, wallet=WALLETS[1])
+    young = new_announced(announced_id="young", proof=Proof.COMPUTED, created_at=late, wallet=WALLETS[0])
+    old = new_announced(announced_id="old", proof=Proof.PROPOSED, wallet=WALLETS[1])
     record = together(replace(ended, version=7, public_claims=2), [ended, claim, young, old])
-    assert [each.intent_id for each in record.all] == ["old", "young", "claim", "ended"]
+    assert [each.announced_id for each in record.all] == ["old", "young", "claim", "ended"]
     assert (record.version, record.public_claims) == (7, 2)
     assert all((each.version, each.public_claims, each.others) == (0, 0, ()) for each in record.others)
     assert record.next_due == min(each.check_at for each in (claim, young, old))
 
 
 def test_one_that_was_announced_without_its_safe_is_the_same_once_the_safe_is_known() -> None:
-    end = INTENT.ends_at + timedelta(hours=1)
-    named = new_intent(intent_id="named", created_at=START + timedelta(seconds=1))
-    found = new_intent(intent_id="found", payer_address=None, proof=Proof.PROPOSED, ends_at=end)
+    end = ANNOUNCED.ends_at + timedelta(hours=1)
+    named = new_announced(announced_id="named", created_at=START + timedelta(seconds=1))
+    found = new_announced(announced_id="found", payer_address=None, proof=Proof.PROPOSED, ends_at=end)
     record = together(None, [named, found])
-    assert [each.intent_id for each in record.all] == ["found"]
+    assert [each.announced_id for each in record.all] == ["found"]
     record = together(None, [replace(named, proof=Proof.COMPUTED), replace(found, proof=None, nonce=None)])
-    assert [(each.intent_id, each.ends_at, each.nonce) for each in record.all] == [("named", end, 7)]
+    assert [(each.announced_id, each.ends_at, each.nonce) for each in record.all] == [("named", end, 7)]
     assert len(together(None, [named, replace(found, wallet=None)]).all) == 2
 
 
 def test_a_second_announcement_never_shortens_the_first_and_prolongs_it_no_further_than_its_lifetime() -> None:
     lifetime, minute = timedelta(hours=2), START + timedelta(minutes=1)
-    first = new_intent(is_public=True, deadline=minute, ends_at=minute)
+    first = new_announced(is_public=True, deadline=minute, ends_at=minute)
     now = START + timedelta(minutes=30)
-    public = new_intent(is_public=True, created_at=now, deadline=None, ends_at=now + lifetime, proof=Proof.COMPUTED)
-    _, intent = admit(a_link(first), public, lifetime)
-    assert (intent.ends_at, intent.deadline, intent.proof) == (START + lifetime, None, Proof.COMPUTED)
-    assert (intent.created_at, intent.is_public) == (START, True)
+    public = new_announced(is_public=True, created_at=now, deadline=None, ends_at=now + lifetime, proof=Proof.COMPUTED)
+    _, announced = admit(a_link(first), public, lifetime)
+    assert (announced.ends_at, announced.deadline, announced.proof) == (START + lifetime, None, Proof.COMPUTED)
+    assert (announced.created_at, announced.is_public) == (START, True)
     _, vouched = admit(a_link(first), replace(public, is_public=False), lifetime)
     assert (vouched.ends_at, vouched.created_at, vouched.is_public) == (now + lifetime, now, False)
-    sooner = new_intent(is_public=True, deadline=START, ends_at=START)
+    sooner = new_announced(is_public=True, deadline=START, ends_at=START)
     assert admit(a_link(first), sooner, lifetime)[1] == first
 
 
 def test_a_hash_that_is_done_is_done_for_its_own_safe_alone() -> None:
-    payment = a_link(new_intent(status=IntentStatus.FAILED))
-    for wallet in (str(INTENT.wallet), str(INTENT.wallet).upper().replace("0X", "0x")):
+    payment = a_link(new_announced(status=AnnouncedStatus.FAILED))
+    for wallet in (str(ANNOUNCED.wallet), str(ANNOUNCED.wallet).upper().replace("0X", "0x")):
         with pytest.raises(BadRequest, match="executed or replaced already"):
-            admit(payment, new_intent(wallet=wallet), DAY)
+            admit(payment, new_announced(wallet=wallet), DAY)
     for other in (WALLETS[0], None):
-        assert admit(payment, new_intent(wallet=other), DAY)[0].is_locking
+        assert admit(payment, new_announced(wallet=other), DAY)[0].is_locking
 
 
 def test_the_bounds_are_those_of_the_documentation() -> None:

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked
-from chalicelib.payments.links.records import IntentStatus, LinkStatus, PayableLink
+from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import (
     amount_with_fee,
     check_payable,
@@ -76,7 +76,7 @@ def test_a_link_can_be_paid_while_it_is_pending_in_time_unpaid_and_unlocked() ->
     assert not is_payable(MADE, END)
     assert not is_payable(paid(), START)
     assert not is_payable(on_its_way(MADE), START)
-    assert is_payable(on_its_way(MADE, IntentStatus.LAPSED), START)
+    assert is_payable(on_its_way(MADE, AnnouncedStatus.LAPSED), START)
     assert not is_payable(with_status(LinkStatus.INVALIDATED), START)
 
 
@@ -90,7 +90,7 @@ def test_a_locked_link_is_in_progress_also_after_its_expiry() -> None:
     for now in (START, END):
         with pytest.raises(LinkLocked) as refused:
             check_payable(on_its_way(MADE), now)
-    assert refused.value.intent == on_its_way(MADE).intent
+    assert refused.value.announced == on_its_way(MADE).announced
     with pytest.raises(LinkLocked):
         check_unlocked(on_its_way(MADE))
 
@@ -111,9 +111,9 @@ def test_a_link_that_awaits_the_chain_is_refused_by_an_error_of_its_own() -> Non
 
 
 @pytest.mark.parametrize(
-    "payment", [MADE, paid(on_its_way(MADE)), on_its_way(MADE, IntentStatus.REPLACED)], ids=["none", "paid", "over"]
+    "payment", [MADE, paid(on_its_way(MADE)), on_its_way(MADE, AnnouncedStatus.REPLACED)], ids=["none", "paid", "over"]
 )
-def test_nothing_waits_for_an_intent_that_is_over_or_where_all_is_paid(payment: PayableLink) -> None:
+def test_nothing_waits_for_an_announced_transaction_that_is_over_or_where_all_is_paid(payment: PayableLink) -> None:
     check_unlocked(payment)
 
 

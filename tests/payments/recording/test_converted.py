@@ -425,8 +425,8 @@ def test_dust_that_is_worth_nothing_causes_no_event_and_is_not_listed(world: Wor
     scan(world)
     world.drain()
     after = load_request(world.services, request)
-    assert (after.paid, after.status, after.unlisted_count, after.payment_count) == (0, RequestStatus.CREATED, 5, 0)
-    assert {each.state for each in logged(world)} == {TransferState.SUMMED}
+    assert (after.paid, after.status, after.dust_count, after.payment_count) == (0, RequestStatus.CREATED, 5, 0)
+    assert {each.state for each in logged(world)} == {TransferState.DUST}
     assert world.receiver.events == []
 
 
@@ -441,8 +441,8 @@ def test_small_payments_are_small_by_their_value(world: World) -> None:
     for _ in range(4):
         scan(world)
     after = load_request(world.services, request)
-    assert (after.payment_count, after.unlisted_count) == (MAX_SMALL_PAYMENTS, 3)
-    assert after.paid == sum(each.counted for each in payments(world, request)) + after.unlisted_amount
+    assert (after.payment_count, after.dust_count) == (MAX_SMALL_PAYMENTS, 3)
+    assert after.paid == sum(each.counted for each in payments(world, request)) + after.dust_amount
 
 
 @given(st.randoms(use_true_random=False), st.integers(2, 12))
@@ -490,14 +490,14 @@ def test_totals_are_the_sum_of_what_stands_after_any_history_of_payments_rates_a
         world.record()
     after, found = load_request(world.services, request), payments(world, request)
     stands = [each for each in found if each.status is PaymentStatus.CONFIRMED]
-    assert after.paid == sum(each.counted for each in stands) + after.unlisted_amount
-    summed = [each for each in logged(world) if each.state is TransferState.SUMMED]
-    assert after.unlisted_amount == sum(each.value or 0 for each in summed)
+    assert after.paid == sum(each.counted for each in stands) + after.dust_amount
+    dust = [each for each in logged(world) if each.state is TransferState.DUST]
+    assert after.dust_amount == sum(each.value or 0 for each in dust)
     canonical = {block.hash for block in world.chain.blocks}
-    assert {each.block_hash for each in (*stands, *summed)} <= canonical
+    assert {each.block_hash for each in (*stands, *dust)} <= canonical
     on_chain = [log for block in world.chain.blocks for log in block.logs if len(log["data"]) == 2 + 5 * 64]
     moved = [log for log in on_chain if int(log["data"][2 + 2 * 64 : 2 + 3 * 64], 16)]
-    assert len(moved) == len(stands) + len(summed), "each once"
+    assert len(moved) == len(stands) + len(dust), "each once"
     world.prices.set("USD", "USDC", "0.5")
     world.chain.fork(len(world.chain.blocks) - 20)
     for _ in range(3):

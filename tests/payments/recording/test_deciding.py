@@ -13,7 +13,7 @@ from chalicelib.payments.recording import payments
 from chalicelib.payments.recording.deciding import Changes, decide
 from chalicelib.payments.recording.rules import RecordedId, Stored
 from chalicelib.payments.recording.unmatched import MAX_PER_KIND, UnmatchedKind
-from chalicelib.payments.recording.valuing import Accepted, Basis
+from chalicelib.payments.recording.valuing import Accepted, ValuationRate
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.requests.references import reference_topic
@@ -53,9 +53,9 @@ class Recorder:
         *added: LoggedTransfer,
         removed: Iterable[LoggedTransfer] = (),
         waits_for_rate: bool = False,
-        basis: Basis | None = None,
+        valuation_rate: ValuationRate | None = None,
     ) -> Changes:
-        """`basis` values the added transfers that need one; without it they become UNVALUED."""
+        """`valuation_rate` values the added transfers that need one; without it they become UNVALUED."""
         for each in (*added, *removed):
             self.log.setdefault(each.transfer_id, each)
         part = UnrecordedTransfers(
@@ -72,8 +72,8 @@ class Recorder:
         )
         wanted = {each: self.log[each] for each in (*part.added, *part.removed)}
         listed = {REQUEST.request_id: tuple(self.payments.values())}
-        bases = dict.fromkeys(part.added, basis) if basis is not None else {}
-        stored = Stored(wanted, self.payments, self.unmatched, listed, self.refunds, bases)
+        valuation_rates = dict.fromkeys(part.added, valuation_rate) if valuation_rate is not None else {}
+        stored = Stored(wanted, self.payments, self.unmatched, listed, self.refunds, valuation_rates)
         changes = decide(self.payable, part, stored, ACCEPTED, CONTEXT)
         self.payable = changes.payable
         self.told += [event.kind for event in changes.events]
@@ -235,10 +235,10 @@ def test_a_summed_transfer_that_moved_stays_summed_once(monkeypatch: pytest.Monk
     second = moved(dust)
     recorder.record(second, removed=[dust])
     request = recorder.payable.requests[0]
-    assert (recorder.state(second), request.paid, request.unlisted_count) == (TransferState.SUMMED, 1, 1)
+    assert (recorder.state(second), request.paid, request.dust_count) == (TransferState.DUST, 1, 1)
     recorder.record(removed=[second])
     request = recorder.payable.requests[0]
-    assert (recorder.paid, request.unlisted_count, request.unlisted_amount) == (0, 0, 0)
+    assert (recorder.paid, request.dust_count, request.dust_amount) == (0, 0, 0)
 
 
 def test_a_paid_request_that_a_removal_makes_unpaid_is_told_whatever_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,7 +306,7 @@ def test_a_transfer_that_waits_in_two_blocks_counts_in_the_later_one_in_whicheve
         recorder.record(each)
         assert recorder.state(each) is TransferState.UNVALUED
     for index in order:
-        recorder.record(blocks[index], waits_for_rate=True, basis=Basis(rate, is_quoted=False))
+        recorder.record(blocks[index], waits_for_rate=True, valuation_rate=ValuationRate(rate, is_quoted=False))
     (payment,) = recorder.payments.values()
     assert payment.block_number == 9
     assert recorder.paid == 100_000_000

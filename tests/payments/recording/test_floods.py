@@ -120,7 +120,7 @@ def test_5000_transfers_of_one_unit_keep_100_payments_and_their_exact_sum_and_de
     assert world.load(dusty).requests[0].paid == 0, "its transfers are recorded on their own"
     world.record()
     (after,) = world.load(dusty).requests
-    assert (after.paid, after.payment_count, after.unlisted_count, after.unlisted_amount) == (5_000, 100, 4_900, 4_900)
+    assert (after.paid, after.payment_count, after.dust_count, after.dust_amount) == (5_000, 100, 4_900, 4_900)
     assert sum(each.amount for each in payments_of(world, request)) == 100
     world.chain.pay(request)
     world.scan()
@@ -151,8 +151,8 @@ def with_earlier_payments(world: World, listed: int, unlisted: int) -> PayableLi
         payment_count=listed,
         paid=BaseUnits(listed + unlisted),
         status=RequestStatus.PARTIALLY_PAID,
-        unlisted_count=unlisted,
-        unlisted_amount=BaseUnits(unlisted),
+        dust_count=unlisted,
+        dust_amount=BaseUnits(unlisted),
     )
     world.services.store.write(known)
     world.services.store.put_many([payment_number(request, number, world) for number in range(min(listed, 300))])
@@ -247,7 +247,7 @@ def test_a_flood_that_a_fork_removes_is_reversed_with_few_calls_and_its_sum_is_e
     calls = calls_of(world, world.record)
     assert calls["TransactWriteItems"] == -(-40 // 3), "3 removed transfers in a transaction"
     (after,) = world.load(payment).requests
-    assert (after.paid, after.unlisted_count, after.unlisted_amount) == (0, 0, 0)
+    assert (after.paid, after.dust_count, after.dust_amount) == (0, 0, 0)
     assert after.status is RequestStatus.CREATED
     assert {each.status for each in payments_of(world, request)} == {PaymentStatus.REVERSED}
     assert {each.status for each in unmatched_transfers(world, request)} == {PaymentStatus.REVERSED}

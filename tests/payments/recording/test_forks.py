@@ -186,23 +186,23 @@ def test_payments_that_are_only_summed_up_are_moved_and_subtracted_like_others(
     for _ in range(7):
         world.chain.pay_too(payment.requests[0], amount=1)
     world.scan()
-    assert world.load(payment).requests[0].unlisted_count == 7
+    assert world.load(payment).requests[0].dust_count == 7
     branch = world.chain.fork(4, moved_by)
     world.scan()
     (request,) = world.load(payment).requests
     count = 0 if moved_by is None else 7
-    assert (request.unlisted_count, request.unlisted_amount, request.paid) == (count, count, count and 8)
+    assert (request.dust_count, request.dust_amount, request.paid) == (count, count, count and 8)
     world.chain.restore(branch)
     world.chain.mine(20)
     world.scan()
     (request,) = world.load(payment).requests
-    assert (request.unlisted_count, request.unlisted_amount, request.paid) == (7, 7, 8)
+    assert (request.dust_count, request.dust_amount, request.paid) == (7, 7, 8)
 
 
 def test_a_fork_that_replaces_blocks_while_they_are_read_again_counts_nothing_twice(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A payment that is only summed up has no record by which its transaction could be recognized."""
+    """A payment that is only added up as dust has no record by which its transaction could be recognized."""
     monkeypatch.setattr(payments, "MAX_SMALL_PAYMENTS", 0)
     payment = new_link(world)
     world.chain.pay(payment.requests[0], amount=1)
@@ -217,7 +217,7 @@ def test_a_fork_that_replaces_blocks_while_they_are_read_again_counts_nothing_tw
         world.tick()  # the new branch is not longer yet, so old blocks are read again
     world.scan()
     (request,) = world.load(payment).requests
-    assert (request.paid, request.unlisted_count) == (1, 1)
+    assert (request.paid, request.dust_count) == (1, 1)
 
 
 def test_a_fork_that_is_deeper_than_one_transaction_undoes_every_request_of_a_batch(world: World) -> None:

@@ -261,7 +261,7 @@ def check_list(history: History) -> None:
         listed[each.currency, each.invoice_currency] += each.counted
     for created in history.requests:
         request = load_request(history.world.services, created)
-        paid[request.currency, request.invoice_currency or request.currency] += request.paid - request.unlisted_amount
+        paid[request.currency, request.invoice_currency or request.currency] += request.paid - request.dust_amount
     assert +listed == +paid
     daily = store.query(DailyCount, DailyCount.KEY.all(account_id=account_id, series=ACCOUNT))
     assert sum(sum(each.counts.values()) for each in daily) == len(standing)
@@ -278,12 +278,12 @@ def check_request(history: History, request: Request, transfers: list[tuple[str,
     assert request.status is (RequestStatus.PAID if request.paid >= request.amount else expected)
     listed = history.store.query(Payment, Payment.KEY.all(request_id=request.request_id))
     standing = [each for each in listed if each.status is PaymentStatus.CONFIRMED]
-    assert sum(each.counted for each in standing) + request.unlisted_amount == request.paid
+    assert sum(each.counted for each in standing) + request.dust_amount == request.paid
     assert {(each.account_id, each.currency, each.invoice_currency) for each in listed} <= {
         (request.account_id, request.currency, request.invoice_currency or request.currency)
     }
     assert all(each.counted == units * each.amount for each in listed)
-    assert len(standing) + request.unlisted_count == len(transfers)
+    assert len(standing) + request.dust_count == len(transfers)
     assert request.payment_count in (len(listed), None if not listed else -1)
     assert request.confirmed_count == len(standing) and request.counted_as is request.status
     assert not Counter((each.block_hash, each.amount) for each in standing) - Counter(transfers)
@@ -305,7 +305,7 @@ def check_events(history: History, request: Request, standing: list[Payment]) ->
             balance[body["txHash"]] += -1 if body["event"] == "payment.failed" else 1
         is_told_paid = is_told_paid or body["event"] == "payment.confirmed"
     assert +balance == Counter(each.tx_hash for each in standing if each.is_announced)
-    if request.status is RequestStatus.PAID and not request.unlisted_count:
+    if request.status is RequestStatus.PAID and not request.dust_count:
         told = [body["txHash"] for body in own if body["event"] == "payment.confirmed"]
         assert any(each.tx_hash in told for each in standing if each.is_announced)
 

@@ -231,7 +231,7 @@ def in_the_form_before(item: Attributes) -> Attributes:
     return {**old, "sk": {"S": place}}
 
 
-TOTALS = ("payment_count", "unlisted_count", "unlisted_amount", "unknown_token_count", "other_payee_count", "right_payee_count")
+TOTALS = ("payment_count", "dust_count", "dust_amount", "unknown_token_count", "other_payee_count", "right_payee_count")
 
 
 @pytest.mark.parametrize("payee", [None, "0x" + "22" * 20], ids=["payment", "unmatched transfer"])

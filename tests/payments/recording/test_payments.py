@@ -27,7 +27,7 @@ from chalicelib.payments.recording.payments import (
     reverse,
     subtract,
 )
-from chalicelib.payments.recording.valuing import Worth
+from chalicelib.payments.recording.valuing import Valuation
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.rules import remaining
@@ -106,7 +106,7 @@ class Ledger:
 
     def pay(self, paid: LoggedTransfer) -> Decision | None:
         known = self.by_transaction.get(paid.tx_hash)
-        return self._apply(record(self.state, self.request, known, paid, Worth(paid.amount), CONTEXT))
+        return self._apply(record(self.state, self.request, known, paid, Valuation(paid.amount), CONTEXT))
 
     def lose(self, payment: Payment) -> Decision | None:
         return self._apply(reverse(self.state, self.request, payment, self.payments, CONTEXT))
@@ -214,7 +214,7 @@ def test_dust_beyond_a_limit_is_only_summed_up_and_what_completes_the_request_is
         ledger.pay(transfer(1, number))
     assert ledger.events == ["payment.partial", "payment.partial.checkout"] * MAX_SMALL_PAYMENTS
     assert len(ledger.payments) == ledger.request.payment_count == MAX_SMALL_PAYMENTS
-    assert (ledger.request.unlisted_count, ledger.request.unlisted_amount) == (5, 5)
+    assert (ledger.request.dust_count, ledger.request.dust_amount) == (5, 5)
     assert ledger.request.paid == MAX_SMALL_PAYMENTS + 5
     ledger.pay(transfer(10_000_000, MAX_SMALL_PAYMENTS + 6))
     assert ledger.events[2 * MAX_SMALL_PAYMENTS :] == ["payment.confirmed", "payment.confirmed.checkout"]
@@ -231,7 +231,7 @@ def test_a_link_of_several_requests_is_complete_with_its_last_one_and_reopened_b
     payments = {}
     for paid, position in enumerate(order, 1):
         new = transfer(1_000_000, position + 1)
-        decision = record(state, state.requests[position], None, new, Worth(new.amount), CONTEXT)
+        decision = record(state, state.requests[position], None, new, Valuation(new.amount), CONTEXT)
         assert decision is not None
         assert (decision.link is not None) == (paid == 4)
         state, payments[position] = apply(state, decision), decision.payment
@@ -301,13 +301,13 @@ def test_a_payment_is_listed_if_it_is_large_enough_or_one_of_the_first_or_comple
     count: int, paid: int, amount: int, is_listed: bool
 ) -> None:
     payable = with_payments(count, paid)
-    decision = record(payable, payable.requests[0], None, transfer(amount), Worth(BaseUnits(amount)), CONTEXT)
+    decision = record(payable, payable.requests[0], None, transfer(amount), Valuation(BaseUnits(amount)), CONTEXT)
     assert decision is not None
     assert (decision.payment is not None) is is_listed
     after = decision.request
     assert after.paid == paid + amount
     assert after.payment_count == count + is_listed
-    assert (after.unlisted_count, after.unlisted_amount) == ((0, 0) if is_listed else (1, amount))
+    assert (after.dust_count, after.dust_amount) == ((0, 0) if is_listed else (1, amount))
 
 
 def test_a_payment_that_is_only_summed_up_can_be_subtracted_again_and_reopens_the_link() -> None:
@@ -318,7 +318,7 @@ def test_a_payment_that_is_only_summed_up_can_be_subtracted_again_and_reopens_th
     assert link_of(ledger.state).status is LinkStatus.COMPLETED
     told = list(ledger.events)
     ledger.subtract(transfer(5_000, 1))
-    assert (ledger.request.paid, ledger.request.unlisted_count, ledger.request.unlisted_amount) == (9_995_000, 0, 0)
+    assert (ledger.request.paid, ledger.request.dust_count, ledger.request.dust_amount) == (9_995_000, 0, 0)
     assert (ledger.request.status, link_of(ledger.state).status) == (RequestStatus.PARTIALLY_PAID, LinkStatus.PENDING)
     assert ledger.events == [*told, "payment.failed"], "the merchant was told that it is paid"
 
@@ -405,7 +405,9 @@ def test_a_link_that_is_completed_keeps_the_time_of_its_completion() -> None:
     payable = new_payable()
     completed = replace(payable, link=replace(link_of(payable), status=LinkStatus.COMPLETED, completed_at=START))
     later = replace(CONTEXT, now=START + timedelta(hours=1))
-    decision = record(completed, completed.requests[0], None, transfer(10_000_000), Worth(BaseUnits(10_000_000)), later)
+    decision = record(
+        completed, completed.requests[0], None, transfer(10_000_000), Valuation(BaseUnits(10_000_000)), later
+    )
     assert decision is not None
     assert decision.link is None
 
@@ -424,7 +426,7 @@ def test_a_period_of_a_recurring_payout_that_a_fork_makes_unpaid_is_marked_for_i
         )
         lost = transfer(5_000_000)
         if is_listed:
-            known = record(payable, payable.requests[0], None, lost, Worth(lost.amount), CONTEXT)
+            known = record(payable, payable.requests[0], None, lost, Valuation(lost.amount), CONTEXT)
             assert known is not None and known.payment is not None
             undone = reverse(payable, paid, known.payment, [known.payment], CONTEXT)
         else:

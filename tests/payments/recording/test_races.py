@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict, Locked
-from chalicelib.checkout.announced import flows as intents
-from chalicelib.payments.announced.announcements import MAX_CLAIMS, IntentDraft
+from chalicelib.checkout.announced import flows as announcements
+from chalicelib.payments.announced.announcements import MAX_CLAIMS, Announcement
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.payments.links.reading import Viewer
@@ -137,16 +137,16 @@ def test_of_20_public_announcements_at_once_a_link_takes_no_more_than_its_share(
     number = itertools.count()
 
     def announce(services: Services) -> str:
-        draft = IntentDraft(None, f"0x{next(number):064x}", None, "SEPOLIA", "USDC", None)
+        draft = Announcement(None, f"0x{next(number):064x}", None, "SEPOLIA", "USDC", None)
         try:
-            intents.record(services, payment.link.token, Viewer(world.account_id, None, is_public=True), draft)
+            announcements.record(services, payment.link.token, Viewer(world.account_id, None, is_public=True), draft)
         except BadRequest:
             return "refused"
         return "recorded"
 
     results = sorted(map(str, in_parallel(announce, cloud, world)))
     assert results == ["recorded"] * MAX_CLAIMS + ["refused"] * (PARALLEL - MAX_CLAIMS)
-    kept = world.load(payment).intent
+    kept = world.load(payment).announced
     assert kept is not None and len([each for each in kept.all if each.is_locking]) == MAX_CLAIMS
 
 
@@ -162,9 +162,9 @@ def test_a_payment_that_is_detected_while_20_announce_is_the_last_word(cloud: Cl
         if mine % 4 == 0:
             scan_and_record(services, payment.link.token)
             return
-        draft = IntentDraft(None, f"0x{mine:064x}", None, "SEPOLIA", "USDC", None)
+        draft = Announcement(None, f"0x{mine:064x}", None, "SEPOLIA", "USDC", None)
         with suppress(Locked, Conflict):
-            intents.record(services, payment.link.token, Viewer(world.account_id, None), draft)
+            announcements.record(services, payment.link.token, Viewer(world.account_id, None), draft)
 
     in_parallel(act, cloud, world)
     world.record()

@@ -38,11 +38,11 @@ def test_the_totals_include_what_was_only_summed_up(world: World, monkeypatch: p
     for _ in range(3):
         world.chain.pay(request, amount=1)
     world.scan()
-    assert store.query(Request, Request.KEY.all(payable_id=request.payable_id))[0].unlisted_amount == 3
+    assert store.query(Request, Request.KEY.all(payable_id=request.payable_id))[0].dust_amount == 3
     assert reconcile(world.services, request.payable_id) == []
 
 
-@pytest.mark.parametrize("change", [{"paid": BaseUnits(1)}, {"payment_count": 3}, {"unlisted_amount": BaseUnits(2)}])
+@pytest.mark.parametrize("change", [{"paid": BaseUnits(1)}, {"payment_count": 3}, {"dust_amount": BaseUnits(2)}])
 def test_a_total_that_differs_is_found(world: World, change: dict[str, int]) -> None:
     request = replace(paid_request(world), **change)  # type: ignore[arg-type]
     world.services.store.write(request)

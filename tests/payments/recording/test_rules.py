@@ -36,9 +36,9 @@ def test_totals_are_compared_with_the_payments_that_stand_and_what_was_only_summ
     recorder.record(entry(1), entry(2), entry(3))
     recorder.record(removed=[entry(2)])
     listed = list(recorder.payments.values())
-    request = replace(recorder.payable.requests[0], paid=BaseUnits(2_000_007), unlisted_amount=BaseUnits(7))
+    request = replace(recorder.payable.requests[0], paid=BaseUnits(2_000_007), dust_amount=BaseUnits(7))
     assert not differing_totals(request, listed)
-    assert differing_totals(replace(request, unlisted_amount=BaseUnits(8)), listed)
+    assert differing_totals(replace(request, dust_amount=BaseUnits(8)), listed)
     assert differing_totals(request, listed[:2])
     assert differing_totals(replace(request, confirmed_count=3), listed)
 

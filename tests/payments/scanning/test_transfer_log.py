@@ -206,7 +206,7 @@ def _link_of(tx_hash: str) -> str:
         ("0xb1", TransferState.PAYMENT, False),
         ("0xother", TransferState.PAYMENT, True),
         ("0xother", TransferState.UNRECORDED, True),
-        ("0xother", TransferState.SUMMED, True),
+        ("0xother", TransferState.DUST, True),
         ("0xother", TransferState.REVERSED, True),
         (None, TransferState.PAYMENT, False),
     ],
@@ -226,7 +226,7 @@ def test_a_block_that_was_not_asked_for_is_not_known_to_be_replaced() -> None:
 def test_an_entry_whose_transfer_is_in_another_block_now_is_removed_whatever_the_node_says_of_its_block(
     current: str | None,
 ) -> None:
-    """Otherwise a payment that is only summed up would count in both blocks."""
+    """Otherwise a payment that is only added up as dust would count in both blocks."""
     before = entry(1)
     assert removed_by_fork([before], {1: current}, [entry(1, block_number=2, block_hash="0xnew")]) == [before]
     assert removed_by_fork([before], {1: None}, [before]) == []

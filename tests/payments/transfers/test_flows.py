@@ -18,9 +18,9 @@ from chalicelib.payments.transfers import flows as transfers
 from chalicelib.payments.transfers.flows import ListedTransfer
 from chalicelib.payments.transfers.rules import Classification, RecoveryAction
 from infra.bench.calls import counted
-from tests.fakes import intents
+from tests.fakes import announcements
+from tests.fakes.announcements import SAFE, with_safe
 from tests.fakes.chain import FakeChain, FakeChains
-from tests.fakes.intents import SAFE, with_safe
 from tests.fakes.requests import store_request
 from tests.fakes.world import PAYEE, WALLET, World, draft
 from tests.support.errors import body_of
@@ -86,8 +86,8 @@ def test_a_contract_is_paid_back_only_where_it_is_known_to_be_the_payers_wallet(
     """A router that paid for somebody would keep the refund."""
     with_safe(world)
     made = [world.create_link(), a_payout(world, SAFE), world.create_link()]
-    intents.record(world, made[2])
-    intents.record(world, made[0], viewer=intents.PAGE)  # anybody can name the router
+    announcements.record(world, made[2])
+    announcements.record(world, made[0], viewer=announcements.PAGE)  # anybody can name the router
     for payment in made:
         log = world.chain.pay(payment.requests[0], amount=20_000_000)
         world.chain.payers[log["transactionHash"]] = SAFE
@@ -235,7 +235,7 @@ def test_the_transfers_of_another_accounts_request_are_not_found(world: World) -
 def test_a_pending_announced_transaction_locks_the_list_of_its_requests(world: World) -> None:
     with_safe(world)
     payment = world.create_link()
-    intents.record(world, payment)
+    announcements.record(world, payment)
     with pytest.raises(Locked):
         of_request(world, payment.requests[0])
 

@@ -21,7 +21,7 @@ from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.records import CallStatus
 from infra.bench.calls import counted
 from tests.fakes.escrows import Commerce
-from tests.fakes.permits import Permits, check_conserved
+from tests.fakes.payment_intents import PaymentIntents, check_conserved
 from tests.fakes.recurring import Recurring
 from tests.fakes.world import WALLET, World
 from tests.relayer.test_flows import accepted, call
@@ -200,15 +200,15 @@ def test_a_recurring_payout_waits_without_a_failed_attempt_and_goes_on_by_itself
 
 
 def test_a_signed_payment_waits_and_is_made_once_afterwards() -> None:
-    permits = Permits()
-    intent = permits.begun()
-    stop(permits.services)
-    permits.settle(5)
-    assert dict(permits.made) == {} and permits.load(intent).end is None
-    resume(permits.services)
-    permits.run_until_bridged(intent)
-    assert dict(permits.made) == {"take": 1, "approve": 1, "deposit": 1}
-    check_conserved(permits)
+    payment_intents = PaymentIntents()
+    announced = payment_intents.begun()
+    stop(payment_intents.services)
+    payment_intents.settle(5)
+    assert dict(payment_intents.made) == {} and payment_intents.load(announced).end is None
+    resume(payment_intents.services)
+    payment_intents.run_until_bridged(announced)
+    assert dict(payment_intents.made) == {"take": 1, "approve": 1, "deposit": 1}
+    check_conserved(payment_intents)
 
 
 def test_what_a_payer_has_pre_approved_is_authorized_after_it() -> None:

@@ -27,8 +27,8 @@ from chalicelib.platform.access.rate_limits.rules import account_quota, units_wi
 from chalicelib.platform.services import Services
 from infra.bench.calls import counted
 from infra.local.cloud import Cloud
+from tests.fakes.announcements import HASH, SAFE
 from tests.fakes.crash import Crash, FragileClient, Tripwire
-from tests.fakes.intents import HASH, SAFE
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import PAYEE, PREFIX, World, in_process_aws
 from tests.support.client import item

@@ -28,13 +28,21 @@ from chalicelib.commerce.core.records import (
     OperationKind,
     PendingOperation,
 )
-from chalicelib.crosschain.core.records import Crossing, Deposit, Held, Stage
+from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Held, Stage
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent
 from chalicelib.crosschain.service.payment_intents.records import Stage as PermitStage
 from chalicelib.crosschain.service.router.records import KeptAnswer, RouterCircuit
 from chalicelib.offramp.core.records import Order, OrderStatus
 from chalicelib.offramp.payers.records import AccountStatus, AgreementStatus, BankAccount, KycStatus, Payer, PayerName
-from chalicelib.payments.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
+from chalicelib.payments.links.records import (
+    AnnouncedStatus,
+    AnnouncedTransaction,
+    Flow,
+    Link,
+    LinkStatus,
+    PaymentType,
+    Proof,
+)
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.requests.payments.records import (
     Direction,
@@ -187,16 +195,16 @@ PAYMENT_INTENT = PaymentIntent(
     rate=None,
     created_at=NOW,
 )
-INTENT = Intent(
+ANNOUNCED = AnnouncedTransaction(
     link_token=TOKEN,
-    intent_id="01KJM9CZ2YINTENT0000000000",
+    announced_id="01KJM9CZ2YINTENT0000000000",
     network="sepolia",
     safe_tx_hash="0x" + HASH,
     wallet=None,
     nonce=None,
     deadline=None,
     payer_address=None,
-    status=IntentStatus.PENDING,
+    status=AnnouncedStatus.PENDING,
     created_at=NOW,
     ends_at=NOW + 24 * HOUR,
     check_at=NOW + timedelta(seconds=30),
@@ -551,8 +559,8 @@ RECORDS: dict[str, Record] = {
         payment_count=100,
         confirmed_count=98,
         counted_as=RequestStatus.PARTIALLY_PAID,
-        unlisted_count=4_900,
-        unlisted_amount=BaseUnits(MAX_UINT256),
+        dust_count=4_900,
+        dust_amount=BaseUnits(MAX_UINT256),
         unknown_token_count=20,
         other_payee_count=30,
         right_payee_count=50,
@@ -580,19 +588,19 @@ RECORDS: dict[str, Record] = {
         REFUND, sent=BaseUnits(7), sent_count=2, tx_hash="0x" + HASH, block_number=8_000_123, announced_count=1, version=2
     ),
     "request pointer": RequestPointer(REQUEST_ID, TOKEN, 3),
-    "intent, pending": INTENT,
-    "intent, of a known Safe": replace(
-        INTENT, wallet=WALLET, nonce=0, deadline=NOW + HOUR, payer_address=WALLET, span=100, is_public=True, public_claims=2
+    "announced transaction, pending": ANNOUNCED,
+    "announced transaction, of a known Safe": replace(
+        ANNOUNCED, wallet=WALLET, nonce=0, deadline=NOW + HOUR, payer_address=WALLET, span=100, is_public=True, public_claims=2
     ),
-    "intent, settled": replace(
-        INTENT, status=IntentStatus.SETTLED, executed_block=8_000_100, transaction_hash="0x" + HASH, version=7
+    "announced transaction, settled": replace(
+        ANNOUNCED, status=AnnouncedStatus.SETTLED, executed_block=8_000_100, transaction_hash="0x" + HASH, version=7
     ),
-    "intent, of a payment from another chain": replace(
-        INTENT,
+    "announced transaction, of a payment from another chain": replace(
+        ANNOUNCED,
         network="base",
         transaction_hash="0x" + HASH,
-        failures_told=1,
-        crossing=Crossing(
+        failures_notified=1,
+        bridge_transfer=BridgeTransfer(
             "arbitrum-one",
             NOW,
             8_000_000,
@@ -654,7 +662,7 @@ RECORDS: dict[str, Record] = {
         conversion=LoggedConversion("0x" + "22" * 20, BaseUnits(MAX_UINT256), BaseUnits(0), 300),
         path_amount=BaseUnits(MAX_UINT256),
     ),
-    "logged transfer, summed": replace(LOGGED, state=TransferState.SUMMED, value=BaseUnits(0), version=1),
+    "logged transfer, summed": replace(LOGGED, state=TransferState.DUST, value=BaseUnits(0), version=1),
     "unrecorded transfers": UNRECORDED,
     "unrecorded transfers, after a fork": replace(UNRECORDED, added=(), removed=(TRANSFER_ID, TRANSFER_ID), version=1),
     "scan lease": ScanLease("sepolia", NOW, version=7),
@@ -705,7 +713,7 @@ RECORDS: dict[str, Record] = {
         taken_at=NOW,
         approvals=2,
         spends=2,
-        crossing=INTENT,
+        announced=ANNOUNCED,
         check_at=NOW,
         version=6,
     ),
@@ -842,18 +850,18 @@ RECORDS: dict[str, Record] = {
     "entry of the escrow, voided": replace(ESCROWED, operation=None, state=EntryState.VOIDED, version=2),
     "reference of a refund": Reference(HASH, TOKEN, 3, is_refund=True),
     "link, whose expiry is checked again": replace(LINK, expiry_check_at=NOW + HOUR, version=2),
-    "intent, of an account": replace(INTENT, account_id=ACCOUNT),
+    "announced transaction, of an account": replace(ANNOUNCED, account_id=ACCOUNT),
     "webhook, with chosen events": replace(ENDPOINT, events=("payment.confirmed", "payment.partial.*")),
     "webhook, in the list of its account": ClientEndpoint(ACCOUNT, ENDPOINT.webhook_id, CLIENT),
     "request, with its credential": replace(REQUEST, created_with=Mode.CLIENT_ID),
     "client id, limited": replace(CLIENT_ID, allowed_payees=(WALLET, TRON_WALLET), allowed_currencies=()),
-    "intent, of a transaction that was sent, with another": replace(
-        INTENT,
+    "announced transaction, of a transaction that was sent, with another": replace(
+        ANNOUNCED,
         safe_tx_hash=None,
         transaction_hash="0x" + HASH,
         unseen_since=NOW,
         locks=False,
-        others=(replace(INTENT, proof=Proof.PROPOSED),),
+        others=(replace(ANNOUNCED, proof=Proof.PROPOSED),),
     ),
     "daily count": DailyCount(ACCOUNT, "ACCOUNT", "2026-03-01", "", 3, Counts({"USDC-base|USD|conversion|": 2})),
     "delivery, given up": replace(DELIVERY, client_id=None, is_test=True, state=DeliveryState.FAILED, version=8),

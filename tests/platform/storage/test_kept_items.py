@@ -29,8 +29,8 @@ ADDED = {
     "Reference": {"is_refund", "account_id"},
     "Cursor": {"verifications"},
     "Request": {
-        "unlisted_count",
-        "unlisted_amount",
+        "dust_count",
+        "dust_amount",
         "unknown_token_count",
         "other_payee_count",
         "right_payee_count",
@@ -43,7 +43,7 @@ ADDED = {
         "refunded",
         "refund_count",
     },
-    "Intent": {"others", "locks", "failures_told", "announcers", "sent_claims"},
+    "AnnouncedTransaction": {"others", "locks", "failures_notified", "announcers", "sent_claims"},
     "Payment": {
         "event_key",
         "is_announced",

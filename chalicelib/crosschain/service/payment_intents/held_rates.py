@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.crosschain.service.payment_intents.records import PaymentIntent
-from chalicelib.payments.links.records import Intent
+from chalicelib.payments.links.records import AnnouncedTransaction
 from chalicelib.payments.requests.quotes import store as quotes
 from chalicelib.payments.requests.quotes.records import HeldRate
 from chalicelib.platform.services import Services
@@ -32,9 +32,9 @@ def begun(intent: PaymentIntent, now: datetime) -> tuple[HeldRate, ...]:
     return (held,)
 
 
-def known(services: Services, intent: PaymentIntent, crossing: Intent) -> tuple[HeldRate, ...]:
+def known(services: Services, intent: PaymentIntent, announced: AnnouncedTransaction) -> tuple[HeldRate, ...]:
     """The rate with the deposit that a check has read of its payment; nothing if that was known. At most one read."""
-    fill_key = crossing.crossing.fill_key if crossing.crossing is not None else None
+    fill_key = announced.bridge_transfer.fill_key if announced.bridge_transfer is not None else None
     held = _read(services, intent) if fill_key is not None else None
     return (replace(held, fill_key=fill_key),) if held is not None and held.fill_key != fill_key else ()
 

@@ -9,7 +9,7 @@ from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.chains.calldata.erc2612 import TokenPermit
 from chalicelib.chains.calldata.permit2 import PaymentPermit
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.payments.links.records import Intent
+from chalicelib.payments.links.records import AnnouncedTransaction
 from chalicelib.payments.rates.records import Rate
 
 UNSIGNED_RETENTION, RETENTION = timedelta(days=1), timedelta(days=90)
@@ -26,7 +26,7 @@ class Stage(StrEnum):
     TAKEN = "taken"
     """In the service's account, from which it goes into the bridge or back to the payer."""
     BRIDGED = "bridged"
-    """In the bridge, as `crossing` says."""
+    """In the bridge, as `announced` says."""
     ENDED = "ended"
 
 
@@ -54,7 +54,7 @@ class PaymentIntent(Record):
         {id}/permit    {id}/take    {id}/approve/{approvals}    {id}/spend/{spends}
 
     What is taken leaves the service's account only by a call whose key is a `spend`, into the bridge or back to the
-    payer, and the next number is used only after the call of the last one has failed for good. `crossing` is the
+    payer, and the next number is used only after the call of the last one has failed for good. `announced` is the
     payment in the bridge. `reason` says in words why it does not go on, or did not pay.
     """
 
@@ -84,7 +84,7 @@ class PaymentIntent(Record):
     taken_at: datetime | None = None
     approvals: int = 1
     spends: int = 1
-    crossing: Intent | None = None
+    announced: AnnouncedTransaction | None = None
     returned_by: str | None = None
     """The hash of the transaction that returned the tokens from the service's account."""
     reason: str | None = None

@@ -20,8 +20,8 @@ from chalicelib.crosschain.service.payment_intents.ending import facts_of
 from chalicelib.crosschain.service.payment_intents.flows import is_wanted, trouble
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.router import flows as bridging
-from chalicelib.crosschain.service.tracking import following as crossings
-from chalicelib.payments.links.records import IntentStatus, Payable
+from chalicelib.crosschain.service.tracking import following as bridge_transfers
+from chalicelib.payments.links.records import AnnouncedStatus, Payable
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning import store as scan_store
@@ -222,21 +222,21 @@ def _approved(services: Services, intent: PaymentIntent, spender: str) -> tuple[
 
 def _follow(services: Services, intent: PaymentIntent, request: Request) -> None:
     """Follows the payment in the bridge; what was recorded of the request by then is read before it ends."""
-    before, payable = intent.crossing, Payable((request,))
+    before, payable = intent.announced, Payable((request,))
     assert before is not None, "it is in the bridge"
     made = relayer.outcome(services, stages.call_key(intent, f"spend/{intent.spends}"))
     if made is not None and (made.status, made.tx_hash) != (CallStatus.SUCCEEDED, before.transaction_hash):
         services.store.write(stages.undone(intent, services.clock()))  # by a deep fork: it is seen what became of it
         return
-    after = crossings.checked(services, payable, before, set())
+    after = bridge_transfers.checked(services, payable, before, set())
     rate = held_rates.known(services, intent, after)
-    if after.status is not IntentStatus.PENDING:
+    if after.status is not AnnouncedStatus.PENDING:
         if scan_store.has_work(services.store, (request.payable_id,)):
-            (after,) = crossings.put_off([before], [after], services.clock())
+            (after,) = bridge_transfers.put_off([before], [after], services.clock())
         request = request_store.request(services.store, intent.request_id) or request
-    done = crossings.concluded(services, Payable((request,)), before, [before], [after], stages.counted(intent))
-    changed = stages.followed(intent, done.intents[0], services.clock())
-    if stages.is_contradicted(changed, done.intents[0]):
+    done = bridge_transfers.concluded(services, Payable((request,)), before, [before], [after], stages.counted(intent))
+    changed = stages.followed(intent, done.announcements[0], services.clock())
+    if stages.is_contradicted(changed, done.announcements[0]):
         services.log.error("payment intent overdue", extra={**facts_of(changed), "reason": changed.reason})
     if changed.end is None:
         services.store.write(changed, *rate)

@@ -17,12 +17,12 @@ from chalicelib.chains.calldata import across, permit2
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
 from chalicelib.chains.catalogue.networks import network
-from chalicelib.crosschain.core.records import Crossing
+from chalicelib.crosschain.core.records import BridgeTransfer
 from chalicelib.crosschain.service.payment_intents.records import LIFETIME, End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import deadline_of
 from chalicelib.crosschain.service.router.rules import Route, read_source
 from chalicelib.payments.events import Counted
-from chalicelib.payments.links.records import Intent, IntentStatus, Proof
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, Proof
 from chalicelib.payments.requests.records import Request
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.rules import Call, Use, signature_gas
@@ -44,9 +44,9 @@ _MOST_GAS = {"permit": 200_000, "take": 500_000, "approve": 150_000, "spend": 60
 _FOLLOWING_GAS = 450_000
 """Of the calls that follow the taking: an approval, and a deposit or a transfer back."""
 _END = {
-    IntentStatus.SETTLED: End.SETTLED,
-    IntentStatus.PARTIAL: End.PARTIAL,
-    IntentStatus.REFUNDED: End.REFUNDED,
+    AnnouncedStatus.SETTLED: End.SETTLED,
+    AnnouncedStatus.PARTIAL: End.PARTIAL,
+    AnnouncedStatus.REFUNDED: End.REFUNDED,
 }
 
 
@@ -120,16 +120,16 @@ def taken(intent: PaymentIntent, now: datetime) -> PaymentIntent:
 
 def bridged(intent: PaymentIntent, request: Request, tx_hash: str, now: datetime) -> PaymentIntent:
     """The payment intent whose tokens were deposited by a transaction: it is followed as an announced one."""
-    crossing = Intent(
+    announced = AnnouncedTransaction(
         link_token=request.payable_id,
-        intent_id=intent.intent_id,
+        announced_id=intent.intent_id,
         network=intent.network,
         safe_tx_hash=None,
         wallet=intent.permit.spender,
         nonce=None,
         deadline=None,
         payer_address=intent.payer,
-        status=IntentStatus.PENDING,
+        status=AnnouncedStatus.PENDING,
         created_at=now,
         ends_at=now + LIFETIME,
         check_at=now,
@@ -137,34 +137,34 @@ def bridged(intent: PaymentIntent, request: Request, tx_hash: str, now: datetime
         transaction_hash=tx_hash,
         account_id=intent.account_id,
         proof=Proof.SENT,
-        crossing=Crossing(request.network, now, intent.searched_to),
+        bridge_transfer=BridgeTransfer(request.network, now, intent.searched_to),
     )
-    return replace(intent, stage=Stage.BRIDGED, crossing=crossing, reason=None, check_at=now)
+    return replace(intent, stage=Stage.BRIDGED, announced=announced, reason=None, check_at=now)
 
 
 def undone(intent: PaymentIntent, now: datetime) -> PaymentIntent:
     """The payment intent whose deposit a fork has undone, or put into another transaction."""
-    return replace(intent, stage=Stage.TAKEN, crossing=None, check_at=now)
+    return replace(intent, stage=Stage.TAKEN, announced=None, check_at=now)
 
 
-def followed(intent: PaymentIntent, crossing: Intent, now: datetime) -> PaymentIntent:
-    """The payment intent after a check of its crossing.
+def followed(intent: PaymentIntent, announced: AnnouncedTransaction, now: datetime) -> PaymentIntent:
+    """The payment intent after a check of its bridge transfer.
 
     The relayer has said that the deposit was made: should the chain contradict that, somebody has to look at it, and
-    the crossing stays as it was.
+    the bridge transfer stays as it was.
     """
-    after = replace(intent, crossing=crossing, check_at=crossing.check_at)
-    if crossing.status is IntentStatus.PENDING:
+    after = replace(intent, announced=announced, check_at=announced.check_at)
+    if announced.status is AnnouncedStatus.PENDING:
         return after
-    reason = crossing.crossing.reason if crossing.crossing is not None else None
-    if (end := _END.get(crossing.status)) is not None:
+    reason = announced.bridge_transfer.reason if announced.bridge_transfer is not None else None
+    if (end := _END.get(announced.status)) is not None:
         return ended(replace(after, reason=reason), end, now)
     return replace(postponed(intent, now), reason=reason)
 
 
-def is_contradicted(intent: PaymentIntent, crossing: Intent) -> bool:
+def is_contradicted(intent: PaymentIntent, announced: AnnouncedTransaction) -> bool:
     """Whether the source chain says that there was no deposit, where the relayer has said that it was made."""
-    return intent.end is None and crossing.status is not IntentStatus.PENDING
+    return intent.end is None and announced.status is not AnnouncedStatus.PENDING
 
 
 def counted(intent: PaymentIntent) -> Counted:

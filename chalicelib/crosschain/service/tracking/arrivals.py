@@ -8,11 +8,11 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.bridges.deposits import UNFILLED, LoggedFill, fills_in, sent_tokens
 from chalicelib.chains.nodes.logs import InconsistentNode
-from chalicelib.crosschain.core.records import Crossing, Deposit, Held
+from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Held
 from chalicelib.crosschain.service.tracking.chains import known_network, searched
 from chalicelib.crosschain.service.tracking.deposits import request_of
 from chalicelib.crosschain.service.tracking.observations import Arrival, ArrivalSeen
-from chalicelib.payments.links.records import Intent, Payable
+from chalicelib.payments.links.records import AnnouncedTransaction, Payable
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.requests.rules import currency_of
@@ -28,44 +28,48 @@ _ROUTER = "router"
 
 
 def read_arrival(
-    services: Services, payment: Payable, intent: Intent, crossing: Crossing, unavailable: set[str]
+    services: Services,
+    payment: Payable,
+    announced: AnnouncedTransaction,
+    bridge_transfer: BridgeTransfer,
+    unavailable: set[str],
 ) -> ArrivalSeen:
     """What became of a deposit on its destination chain, up to where detection has read that. Raises ChainUnavailable,
     RangeTooLarge."""
-    cursor = scan_store.cursor(services.store, crossing.destination)
-    deposit = crossing.deposit
-    assert deposit is not None and crossing.relay_hash is not None, "it was deposited"
+    cursor = scan_store.cursor(services.store, bridge_transfer.destination)
+    deposit = bridge_transfer.deposit
+    assert deposit is not None and bridge_transfer.relay_hash is not None, "it was deposited"
     if cursor is None or cursor.read_until is None:
-        raise ChainUnavailable(f"The {crossing.destination} chain has not been read yet")
-    chain, origin = services.chains.evm(crossing.destination), known_network(intent.network).chain_id
-    found, last = _searched(chain, cursor, crossing, origin)
+        raise ChainUnavailable(f"The {bridge_transfer.destination} chain has not been read yet")
+    chain, origin = services.chains.evm(bridge_transfer.destination), known_network(announced.network).chain_id
+    found, last = _searched(chain, cursor, bridge_transfer, origin)
     if found is None and last < cursor.scanned_to:
         return ArrivalSeen(Arrival.OPEN, last)
     if found is None:
         if cursor.read_until <= deposit.fill_deadline:
             return ArrivalSeen(Arrival.OPEN, last)
-        if chain.fill_status(crossing.relay_hash, cursor.scanned_to) in UNFILLED:
+        if chain.fill_status(bridge_transfer.relay_hash, cursor.scanned_to) in UNFILLED:
             return ArrivalSeen(Arrival.EXPIRED, last)
-        found = _hinted(services, chain, intent, crossing, unavailable)
+        found = _hinted(services, chain, announced, bridge_transfer, unavailable)
         if found is None or found.block_number > cursor.scanned_to:
             return ArrivalSeen(Arrival.UNCLEAR, last)
     if chain.block_facts([found.block_number])[found.block_number].hash != found.block_hash:
         raise InconsistentNode(chain.network, f"a fill is of block {found.block_hash}, which is not canonical")
     logs = chain.logs_of_transactions([found.tx_hash])
-    return _filled(payment.requests, deposit, found, logs, crossing.searched_to)
+    return _filled(payment.requests, deposit, found, logs, bridge_transfer.searched_to)
 
 
 def _searched(
-    chain: "EvmChain", cursor: Cursor, crossing: Crossing, origin_chain_id: int
+    chain: "EvmChain", cursor: Cursor, bridge_transfer: BridgeTransfer, origin_chain_id: int
 ) -> tuple[LoggedFill | None, int]:
     """The fill, if it is found in the next blocks, and the last block that was searched."""
-    assert crossing.deposit_id is not None, "it was deposited"
-    last, span = min(crossing.searched_to, cursor.scanned_to), max(cursor.range_limit // 2, 1)
-    deposit_id = crossing.deposit_id
+    assert bridge_transfer.deposit_id is not None, "it was deposited"
+    last, span = min(bridge_transfer.searched_to, cursor.scanned_to), max(cursor.range_limit // 2, 1)
+    deposit_id = bridge_transfer.deposit_id
     for blocks, found in searched(
         lambda blocks: chain.fills(origin_chain_id, deposit_id, blocks), last, cursor.scanned_to, span
     ):
-        own = next((each for each in found if each.key == crossing.fill_key), None)
+        own = next((each for each in found if each.key == bridge_transfer.fill_key), None)
         if own is not None:
             return own, last
         last = blocks.last
@@ -73,14 +77,18 @@ def _searched(
 
 
 def _hinted(
-    services: Services, chain: "EvmChain", intent: Intent, crossing: Crossing, unavailable: set[str]
+    services: Services,
+    chain: "EvmChain",
+    announced: AnnouncedTransaction,
+    bridge_transfer: BridgeTransfer,
+    unavailable: set[str],
 ) -> LoggedFill | None:
     """The fill in the transaction that the router names, if that has it: its word alone proves nothing."""
-    if _ROUTER in unavailable or not services.router.is_configured or intent.transaction_hash is None:
+    if _ROUTER in unavailable or not services.router.is_configured or announced.transaction_hash is None:
         return None
-    source, destination = known_network(intent.network), known_network(crossing.destination)
+    source, destination = known_network(announced.network), known_network(bridge_transfer.destination)
     try:
-        claim = services.router.status(intent.transaction_hash, source.chain_id, destination.chain_id, None)
+        claim = services.router.status(announced.transaction_hash, source.chain_id, destination.chain_id, None)
     except RouterUnavailable as error:
         services.log.warning("router unavailable", extra={"reason": str(error)})
         unavailable.add(_ROUTER)
@@ -88,7 +96,7 @@ def _hinted(
     if claim.receiving_hash is None or claim.receiving_chain_id != destination.chain_id:
         return None
     logs = chain.logs_of_transactions([claim.receiving_hash])
-    return next((each for each in fills_in(chain.network, logs) if each.key == crossing.fill_key), None)
+    return next((each for each in fills_in(chain.network, logs) if each.key == bridge_transfer.fill_key), None)
 
 
 def _filled(

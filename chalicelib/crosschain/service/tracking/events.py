@@ -2,7 +2,7 @@
 
 from chalicelib.payments.events import Counted, failed
 from chalicelib.payments.links.progress import failure_reason
-from chalicelib.payments.links.records import Intent, IntentStatus
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction
 from chalicelib.payments.rates import flows as rates
 from chalicelib.payments.recording.valuing import by_quote
 from chalicelib.payments.requests.quotes import flows as quotes
@@ -16,8 +16,11 @@ _TOO_LITTLE = ("exceeds balance", "insufficient")
 """In reasons for which token contracts revert: the sender has too little."""
 
 
-def failed_event(services: Services, request: Request, intent: Intent, offered: Counted | None) -> Event:
-    """`payment.failed` for an intent that ended without paying, with the transaction of the chain that it came from.
+def failed_event(
+    services: Services, request: Request, announced: AnnouncedTransaction, offered: Counted | None
+) -> Event:
+    """`payment.failed` for an announced transaction that ended without paying, with the transaction of the chain that
+    it came from.
 
     Its amount is what the payment would have counted for: `offered`, if its payer was offered that, else as the
     recorder would have valued it. Its `subStatus` is `failed`, `insufficient_funds` if that is why the transaction
@@ -25,20 +28,20 @@ def failed_event(services: Services, request: Request, intent: Intent, offered: 
     """
     return failed(
         request,
-        failure_reason(intent),
+        failure_reason(announced),
         event_context(services),
-        offered or _counted(services, request, intent),
-        intent.transaction_hash,
-        network=intent.network,
-        subStatus=_sub_status(intent),
+        offered or _counted(services, request, announced),
+        announced.transaction_hash,
+        network=announced.network,
+        subStatus=_sub_status(announced),
     )
 
 
-def _counted(services: Services, request: Request, intent: Intent) -> Counted:
+def _counted(services: Services, request: Request, announced: AnnouncedTransaction) -> Counted:
     """By the quote that was valid when it was deposited, else the last that was given, else the rate of that time."""
-    crossing, invoice, token = intent.crossing, invoice_of(request), currency_of(request)
-    assert crossing is not None and crossing.deposit is not None, "only a proven payment is announced"
-    moved, instant = crossing.deposit.amount, crossing.deposited_at or intent.created_at
+    bridge_transfer, invoice, token = announced.bridge_transfer, invoice_of(request), currency_of(request)
+    assert bridge_transfer is not None and bridge_transfer.deposit is not None, "only a proven payment is announced"
+    moved, instant = bridge_transfer.deposit.amount, bridge_transfer.deposited_at or announced.created_at
     if invoice == token:
         return Counted(moved)
     given = quotes.given_at(services.store, request.request_id, instant)
@@ -47,8 +50,8 @@ def _counted(services: Services, request: Request, intent: Intent) -> Counted:
     return Counted(by_quote(request, moved, rate), moved, rate)
 
 
-def _sub_status(intent: Intent) -> str:
-    if intent.status in (IntentStatus.PARTIAL, IntentStatus.REFUNDED):
+def _sub_status(announced: AnnouncedTransaction) -> str:
+    if announced.status in (AnnouncedStatus.PARTIAL, AnnouncedStatus.REFUNDED):
         return "bounced"
-    reason = (intent.crossing.reason or "") if intent.crossing is not None else ""
+    reason = (announced.bridge_transfer.reason or "") if announced.bridge_transfer is not None else ""
     return "insufficient_funds" if any(text in reason.lower() for text in _TOO_LITTLE) else "failed"

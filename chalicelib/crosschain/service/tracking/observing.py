@@ -1,6 +1,6 @@
 """Reads what became of a payment from another chain: from the source chain's node, then from the destination chain's.
 
-Calls of one check, at most, besides those of the intents in general (tracking.py):
+Calls of one check, at most, besides those of the announced transactions in general (tracking.py):
 
     at SOURCE     3 to the source's node; 1 more if it does not have the transaction, 1 if it reverted; of a Safe's
                   transaction that is not found 2 and RANGES_PER_CHECK, and 1 to the Safe Transaction Service
@@ -22,50 +22,50 @@ from typing import TypeVar
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.ranges import RangeTooLarge
-from chalicelib.crosschain.core.records import Crossing, Stage
+from chalicelib.crosschain.core.records import BridgeTransfer, Stage
 from chalicelib.crosschain.service.tracking.arrivals import read_arrival
 from chalicelib.crosschain.service.tracking.observations import Arrival, Seen, Source, SourceSeen
 from chalicelib.crosschain.service.tracking.refunds import read_refund
 from chalicelib.crosschain.service.tracking.rules import redirected
 from chalicelib.crosschain.service.tracking.sources import read_source_chain
-from chalicelib.payments.links.records import Intent, Payable
+from chalicelib.payments.links.records import AnnouncedTransaction, Payable
 from chalicelib.platform.services import Services
 
 T = TypeVar("T")
 
 
 def observed(
-    services: Services, payment: Payable, intent: Intent, unavailable: set[str]
-) -> tuple[Intent, Seen]:
-    """The intent with what is known of its Safe's transaction, and what the chains say of it.
+    services: Services, payment: Payable, announced: AnnouncedTransaction, unavailable: set[str]
+) -> tuple[AnnouncedTransaction, Seen]:
+    """The announced transaction with what is known of its Safe's transaction, and what the chains say of it.
 
     A network that does not answer is added to `unavailable`, and not called again for the others of this run. What it
     would say stays None; the other network is read all the same.
     """
-    crossing, source = intent.crossing, None
-    assert crossing is not None, "it comes from another chain"
-    if crossing.stage is Stage.SOURCE:
-        before = intent
+    bridge_transfer, source = announced.bridge_transfer, None
+    assert bridge_transfer is not None, "it comes from another chain"
+    if bridge_transfer.stage is Stage.SOURCE:
+        before = announced
         read = _answer(
             services,
-            intent.network,
+            announced.network,
             unavailable,
             lambda: read_source_chain(services, payment, before, unavailable),
         )
         if read is None:
-            return intent, Seen()
-        intent, source = read
-        crossing = _on_its_way(crossing, source)
-    if crossing.stage is Stage.SOURCE:
-        return intent, Seen(source)
-    way, known = crossing, intent
+            return announced, Seen()
+        announced, source = read
+        bridge_transfer = _on_its_way(bridge_transfer, source)
+    if bridge_transfer.stage is Stage.SOURCE:
+        return announced, Seen(source)
+    way, known = bridge_transfer, announced
     arrival = _answer(
         services, way.destination, unavailable, lambda: read_arrival(services, payment, known, way, unavailable)
     )
     refund = None
     if arrival is not None and arrival.outcome is Arrival.EXPIRED:
-        refund = _answer(services, intent.network, unavailable, lambda: read_refund(services, known, way))
-    return intent, Seen(source, arrival, refund)
+        refund = _answer(services, announced.network, unavailable, lambda: read_refund(services, known, way))
+    return announced, Seen(source, arrival, refund)
 
 
 def _answer(services: Services, name: str, unavailable: set[str], read: Callable[[], T]) -> T | None:
@@ -77,17 +77,17 @@ def _answer(services: Services, name: str, unavailable: set[str], read: Callable
     except RangeTooLarge as error:
         services.log.warning("events of the bridge not read", extra={"network": name, "reason": str(error)})
     except ChainUnavailable as error:
-        services.log.error("intent not checked", extra={"network": name, "reason": error.message})
+        services.log.error("announced transaction not checked", extra={"network": name, "reason": error.message})
         unavailable.add(name)
     return None
 
 
-def _on_its_way(crossing: Crossing, seen: SourceSeen) -> Crossing:
-    """The crossing as it is after what was just read, so that its arrival is looked for in the same check."""
+def _on_its_way(bridge_transfer: BridgeTransfer, seen: SourceSeen) -> BridgeTransfer:
+    """The bridge transfer as it is after what was just read, so that its arrival is looked for in the same check."""
     if seen.outcome is not Source.DEPOSITED:
-        return crossing
+        return bridge_transfer
     return replace(
-        redirected(crossing, seen),
+        redirected(bridge_transfer, seen),
         stage=Stage.BRIDGE,
         deposit=seen.deposit,
         deposit_id=seen.deposit_id,

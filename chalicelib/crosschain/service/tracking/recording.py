@@ -6,7 +6,7 @@ from dataclasses import replace
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.catalogue.networks import Network
-from chalicelib.crosschain.core.records import Crossing
+from chalicelib.crosschain.core.records import BridgeTransfer
 from chalicelib.crosschain.service.router.rules import read_source
 from chalicelib.crosschain.service.tracking.chains import known_network
 from chalicelib.crosschain.service.tracking.deposits import (
@@ -17,7 +17,7 @@ from chalicelib.crosschain.service.tracking.deposits import (
     paid_by,
     request_of,
 )
-from chalicelib.payments.announced.announcements import IntentDraft, IntentStart, names_payment
+from chalicelib.payments.announced.announcements import AnnouncedStart, Announcement, names_payment
 from chalicelib.payments.links.records import PayableLink, PaymentType, Proof
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
@@ -25,13 +25,13 @@ from chalicelib.platform.services import Services
 _FOREIGN = "This transaction does not pay this link: announce the one that deposits into the bridge, not an approval"
 
 
-def is_crossing(payment: PayableLink, draft: IntentDraft) -> bool:
+def is_bridge_transfer(payment: PayableLink, draft: Announcement) -> bool:
     """Whether a draft is of a transaction on another chain than the link's; of a multicall, than that of a child."""
     return any(draft.chain != known_network(each.network).label for each in payment.requests)
 
 
 def children_paid(
-    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: IntentDraft
+    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: Announcement
 ) -> tuple[str, ...]:
     """The tokens of the multicall's children that a transaction of a source chain pays, through a bridge or on that
     chain itself; none if it is not known yet.
@@ -55,9 +55,9 @@ def children_paid(
 
 
 def started(
-    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: IntentDraft, start: IntentStart
-) -> tuple[Network, IntentStart]:
-    """The source chain, and the start of an intent on it, without the Safe of a Safe's transaction.
+    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: Announcement, start: AnnouncedStart
+) -> tuple[Network, AnnouncedStart]:
+    """The source chain, and the start of an announced transaction on it, without the Safe of a Safe's transaction.
 
     One read, and one request to the source chain's node. Raises BadRequest if the transaction cannot pay the link,
     ChainUnavailable if a node does not answer or detection has not begun on the link's chain.
@@ -68,8 +68,8 @@ def started(
     if cursor is None:
         raise ChainUnavailable(f"Detection has not begun on {destination.name} yet: try again in a minute")
     searched_to = max(cursor.scanned_to - destination.log_range, 0)
-    crossing = Crossing(destination.name, services.clock(), searched_to, tool=draft.bridge_tool)
-    start = replace(start, network=source.name, crossing=crossing)
+    bridge_transfer = BridgeTransfer(destination.name, services.clock(), searched_to, tool=draft.bridge_tool)
+    start = replace(start, network=source.name, bridge_transfer=bridge_transfer)
     if draft.tx_hash is None:
         return source, start
     sent = services.chains.evm(source.name).sent_transaction(draft.tx_hash)
@@ -79,8 +79,8 @@ def started(
     if not paid:
         return source, start  # of a smart wallet, maybe: it is known once it is in a block
     _check_amount(services, payment, parts, paid[0])
-    known = replace(crossing, deposit=paid[0].deposit)
-    return source, replace(start, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT, crossing=known)
+    known = replace(bridge_transfer, deposit=paid[0].deposit)
+    return source, replace(start, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT, bridge_transfer=known)
 
 
 def _paid(source: Network, payment: PayableLink, sent: SentTransaction) -> tuple[PaidDeposit, ...]:

@@ -5,27 +5,27 @@ from typing import TYPE_CHECKING
 
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.logs import InconsistentNode
-from chalicelib.crosschain.core.records import Crossing, Held
+from chalicelib.crosschain.core.records import BridgeTransfer, Held
 from chalicelib.crosschain.service.tracking.chains import known_network, newest_deep, searched
 from chalicelib.crosschain.service.tracking.observations import RefundSeen
-from chalicelib.payments.links.records import Intent
+from chalicelib.payments.links.records import AnnouncedTransaction
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.evm import EvmChain
 
 
-def read_refund(services: Services, intent: Intent, crossing: Crossing) -> RefundSeen:
+def read_refund(services: Services, announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer) -> RefundSeen:
     """What the bridge returned on the source chain after the deadline. Raises ChainUnavailable, RangeTooLarge."""
-    chain, deposit = services.chains.evm(intent.network), crossing.deposit
+    chain, deposit = services.chains.evm(announced.network), bridge_transfer.deposit
     assert deposit is not None, "it was deposited"
     token = token_with_id(deposit.input_token)
     assert token is not None, "a stored deposit is of a catalogued token"
     newest = newest_deep(services, chain)
-    last = crossing.refund_searched_to
+    last = bridge_transfer.refund_searched_to
     if last is None:
-        last = _last_block_until(chain, deposit.fill_deadline, crossing.deposited_block or 0, newest)
-    span = max(known_network(intent.network).log_range // 2, 1)
+        last = _last_block_until(chain, deposit.fill_deadline, bridge_transfer.deposited_block or 0, newest)
+    span = max(known_network(announced.network).log_range // 2, 1)
     for blocks, found in searched(
         lambda blocks: chain.returns(token.address, deposit.depositor, deposit.input_amount, blocks), last, newest, span
     ):

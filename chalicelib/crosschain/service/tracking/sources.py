@@ -12,7 +12,7 @@ from chalicelib.crosschain.service.tracking.chains import known_network, newest_
 from chalicelib.crosschain.service.tracking.deposits import paid_by, request_of
 from chalicelib.crosschain.service.tracking.observations import Source, SourceSeen
 from chalicelib.payments.announced.observing import execution, with_proposal
-from chalicelib.payments.links.records import Intent, Payable, Proof
+from chalicelib.payments.links.records import AnnouncedTransaction, Payable, Proof
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
 
@@ -23,36 +23,39 @@ _REPLAY_GAS = 2_000_000
 
 
 def read_source_chain(
-    services: Services, payment: Payable, intent: Intent, unavailable: set[str]
-) -> tuple[Intent, SourceSeen]:
-    """The intent with what is known of its Safe's transaction, and what the source chain says. Raises ChainUnavailable.
+    services: Services, payment: Payable, announced: AnnouncedTransaction, unavailable: set[str]
+) -> tuple[AnnouncedTransaction, SourceSeen]:
+    """The announced transaction with what is known of its Safe's transaction, and what the source chain says. Raises
+    ChainUnavailable.
 
     The transaction is read before the time of the chain: what is in no block at a time after its deadline stays so.
     """
-    chain = services.chains.evm(intent.network)
-    newest, is_unknown, tx_hash = newest_deep(services, chain), False, intent.transaction_hash
-    if intent.safe_tx_hash is not None and tx_hash is None:
-        intent, is_unknown = with_proposal(services, payment, intent, unavailable)
-        before = intent.scanned_to
-        intent, last, executed = execution(services, chain, intent, newest, known_network(intent.network).log_range)
-        intent = replace(intent, scanned_to=last if executed is None else before)
+    chain = services.chains.evm(announced.network)
+    newest, is_unknown, tx_hash = newest_deep(services, chain), False, announced.transaction_hash
+    if announced.safe_tx_hash is not None and tx_hash is None:
+        announced, is_unknown = with_proposal(services, payment, announced, unavailable)
+        before = announced.scanned_to
+        announced, last, executed = execution(
+            services, chain, announced, newest, known_network(announced.network).log_range
+        )
+        announced = replace(announced, scanned_to=last if executed is None else before)
         tx_hash = executed.transaction_hash if executed is not None else None
     sent = chain.sent_transaction(tx_hash) if tx_hash is not None else None
-    if sent is None and intent.safe_tx_hash is not None and tx_hash is not None:
+    if sent is None and announced.safe_tx_hash is not None and tx_hash is not None:
         raise InconsistentNode(chain.network, "it has the event of a Safe, but not its transaction")
     if sent is not None and tx_hash is not None:
-        return intent, _directed(services, payment, intent, source_seen(chain, payment, newest, sent, tx_hash))
-    outcome = _missing(chain, intent, newest, is_unknown)
-    return intent, SourceSeen(outcome, chain.block_facts([newest])[newest].time, proof=intent.proof)
+        return announced, _directed(services, payment, announced, source_seen(chain, payment, newest, sent, tx_hash))
+    outcome = _missing(chain, announced, newest, is_unknown)
+    return announced, SourceSeen(outcome, chain.block_facts([newest])[newest].time, proof=announced.proof)
 
 
 def _directed(
-    services: Services, payment: Payable, intent: Intent, seen: SourceSeen
+    services: Services, payment: Payable, announced: AnnouncedTransaction, seen: SourceSeen
 ) -> SourceSeen:
     """What was read, with the chain that it leads to if that is another one than was thought. Raises ChainUnavailable
     if that is not read here. At most one read."""
     request = request_of(payment.requests, seen.deposit) if seen.deposit is not None else None
-    if request is None or intent.crossing is None or request.network == intent.crossing.destination:
+    if request is None or announced.bridge_transfer is None or request.network == announced.bridge_transfer.destination:
         return seen
     cursor = scan_store.cursor(services.store, request.network)
     if cursor is None:
@@ -101,17 +104,17 @@ def source_seen(
     )
 
 
-def _missing(chain: "EvmChain", intent: Intent, newest: int, is_unknown: bool) -> Source:
+def _missing(chain: "EvmChain", announced: AnnouncedTransaction, newest: int, is_unknown: bool) -> Source:
     """What is known of a transaction that the node does not have: whether its nonce is used, as far as it is known."""
-    if intent.safe_tx_hash is not None:
-        if intent.wallet is not None and intent.nonce is not None:
-            count = chain.safe_nonce(intent.wallet, newest)
-            if count is not None and count > intent.nonce and intent.scanned_to >= newest:
+    if announced.safe_tx_hash is not None:
+        if announced.wallet is not None and announced.nonce is not None:
+            count = chain.safe_nonce(announced.wallet, newest)
+            if count is not None and count > announced.nonce and announced.scanned_to >= newest:
                 return Source.REPLACED
         return Source.MISSING if is_unknown else Source.WAITING
-    if intent.wallet is None or intent.nonce is None:
+    if announced.wallet is None or announced.nonce is None:
         return Source.MISSING
-    return Source.REPLACED if chain.transaction_count(intent.wallet, newest) > intent.nonce else Source.MISSING
+    return Source.REPLACED if chain.transaction_count(announced.wallet, newest) > announced.nonce else Source.MISSING
 
 
 def _reason(chain: "EvmChain", sent: SentTransaction, block: int) -> str | None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.crosschain.core.records import LONGEST_QUOTE, Stage
-from chalicelib.payments.links.records import Intent
+from chalicelib.payments.links.records import AnnouncedTransaction
 
 UNKNOWN_AFTER = timedelta(minutes=30)
 """How long after its time an outcome may be missing until it is shown as unknown."""
@@ -17,38 +17,42 @@ MIN_DELAY, MAX_DELAY, OVERDUE_DELAY = timedelta(seconds=10), timedelta(minutes=5
 _CHECKS_PER_AGE = 8
 
 
-def execution_deadline(intent: Intent) -> datetime:
+def execution_deadline(announced: AnnouncedTransaction) -> datetime:
     """Until when the source chain accepts the deposit; as long as that is not known, the latest that it can be."""
-    assert intent.crossing is not None, "it comes from another chain"
-    deposit = intent.crossing.deposit
-    return deposit.execution_deadline if deposit is not None else intent.created_at + LONGEST_QUOTE
+    assert announced.bridge_transfer is not None, "it comes from another chain"
+    deposit = announced.bridge_transfer.deposit
+    return deposit.execution_deadline if deposit is not None else announced.created_at + LONGEST_QUOTE
 
 
-def outcome_due(intent: Intent) -> datetime:
-    """By when the outcome of a pending crossing, or its next stage, should be known."""
-    crossing = intent.crossing
-    assert crossing is not None, "it comes from another chain"
-    if crossing.stage is Stage.SOURCE or crossing.deposit is None:
-        return execution_deadline(intent)
-    return crossing.deposit.fill_deadline if crossing.stage is Stage.BRIDGE else crossing.since
+def outcome_due(announced: AnnouncedTransaction) -> datetime:
+    """By when the outcome of a pending bridge transfer, or its next stage, should be known."""
+    bridge_transfer = announced.bridge_transfer
+    assert bridge_transfer is not None, "it comes from another chain"
+    if bridge_transfer.stage is Stage.SOURCE or bridge_transfer.deposit is None:
+        return execution_deadline(announced)
+    return bridge_transfer.deposit.fill_deadline if bridge_transfer.stage is Stage.BRIDGE else bridge_transfer.since
 
 
-def is_unknown(intent: Intent, now: datetime) -> bool:
-    """Whether a pending crossing is shown as unknown: nobody has its transaction, or its time has passed."""
-    is_refunding = intent.crossing is not None and intent.crossing.stage is Stage.REFUNDING
-    return intent.unseen_since is not None or (not is_refunding and now > outcome_due(intent) + UNKNOWN_AFTER)
+def is_unknown(announced: AnnouncedTransaction, now: datetime) -> bool:
+    """Whether a pending bridge transfer is shown as unknown: nobody has its transaction, or its time has passed."""
+    is_refunding = announced.bridge_transfer is not None and announced.bridge_transfer.stage is Stage.REFUNDING
+    return announced.unseen_since is not None or (not is_refunding and now > outcome_due(announced) + UNKNOWN_AFTER)
 
 
-def is_overdue(intent: Intent, now: datetime) -> bool:
-    """Whether somebody has to find out what became of a pending crossing."""
-    is_refunding = intent.crossing is not None and intent.crossing.stage is Stage.REFUNDING
-    return now > outcome_due(intent) + (OVERDUE_REFUND_AFTER if is_refunding else OVERDUE_AFTER)
+def is_overdue(announced: AnnouncedTransaction, now: datetime) -> bool:
+    """Whether somebody has to find out what became of a pending bridge transfer."""
+    is_refunding = announced.bridge_transfer is not None and announced.bridge_transfer.stage is Stage.REFUNDING
+    return now > outcome_due(announced) + (OVERDUE_REFUND_AFTER if is_refunding else OVERDUE_AFTER)
 
 
-def postponed(intent: Intent, now: datetime) -> Intent:
-    """The pending intent with its next check: the longer it has been at its stage, the later."""
-    assert intent.crossing is not None, "it comes from another chain"
-    delay = min(max((now - intent.crossing.since) / _CHECKS_PER_AGE, MIN_DELAY), MAX_DELAY)
-    if is_overdue(intent, now):
+def postponed(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTransaction:
+    """The pending announced transaction with its next check: the longer it has been at its stage, the later."""
+    assert announced.bridge_transfer is not None, "it comes from another chain"
+    delay = min(max((now - announced.bridge_transfer.since) / _CHECKS_PER_AGE, MIN_DELAY), MAX_DELAY)
+    if is_overdue(announced, now):
         delay = OVERDUE_DELAY
-    return replace(intent, check_at=now + delay, crossing=replace(intent.crossing, is_unknown=is_unknown(intent, now)))
+    return replace(
+        announced,
+        check_at=now + delay,
+        bridge_transfer=replace(announced.bridge_transfer, is_unknown=is_unknown(announced, now)),
+    )

@@ -160,14 +160,14 @@ def block_reason(payment: PayableLink | None, parent: Link, is_held: bool, now: 
     """The first reason why a child of `parent` cannot be paid; None if it can. Partly paid children can be paid."""
     if payment is None:
         return Reason.NOT_FOUND
-    link, intent, status = payment.link, payment.intent, status_at(payment.link, now)
+    link, announced, status = payment.link, payment.announced, status_at(payment.link, now)
     in_order = (
         (Reason.NOT_OWNED, not _is_visible_to(parent, link)),
         (Reason.NOT_OUTGOING, link.flow is not Flow.PAY),
         (Reason.NOT_SINGLE_PAYMENT, link.payment_type is not PaymentType.SINGLE),
         (Reason.INVALID_CHILD_LINKAGE, is_held),
         (Reason.ALREADY_PAID, payment.is_paid),
-        (Reason.REQUEST_PROCESSING, intent is not None and intent.is_locking),
+        (Reason.REQUEST_PROCESSING, announced is not None and announced.is_locking),
         (Reason.SECURE_PAYMENT_EXPIRED, status is LinkStatus.EXPIRED),
         (Reason.SECURE_PAYMENT_NOT_PENDING, status is LinkStatus.INVALIDATED),
         (Reason.COMPLIANCE_FAILED, status is LinkStatus.COMPLIANCE_FAILED),

@@ -46,7 +46,7 @@ def payable_children(
     is_over = found.time_status is LinkStatus.EXPIRED
     status = LinkStatus.EXPIRED if is_over else LinkStatus.PENDING
     status = LinkStatus.COMPLETED if found.status is LinkStatus.COMPLETED else status
-    check(PayableLink(found.requests, replace(payment.link, status=status), payment.intent))
+    check(PayableLink(found.requests, replace(payment.link, status=status), payment.announced))
     check_none_blocked(found.children, found.now)
     execution_kind(payment.link.execution_kind, found.requests)
     return tuple(child.payment for child in found.children if child.payment is not None)

@@ -179,7 +179,7 @@ def is_cross_chain(requested: str | None, requests: Sequence[Request]) -> bool:
 def multicall_details(payment: PayableLink, children: tuple[Child, ...], now: datetime) -> MulticallDetails:
     """A multicall with its children, its computed status, and whether it can be paid now."""
     time_status = _time_status(payment.link, children, now)
-    is_locked = payment.intent is not None and payment.intent.is_locking
+    is_locked = payment.announced is not None and payment.announced.is_locking
     blocked = is_locked or now >= payment.link.expires_at or any(child.reason for child in children)
     status = _status(children, time_status)
     details = MulticallDetails(payment, children, now, status, time_status, can_execute=not blocked)

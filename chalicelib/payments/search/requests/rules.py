@@ -110,7 +110,7 @@ class FoundRequest:
         if invoice_of(self.request) == dollar():
             return self.request.paid
         known = [dollars(payment) for payment in self.payments]
-        return None if None in known or self.request.unlisted_amount else sum(each or 0 for each in known)
+        return None if None in known or self.request.dust_amount else sum(each or 0 for each in known)
 
     @property
     def remaining_dollars(self) -> int | None:

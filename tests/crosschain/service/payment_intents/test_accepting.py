@@ -31,7 +31,7 @@ from chalicelib.platform.storage.items import item_of
 from chalicelib.platform.storage.store import WriteConflict
 from tests.fakes.bridge import SOURCE_USDC
 from tests.fakes.crash import Interruption
-from tests.fakes.permits import CONTRACT, EXECUTOR, PAYER, WRONG, Permits
+from tests.fakes.payment_intents import CONTRACT, EXECUTOR, PAYER, WRONG, PaymentIntents
 from tests.fakes.router import answer_of, deposit_of
 from tests.fakes.world import PlainSigningKeys
 
@@ -39,18 +39,25 @@ BASE_USDC = SourceToken("BASE", "USDC")
 
 
 @pytest.fixture
-def permits() -> Permits:
-    return Permits()
+def payment_intents() -> PaymentIntents:
+    return PaymentIntents()
 
 
-def pay(permits: Permits, owner: Owner | None = None, **options: Any) -> Prepared | Offer:
+def pay(payment_intents: PaymentIntents, owner: Owner | None = None, **options: Any) -> Prepared | Offer:
     asked = PayOptions(**{"wallet": PAYER, "source": BASE_USDC, **options})
     viewer = Viewer("acct", None)
-    return requests.pay(permits.services, permits.request.request_id, owner or permits.owner, viewer, asked, Part())
+    return requests.pay(
+        payment_intents.services,
+        payment_intents.request.request_id,
+        owner or payment_intents.owner,
+        viewer,
+        asked,
+        Part(),
+    )
 
 
-def test_a_client_id_that_wants_it_gets_a_payment_intent_and_no_transactions(permits: Permits) -> None:
-    made = pay(permits)
+def test_a_client_id_that_wants_it_gets_a_payment_intent_and_no_transactions(payment_intents: PaymentIntents) -> None:
+    made = pay(payment_intents)
     assert isinstance(made, Offer)
     answer = payment_intent_answer(made).model_dump()
     assert set(answer) == {
@@ -61,78 +68,84 @@ def test_a_client_id_that_wants_it_gets_a_payment_intent_and_no_transactions(per
     assert set(typed) == {"domain", "types", "values"} and typed["values"]["spender"] == EXECUTOR
     assert [int(each["amount"]) for each in typed["values"]["permitted"]] == [12_500_000, 0, quoted.fee]
     assert quoted.most == 12_530_000 * 10_050 // 10_000
-    assert int(typed["values"]["deadline"]) == int(permits.world.now.timestamp()) + 3600
+    assert int(typed["values"]["deadline"]) == int(payment_intents.world.now.timestamp()) + 3600
     assert answer["approvalPermitPayload"] is answer["approvalCalldata"] is None
 
 
-def test_others_get_transactions(permits: Permits) -> None:
-    assert isinstance(pay(permits, Owner("acct", None, None)), Prepared)
-    assert isinstance(pay(permits, source=None, wallet=None), Prepared)
+def test_others_get_transactions(payment_intents: PaymentIntents) -> None:
+    assert isinstance(pay(payment_intents, Owner("acct", None, None)), Prepared)
+    assert isinstance(pay(payment_intents, source=None, wallet=None), Prepared)
 
 
-def test_the_nonces_of_one_millisecond_differ(permits: Permits) -> None:
-    assert permits.offer().intent.permit.nonce != permits.offer().intent.permit.nonce
+def test_the_nonces_of_one_millisecond_differ(payment_intents: PaymentIntents) -> None:
+    assert payment_intents.offer().intent.permit.nonce != payment_intents.offer().intent.permit.nonce
 
 
-def test_an_approval_is_sent_where_the_token_has_no_permit(permits: Permits) -> None:
-    permits.allowances.clear()
-    offer = permits.offer()
+def test_an_approval_is_sent_where_the_token_has_no_permit(payment_intents: PaymentIntents) -> None:
+    payment_intents.allowances.clear()
+    offer = payment_intents.offer()
     assert offer.intent.token_permit is None and offer.approval is not None
     assert offer.approval.data == "0x095ea7b3" + encode(["address", "uint256"], [CONTRACT, MAX_UINT256]).hex()
 
 
-def with_permit(permits: Permits) -> None:
+def with_permit(payment_intents: PaymentIntents) -> None:
     """The token answers as USDC does, and there is no allowance yet."""
     domain = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
     values = [keccak(text=domain), keccak(text="USD Coin"), keccak(text="2"), 8453, SOURCE_USDC]
     separator = keccak(encode(["bytes32", "bytes32", "bytes32", "uint256", "address"], values))
     answers = (encode(["string"], ["USD Coin"]), encode(["string"], ["2"]), separator, encode(["uint256"], [7]))
-    permits.chain.read_permit_answers = lambda token, owner: answers  # type: ignore[method-assign]
-    permits.allowances.clear()
+    payment_intents.chain.read_permit_answers = lambda token, owner: answers  # type: ignore[method-assign]
+    payment_intents.allowances.clear()
 
 
-def accepted_with_permit(permits: Permits) -> Any:
-    with_permit(permits)
-    intent = permits.offer().intent
+def accepted_with_permit(payment_intents: PaymentIntents) -> Any:
+    with_permit(payment_intents)
+    intent = payment_intents.offer().intent
     assert intent.token_permit is not None and intent.token_permit.nonce == 7
-    approval = replace(permits.sign(intent), nonce="7")
-    return flows.accept(permits.services, permits.owner, intent.intent_id, permits.sign(intent), approval)
+    approval = replace(payment_intents.sign(intent), nonce="7")
+    return flows.accept(
+        payment_intents.services, payment_intents.owner, intent.intent_id, payment_intents.sign(intent), approval
+    )
 
 
-def test_an_approval_with_another_nonce_is_refused(permits: Permits) -> None:
-    with_permit(permits)
-    intent = permits.offer().intent
-    sent = permits.sign(intent)
+def test_an_approval_with_another_nonce_is_refused(payment_intents: PaymentIntents) -> None:
+    with_permit(payment_intents)
+    intent = payment_intents.offer().intent
+    sent = payment_intents.sign(intent)
     with pytest.raises(BadRequest, match="signedApprovalPermit: nonce and deadline have to be those"):
-        flows.accept(permits.services, permits.owner, intent.intent_id, sent, replace(sent, nonce="8"))
+        flows.accept(payment_intents.services, payment_intents.owner, intent.intent_id, sent, replace(sent, nonce="8"))
 
 
-def test_what_the_node_cannot_judge_is_not_accepted(permits: Permits, monkeypatch: pytest.MonkeyPatch) -> None:
-    intent = permits.offer().intent
-    monkeypatch.setattr(permits.chain, "run_each", lambda sender, wanted: (StepResult(None, "busy"),) * len(wanted))
+def test_what_the_node_cannot_judge_is_not_accepted(
+    payment_intents: PaymentIntents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    intent = payment_intents.offer().intent
+    monkeypatch.setattr(
+        payment_intents.chain, "run_each", lambda sender, wanted: (StepResult(None, "busy"),) * len(wanted)
+    )
     with pytest.raises(ChainUnavailable, match="does not say what the call leads to"):
-        permits.accept(intent)
-    assert permits.load(intent).stage is Stage.OFFERED
+        payment_intents.accept(intent)
+    assert payment_intents.load(intent).stage is Stage.OFFERED
 
 
-def test_an_approval_that_was_signed_is_sent_before_the_tokens_are_taken(permits: Permits) -> None:
-    intent = accepted_with_permit(permits)
-    permits.run_until_bridged(intent)
-    assert permits.made["permit"] == permits.made["take"] == 1
+def test_an_approval_that_was_signed_is_sent_before_the_tokens_are_taken(payment_intents: PaymentIntents) -> None:
+    intent = accepted_with_permit(payment_intents)
+    payment_intents.run_until_bridged(intent)
+    assert payment_intents.made["permit"] == payment_intents.made["take"] == 1
 
 
-def test_an_approval_that_somebody_else_has_sent_is_as_good(permits: Permits) -> None:
-    intent = accepted_with_permit(permits)
-    permits.refuses = {"permit": "ERC20Permit: invalid signature"}  # its nonce is used
-    permits.allowances[PAYER.lower(), CONTRACT.lower()] = MAX_UINT256
-    permits.run_until_bridged(intent)
-    assert (permits.made["permit"], permits.made["take"]) == (0, 1)
+def test_an_approval_that_somebody_else_has_sent_is_as_good(payment_intents: PaymentIntents) -> None:
+    intent = accepted_with_permit(payment_intents)
+    payment_intents.refuses = {"permit": "ERC20Permit: invalid signature"}  # its nonce is used
+    payment_intents.allowances[PAYER.lower(), CONTRACT.lower()] = MAX_UINT256
+    payment_intents.run_until_bridged(intent)
+    assert (payment_intents.made["permit"], payment_intents.made["take"]) == (0, 1)
 
 
-def test_an_approval_that_the_token_refuses_is_refused(permits: Permits) -> None:
-    permits.refuses = {"permit": "ERC20Permit: invalid signature"}
+def test_an_approval_that_the_token_refuses_is_refused(payment_intents: PaymentIntents) -> None:
+    payment_intents.refuses = {"permit": "ERC20Permit: invalid signature"}
     with pytest.raises(BadRequest, match="signedApprovalPermit: USDC does not accept it"):
-        accepted_with_permit(permits)
+        accepted_with_permit(payment_intents)
 
 
 @pytest.mark.parametrize(
@@ -145,134 +158,139 @@ def test_an_approval_that_the_token_refuses_is_refused(permits: Permits) -> None
         ({"signature": "zz" * 65}, "hexadecimal digits"),
     ],
 )
-def test_what_is_not_signed_as_it_was_offered_is_refused(permits: Permits, change: dict[str, str], told: str) -> None:
-    intent = permits.offer().intent
-    sent = replace(permits.sign(intent), **change)
+def test_what_is_not_signed_as_it_was_offered_is_refused(
+    payment_intents: PaymentIntents, change: dict[str, str], told: str
+) -> None:
+    intent = payment_intents.offer().intent
+    sent = replace(payment_intents.sign(intent), **change)
     with pytest.raises(BadRequest, match=told):
-        flows.accept(permits.services, permits.owner, intent.intent_id, sent, None)
-    assert permits.load(intent).stage is Stage.OFFERED and not permits.loaded().is_executed
+        flows.accept(payment_intents.services, payment_intents.owner, intent.intent_id, sent, None)
+    assert payment_intents.load(intent).stage is Stage.OFFERED and not payment_intents.loaded().is_executed
 
 
-def test_the_same_signature_is_accepted_again_and_another_one_is_not(permits: Permits) -> None:
-    intent = permits.begun()
-    assert permits.accept(intent) == permits.load(intent)
-    permits.right.add(WRONG)
+def test_the_same_signature_is_accepted_again_and_another_one_is_not(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.begun()
+    assert payment_intents.accept(intent) == payment_intents.load(intent)
+    payment_intents.right.add(WRONG)
     with pytest.raises(Conflict, match="Another signature"):
-        permits.accept(intent, WRONG)
+        payment_intents.accept(intent, WRONG)
 
 
-def test_while_one_is_made_nothing_else_pays_the_request(permits: Permits) -> None:
-    other = permits.offer().intent
-    intent = permits.begun()
+def test_while_one_is_made_nothing_else_pays_the_request(payment_intents: PaymentIntents) -> None:
+    other = payment_intents.offer().intent
+    intent = payment_intents.begun()
     with pytest.raises(RequestExecuted, match=intent.intent_id) as refused:
-        permits.accept(other)
+        payment_intents.accept(other)
     assert error_body(refused.value)["execution"] == {"paymentIntentId": intent.intent_id, "status": "pending"}
     with pytest.raises(Locked):
-        pay(permits, Owner("acct", None, None))
+        pay(payment_intents, Owner("acct", None, None))
     viewer, owner = Viewer("acct", None), Owner("acct", None, None)
-    name = permits.request.request_id
-    assert requests.direct_route(permits.services, name, owner, viewer, PAYER, Part()) is None
+    name = payment_intents.request.request_id
+    assert requests.direct_route(payment_intents.services, name, owner, viewer, PAYER, Part()) is None
 
 
-def test_a_signature_that_comes_late_is_refused(permits: Permits) -> None:
-    intent = permits.offer().intent
-    permits.world.advance(3600 - 100)
+def test_a_signature_that_comes_late_is_refused(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.offer().intent
+    payment_intents.world.advance(3600 - 100)
     with pytest.raises(BadRequest, match="has expired"):
-        permits.accept(intent)
+        payment_intents.accept(intent)
 
 
-def test_one_that_is_unknown_or_of_another_account_is_not_found(permits: Permits) -> None:
-    intent = permits.offer().intent
-    for owner, name in ((Owner("other", None, None), intent.intent_id), (permits.owner, "01JNZYZPK7B4YBPD44TM72NDNJ")):
+def test_one_that_is_unknown_or_of_another_account_is_not_found(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.offer().intent
+    for owner, name in (
+        (Owner("other", None, None), intent.intent_id),
+        (payment_intents.owner, "01JNZYZPK7B4YBPD44TM72NDNJ"),
+    ):
         with pytest.raises(NotFound, match="Payment intent data not found"):
-            flows.accept(permits.services, owner, name, permits.sign(intent), None)
-    permits.world.advance(3 * 86_400)
+            flows.accept(payment_intents.services, owner, name, payment_intents.sign(intent), None)
+    payment_intents.world.advance(3 * 86_400)
     with pytest.raises(NotFound):
-        permits.accept(intent)
+        payment_intents.accept(intent)
 
 
-def test_a_request_that_is_paid_meanwhile_takes_no_signature(permits: Permits) -> None:
-    intent = permits.offer().intent
-    permits.bridge.destination.pay(permits.loaded())
-    permits.bridge.tick()
+def test_a_request_that_is_paid_meanwhile_takes_no_signature(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.offer().intent
+    payment_intents.bridge.destination.pay(payment_intents.loaded())
+    payment_intents.bridge.tick()
     with pytest.raises(Conflict, match="already been paid"):
-        permits.accept(intent)
+        payment_intents.accept(intent)
 
 
-def test_of_a_request_that_is_paid_in_part_meanwhile_less_is_due(permits: Permits) -> None:
-    intent = permits.offer().intent
-    permits.bridge.destination.pay(permits.loaded(), BaseUnits(1_000_000))
-    permits.bridge.tick()
+def test_of_a_request_that_is_paid_in_part_meanwhile_less_is_due(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.offer().intent
+    payment_intents.bridge.destination.pay(payment_intents.loaded(), BaseUnits(1_000_000))
+    payment_intents.bridge.tick()
     with pytest.raises(Conflict, match="Less is due"):
-        permits.accept(intent)
+        payment_intents.accept(intent)
 
 
-def test_an_offer_of_an_earlier_version_is_refused(permits: Permits) -> None:
+def test_an_offer_of_an_earlier_version_is_refused(payment_intents: PaymentIntents) -> None:
     """It does not say for how much of the request's amount it is."""
-    intent = permits.offer().intent
+    intent = payment_intents.offer().intent
     item = item_of(intent, intent.key)
     earlier = decode(PaymentIntent, {name: item[name] for name in item if name not in ("owed", "rate")})
-    permits.services.store.write(earlier)
+    payment_intents.services.store.write(earlier)
     with pytest.raises(Conflict, match="get another payment intent"):
-        permits.accept(intent)
+        payment_intents.accept(intent)
 
 
-def test_a_route_that_is_dearer_than_what_was_signed_is_refused(permits: Permits) -> None:
-    intent = permits.offer().intent
-    permits.world.advance(120)
+def test_a_route_that_is_dearer_than_what_was_signed_is_refused(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.offer().intent
+    payment_intents.world.advance(120)
 
     def dearer(answer: dict[str, Any]) -> Any:
-        wanted = permits.world.router.seen[-1]
-        deposit = deposit_of(wanted, int(permits.world.now.timestamp()))
+        wanted = payment_intents.world.router.seen[-1]
+        deposit = deposit_of(wanted, int(payment_intents.world.now.timestamp()))
         return answer_of(replace(deposit, input_amount=intent.permit.most + 1), wanted)
 
-    permits.world.router.change = dearer
+    payment_intents.world.router.change = dearer
     with pytest.raises(Conflict, match="costs more now"):
-        permits.accept(intent)
+        payment_intents.accept(intent)
 
 
-def test_without_a_route_nothing_is_offered_or_accepted(permits: Permits) -> None:
-    intent = permits.offer().intent
-    permits.world.router.trouble = RouterUnavailable("down")
-    permits.world.advance(120)
-    for act in (permits.offer, lambda: permits.accept(intent)):
+def test_without_a_route_nothing_is_offered_or_accepted(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.offer().intent
+    payment_intents.world.router.trouble = RouterUnavailable("down")
+    payment_intents.world.advance(120)
+    for act in (payment_intents.offer, lambda: payment_intents.accept(intent)):
         with pytest.raises(BadRequest, match="not available at the moment"):
             act()
-    assert permits.load(intent).stage is Stage.OFFERED
+    assert payment_intents.load(intent).stage is Stage.OFFERED
 
 
-def test_a_payer_with_too_little_is_told_so(permits: Permits) -> None:
-    intent = permits.offer().intent
-    permits.balances[PAYER.lower()] = 12_000_000
+def test_a_payer_with_too_little_is_told_so(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.offer().intent
+    payment_intents.balances[PAYER.lower()] = 12_000_000
     with pytest.raises(BadRequest, match="does not have enough USDC on base"):
-        permits.accept(intent)
+        payment_intents.accept(intent)
 
 
 class OtherKeys(PlainSigningKeys):
     private_key = bytes.fromhex("22" * 32)
 
 
-def test_a_signature_for_an_account_that_was_replaced_is_refused(permits: Permits) -> None:
-    intent = permits.offer().intent
-    permits.world.services = replace(permits.services, signing_keys=OtherKeys())
+def test_a_signature_for_an_account_that_was_replaced_is_refused(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.offer().intent
+    payment_intents.world.services = replace(payment_intents.services, signing_keys=OtherKeys())
     with pytest.raises(Conflict, match="is not .* any more: get another payment intent"):
-        permits.accept(intent)
-    assert not permits.loaded().is_executed
+        payment_intents.accept(intent)
+    assert not payment_intents.loaded().is_executed
 
 
 def test_a_deployment_without_a_key_on_the_network_says_so() -> None:
-    permits = Permits()
-    without = replace(permits.services.settings, relayer_keys={})
-    permits.world.services = replace(permits.services, settings=without)
+    payment_intents = PaymentIntents()
+    without = replace(payment_intents.services.settings, relayer_keys={})
+    payment_intents.world.services = replace(payment_intents.services, settings=without)
     with pytest.raises(BadRequest, match="RELAYER_KEYS"):
-        permits.offer()
+        payment_intents.offer()
 
 
 @pytest.mark.parametrize("position", range(1, 9))
-def test_of_two_at_once_one_is_accepted(permits: Permits, position: int) -> None:
-    first, second = permits.offer().intent, permits.offer().intent
-    services = permits.guarded(Interruption(position, lambda: permits.accept(second)))
+def test_of_two_at_once_one_is_accepted(payment_intents: PaymentIntents, position: int) -> None:
+    first, second = payment_intents.offer().intent, payment_intents.offer().intent
+    services = payment_intents.guarded(Interruption(position, lambda: payment_intents.accept(second)))
     with suppress(Locked, WriteConflict):
-        flows.accept(services, permits.owner, first.intent_id, permits.sign(first), None)
-    stages = [permits.load(each).stage for each in (first, second)]
+        flows.accept(services, payment_intents.owner, first.intent_id, payment_intents.sign(first), None)
+    stages = [payment_intents.load(each).stage for each in (first, second)]
     assert Stage.TAKING in stages and stages.count(Stage.OFFERED) == 1

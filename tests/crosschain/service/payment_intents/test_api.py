@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.permits import HAD, PAYER, RIGHT, Permits
+from tests.fakes.payment_intents import HAD, PAYER, RIGHT, PaymentIntents
 from tests.fakes.world import PAYEE, WALLET
 from tests.support.client import ORIGIN, Api, Reply, Shop
 from tests.support.opened import by_session
@@ -19,8 +19,8 @@ class Deployment:
     """The API over the contracts and chains of Permits; a merchant whose API key has payers sign."""
 
     def __init__(self, api: Api) -> None:
-        self.permits = Permits(rate_limit_scale=100_000)
-        run_on(self.permits.services)
+        self.payment_intents = PaymentIntents(rate_limit_scale=100_000)
+        run_on(self.payment_intents.services)
         self.shop = Shop(api)
         self.key = self._key()
 
@@ -41,12 +41,12 @@ class Deployment:
         return self.shop.api.request(method, path, body, by or self.key)
 
     def request(self, amount: str = "100", invoice: str = "USDC-arbitrum-one") -> str:
-        """The path of a new request, which is from then on that of `permits`."""
+        """The path of a new request, which is from then on that of `payment_intents`."""
         body = {"payee": PAYEE, "amount": amount, "invoiceCurrency": invoice, "paymentCurrency": "USDC-arbitrum-one"}
         made = self.call("POST", "/v2/request", body)
         assert made.status == 201, made.json
-        found = self.permits.stored(made.json["requestId"])
-        self.permits.request = found
+        found = self.payment_intents.stored(made.json["requestId"])
+        self.payment_intents.request = found
         return f"/v2/request/{found.request_id}"
 
     def offer(self, request: str, amount: str | None = None, by: dict[str, str] | None = None) -> Reply:
@@ -72,23 +72,23 @@ def deployment() -> Iterator[Deployment]:
 
 def test_a_merchant_is_paid_by_the_rates_of_the_time_however_often_a_payer_signs(deployment: Deployment) -> None:
     """A dollar becomes more and more tokens, while the payer signs a dollar every twenty minutes."""
-    permits = deployment.permits
-    permits.world.prices.set("USD", "USDC", "1")
+    payment_intents = deployment.payment_intents
+    payment_intents.world.prices.set("USD", "USDC", "1")
     request = deployment.request("100", "USD")
     for step in range(4):
-        permits.world.prices.set("USD", "USDC", str(1 + step * 0.02))
+        payment_intents.world.prices.set("USD", "USDC", str(1 + step * 0.02))
         offered = deployment.offer(request, "1")
-        before = len(permits.sent)
+        before = len(payment_intents.sent)
         sent = deployment.sign(offered)
         assert sent.status == 200, sent.json
         for _ in range(12):
-            if len(permits.sent) == before:
-                permits.minute()
-        permits.fill(permits.sent[-1], fee=0)
-        permits.settle(4)
-        permits.world.advance(900)
-    permits.bridge.destination.pay(permits.loaded(), 96_000_000)
-    permits.bridge.tick()
+            if len(payment_intents.sent) == before:
+                payment_intents.minute()
+        payment_intents.fill(payment_intents.sent[-1], fee=0)
+        payment_intents.settle(4)
+        payment_intents.world.advance(900)
+    payment_intents.bridge.destination.pay(payment_intents.loaded(), 96_000_000)
+    payment_intents.bridge.tick()
     shown = deployment.status(request)
     assert shown["hasBeenPaid"] is False and shown["status"] == "partially_paid"
     assert shown["paidAmount"] == "94.56603773"
@@ -108,20 +108,20 @@ def test_a_payer_who_signs_and_moves_the_tokens_away_locks_a_request_for_minutes
     deployment: Deployment, mode: str
 ) -> None:
     """For five hours, each minute: the tokens come back, are signed for if that is possible, and go away again."""
-    permits, by = deployment.permits, deployment.key if mode == "key" else deployment.public()
+    payment_intents, by = deployment.payment_intents, deployment.key if mode == "key" else deployment.public()
     request, refused, accepted = deployment.request("12.50"), 0, 0
     for _ in range(300):
-        permits.balances[PAYER.lower()] = HAD
+        payment_intents.balances[PAYER.lower()] = HAD
         offered = deployment.offer(request, by=by)
         if offered.status == 200:
             accepted += deployment.sign(offered, by).status == 200
-        permits.balances[PAYER.lower()] = 0
-        permits.world.advance(40)
+        payment_intents.balances[PAYER.lower()] = 0
+        payment_intents.world.advance(40)
         refused += locked(deployment, request)
-        permits.minute()
+        payment_intents.minute()
     assert refused <= 3 and accepted <= (1 if mode == "client" else 10)
-    assert permits.made["take"] == 0
-    failed = permits.events("payment.failed")
+    assert payment_intents.made["take"] == 0
+    failed = payment_intents.events("payment.failed")
     assert len(failed) == accepted
 
 
@@ -138,9 +138,9 @@ def test_the_owner_withdraws_a_payment_that_a_payer_has_signed(deployment: Deplo
     assert not locked(deployment, request)
     assert deployment.status(request)["execution"]["status"] == "failed"
     assert deployment.sign(offered).status == 409
-    deployment.permits.settle(10)
-    assert deployment.permits.made["take"] == 0
-    (told,) = deployment.permits.events("payment.failed")
+    deployment.payment_intents.settle(10)
+    assert deployment.payment_intents.made["take"] == 0
+    (told,) = deployment.payment_intents.events("payment.failed")
     assert "withdrawn" in told.body
     other = by_session(Shop(deployment.shop.api).account_id)
     assert deployment.call("DELETE", path, by=other).status == 404
@@ -149,14 +149,14 @@ def test_the_owner_withdraws_a_payment_that_a_payer_has_signed(deployment: Deplo
 def test_what_was_taken_is_not_withdrawn(deployment: Deployment) -> None:
     offered = deployment.offer(deployment.request("12.50"))
     assert deployment.sign(offered).status == 200
-    deployment.permits.run()
+    deployment.payment_intents.run()
     path = f"/v2/request/payment-intents/{offered.json['paymentIntentId']}"
     for _ in range(3):
         refused = deployment.call("DELETE", path)
         assert refused.status == 409, refused.json
-        deployment.permits.minute()
-    deployment.permits.fill(deployment.permits.sent[-1])
-    deployment.permits.settle(4)
+        deployment.payment_intents.minute()
+    deployment.payment_intents.fill(deployment.payment_intents.sent[-1])
+    deployment.payment_intents.settle(4)
     assert deployment.call("DELETE", path).status == 409
 
 
@@ -166,4 +166,4 @@ def test_what_was_withdrawn_before_it_was_signed_cannot_be_signed(deployment: De
     assert deployment.call("DELETE", path).status == 200
     refused = deployment.sign(offered)
     assert refused.status == 409 and "nothing was taken" in refused.message
-    assert deployment.permits.events("payment.failed") == []
+    assert deployment.payment_intents.events("payment.failed") == []

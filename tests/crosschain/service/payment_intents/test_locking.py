@@ -30,212 +30,228 @@ from chalicelib.platform.storage.sweeping import SweepIncomplete
 from tests.crosschain.service.payment_intents.test_accepting import accepted_with_permit
 from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.crash import Crash, Interruption, Tripwire
-from tests.fakes.permits import CONTRACT, EXECUTOR, HAD, PAYER, Permits
+from tests.fakes.payment_intents import CONTRACT, EXECUTOR, HAD, PAYER, PaymentIntents
 from tests.fakes.world import WALLET
 
 VIEWER, BY_KEY = Viewer("acct", None), Owner("acct", None, None, mode=Mode.API_KEY)
 LATER = COUNTS_AFTER.total_seconds()
 WAYS = {
-    "no tokens": lambda permits: permits.balances.clear(),
-    "too few tokens": lambda permits: permits.move(PAYER, WALLET, HAD - 12_000_000),
-    "no approval": lambda permits: permits.allowances.clear(),
-    "a withdrawn nonce": lambda permits: permits.refuses.update(take="the nonce was used before, or withdrawn"),
-    "another signature": lambda permits: permits.refuses.update(take=NOT_THE_OWNERS),
+    "no tokens": lambda payment_intents: payment_intents.balances.clear(),
+    "too few tokens": lambda payment_intents: payment_intents.move(PAYER, WALLET, HAD - 12_000_000),
+    "no approval": lambda payment_intents: payment_intents.allowances.clear(),
+    "a withdrawn nonce": lambda payment_intents: payment_intents.refuses.update(
+        take="the nonce was used before, or withdrawn"
+    ),
+    "another signature": lambda payment_intents: payment_intents.refuses.update(take=NOT_THE_OWNERS),
 }
 """What a payer does after the acceptance so that the tokens cannot be taken."""
 
 
 @pytest.fixture
-def permits() -> Permits:
-    return Permits()
+def payment_intents() -> PaymentIntents:
+    return PaymentIntents()
 
 
-def ask(permits: Permits, services: Any = None) -> None:
+def ask(payment_intents: PaymentIntents, services: Any = None) -> None:
     """Somebody else wants to pay."""
-    name = permits.request.request_id
-    requests.pay(services or permits.services, name, BY_KEY, VIEWER, PayOptions(WALLET), Part())
+    name = payment_intents.request.request_id
+    requests.pay(services or payment_intents.services, name, BY_KEY, VIEWER, PayOptions(WALLET), Part())
 
 
-def is_locked(permits: Permits) -> bool:
+def is_locked(payment_intents: PaymentIntents) -> bool:
     try:
-        ask(permits)
+        ask(payment_intents)
     except Locked:
         return True
     return False
 
 
-def withdraw(permits: Permits, intent: PaymentIntent, services: Any = None) -> PaymentIntent:
-    return locking.withdraw(services or permits.services, "acct", None, intent.intent_id)
+def withdraw(payment_intents: PaymentIntents, intent: PaymentIntent, services: Any = None) -> PaymentIntent:
+    return locking.withdraw(services or payment_intents.services, "acct", None, intent.intent_id)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_whoever_asks_can_pay_once_the_tokens_cannot_be_taken_any_more(permits: Permits, way: str) -> None:
-    intent = permits.begun()
-    WAYS[way](permits)
-    permits.world.advance(LATER)
-    ask(permits)
-    found = permits.load(intent)
+def test_whoever_asks_can_pay_once_the_tokens_cannot_be_taken_any_more(
+    payment_intents: PaymentIntents, way: str
+) -> None:
+    intent = payment_intents.begun()
+    WAYS[way](payment_intents)
+    payment_intents.world.advance(LATER)
+    ask(payment_intents)
+    found = payment_intents.load(intent)
     assert (found.stage, found.end) == (Stage.ENDED, End.FAILED)
     assert str(found.reason).startswith("Nothing was taken: the payment could not be begun: ")
-    assert len(permits.events("payment.failed")) == 1
-    permits.refuses.clear()
-    permits.balances[PAYER.lower()], permits.allowances[PAYER.lower(), CONTRACT.lower()] = HAD, HAD
-    permits.settle(10)
-    assert permits.made["take"] == 0, "though they could be taken again"
+    assert len(payment_intents.events("payment.failed")) == 1
+    payment_intents.refuses.clear()
+    payment_intents.balances[PAYER.lower()], payment_intents.allowances[PAYER.lower(), CONTRACT.lower()] = HAD, HAD
+    payment_intents.settle(10)
+    assert payment_intents.made["take"] == 0, "though they could be taken again"
 
 
 @pytest.mark.parametrize("has_signed_approval", [False, True])
 def test_a_wallet_whose_code_behaves_in_dry_runs_alone_locks_nothing_for_long(
-    permits: Permits, monkeypatch: pytest.MonkeyPatch, has_signed_approval: bool
+    payment_intents: PaymentIntents, monkeypatch: pytest.MonkeyPatch, has_signed_approval: bool
 ) -> None:
-    intent = accepted_with_permit(permits) if has_signed_approval else permits.accept(permits.offer().intent)
-    permits.chain.contracts.add(PAYER)  # also a wallet with a key gets code by a transaction
-    monkeypatch.setattr(permits.chain.mempool, "run_as_sent", lambda *_: StepResult(False, NOT_THE_OWNERS))
-    permits.settle(4)
-    assert permits.load(intent).end is End.FAILED and not permits.loaded().is_executed
-    assert permits.made["take"] == 0
+    intent = (
+        accepted_with_permit(payment_intents)
+        if has_signed_approval
+        else payment_intents.accept(payment_intents.offer().intent)
+    )
+    payment_intents.chain.contracts.add(PAYER)  # also a wallet with a key gets code by a transaction
+    monkeypatch.setattr(payment_intents.chain.mempool, "run_as_sent", lambda *_: StepResult(False, NOT_THE_OWNERS))
+    payment_intents.settle(4)
+    assert payment_intents.load(intent).end is End.FAILED and not payment_intents.loaded().is_executed
+    assert payment_intents.made["take"] == 0
 
 
-def test_a_wallet_with_code_is_waited_for_while_the_service_cannot_pay_for_its_gas(permits: Permits) -> None:
-    intent = permits.begun()
-    permits.chain.contracts.add(PAYER)
-    permits.chain.mempool.balance, had = 10, permits.chain.mempool.balance
-    permits.settle(4)
-    assert permits.load(intent).stage is Stage.TAKING
-    permits.chain.mempool.balance = had
-    permits.settle(4)
-    assert permits.made["take"] == 1
+def test_a_wallet_with_code_is_waited_for_while_the_service_cannot_pay_for_its_gas(
+    payment_intents: PaymentIntents,
+) -> None:
+    intent = payment_intents.begun()
+    payment_intents.chain.contracts.add(PAYER)
+    payment_intents.chain.mempool.balance, had = 10, payment_intents.chain.mempool.balance
+    payment_intents.settle(4)
+    assert payment_intents.load(intent).stage is Stage.TAKING
+    payment_intents.chain.mempool.balance = had
+    payment_intents.settle(4)
+    assert payment_intents.made["take"] == 1
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_if_nobody_asks_the_worker_ends_it(permits: Permits, way: str) -> None:
-    intent = permits.begun()
-    WAYS[way](permits)
-    permits.settle(3)
-    assert permits.load(intent).end is End.FAILED and not permits.loaded().is_executed
+def test_if_nobody_asks_the_worker_ends_it(payment_intents: PaymentIntents, way: str) -> None:
+    intent = payment_intents.begun()
+    WAYS[way](payment_intents)
+    payment_intents.settle(3)
+    assert payment_intents.load(intent).end is End.FAILED and not payment_intents.loaded().is_executed
 
 
-def test_a_reading_counts_from_half_a_minute_after_the_acceptance(permits: Permits) -> None:
+def test_a_reading_counts_from_half_a_minute_after_the_acceptance(payment_intents: PaymentIntents) -> None:
     """A node that lags may not have the payer's approval yet."""
-    intent = permits.begun()
-    permits.allowances.clear()
-    permits.world.advance(LATER - 1)
-    assert is_locked(permits)
-    permits.run()
-    assert permits.load(intent).stage is Stage.TAKING
-    permits.world.advance(1)
-    assert not is_locked(permits)
+    intent = payment_intents.begun()
+    payment_intents.allowances.clear()
+    payment_intents.world.advance(LATER - 1)
+    assert is_locked(payment_intents)
+    payment_intents.run()
+    assert payment_intents.load(intent).stage is Stage.TAKING
+    payment_intents.world.advance(1)
+    assert not is_locked(payment_intents)
 
 
-def test_while_the_tokens_can_be_taken_the_request_stays_locked(permits: Permits) -> None:
-    permits.chain.mempool.base_fee = 10**12  # gas is too dear, so that they are not taken
-    intent = permits.begun()
+def test_while_the_tokens_can_be_taken_the_request_stays_locked(payment_intents: PaymentIntents) -> None:
+    payment_intents.chain.mempool.base_fee = 10**12  # gas is too dear, so that they are not taken
+    intent = payment_intents.begun()
     for _ in range(10):
-        permits.minute()
-        assert is_locked(permits)
-    assert permits.load(intent).stage is Stage.TAKING
+        payment_intents.minute()
+        assert is_locked(payment_intents)
+    assert payment_intents.load(intent).stage is Stage.TAKING
 
 
-def test_an_approval_that_was_signed_too_counts_until_it_cannot_be_sent_any_more(permits: Permits) -> None:
-    intent = accepted_with_permit(permits)
-    permits.world.advance(LATER)
-    assert is_locked(permits)
-    permits.refuses = {"permit": "ERC20Permit: invalid signature"}  # the payer has used its nonce for another one
-    assert not is_locked(permits)
-    assert permits.load(intent).end is End.FAILED
+def test_an_approval_that_was_signed_too_counts_until_it_cannot_be_sent_any_more(
+    payment_intents: PaymentIntents,
+) -> None:
+    intent = accepted_with_permit(payment_intents)
+    payment_intents.world.advance(LATER)
+    assert is_locked(payment_intents)
+    payment_intents.refuses = {
+        "permit": "ERC20Permit: invalid signature"
+    }  # the payer has used its nonce for another one
+    assert not is_locked(payment_intents)
+    assert payment_intents.load(intent).end is End.FAILED
 
 
-def test_a_node_that_is_silent_ends_no_lock(permits: Permits) -> None:
-    intent = permits.begun()
-    permits.balances.clear()
-    permits.world.advance(LATER)
-    permits.chain.is_down = True
-    assert is_locked(permits)
-    permits.run()
-    assert permits.load(intent).stage is Stage.TAKING
+def test_a_node_that_is_silent_ends_no_lock(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.begun()
+    payment_intents.balances.clear()
+    payment_intents.world.advance(LATER)
+    payment_intents.chain.is_down = True
+    assert is_locked(payment_intents)
+    payment_intents.run()
+    assert payment_intents.load(intent).stage is Stage.TAKING
 
 
-def test_a_batch_of_payouts_asks_too(permits: Permits) -> None:
-    other = permits.new_request()
-    permits.begun()
-    permits.balances.clear()
-    batch = BatchDraft((), (permits.request.request_id, other.request_id), Terms(WALLET, Fee()))
+def test_a_batch_of_payouts_asks_too(payment_intents: PaymentIntents) -> None:
+    other = payment_intents.new_request()
+    payment_intents.begun()
+    payment_intents.balances.clear()
+    batch = BatchDraft((), (payment_intents.request.request_id, other.request_id), Terms(WALLET, Fee()))
     with pytest.raises(Locked):
-        payouts.pay_batch(permits.services, BY_KEY, VIEWER, batch)
-    permits.world.advance(LATER)
-    assert payouts.pay_batch(permits.services, BY_KEY, VIEWER, batch).checkout.transactions
+        payouts.pay_batch(payment_intents.services, BY_KEY, VIEWER, batch)
+    payment_intents.world.advance(LATER)
+    assert payouts.pay_batch(payment_intents.services, BY_KEY, VIEWER, batch).checkout.transactions
 
 
-def test_another_signature_is_accepted_once_the_first_one_is_worth_nothing(permits: Permits) -> None:
-    other, intent = permits.offer().intent, permits.begun()
-    permits.refuses = {"take": "the nonce of the payment was used before, or withdrawn"}
-    permits.world.advance(LATER)
-    locking.unlocked(permits.services, permits.loaded())
-    permits.refuses = {}
-    assert permits.accept(other).stage is Stage.TAKING
-    assert permits.load(intent).end is End.FAILED
+def test_another_signature_is_accepted_once_the_first_one_is_worth_nothing(payment_intents: PaymentIntents) -> None:
+    other, intent = payment_intents.offer().intent, payment_intents.begun()
+    payment_intents.refuses = {"take": "the nonce of the payment was used before, or withdrawn"}
+    payment_intents.world.advance(LATER)
+    locking.unlocked(payment_intents.services, payment_intents.loaded())
+    payment_intents.refuses = {}
+    assert payment_intents.accept(other).stage is Stage.TAKING
+    assert payment_intents.load(intent).end is End.FAILED
 
 
 # --- withdrawing ---
 
 
-def test_what_is_withdrawn_is_never_taken(permits: Permits) -> None:
-    intent = permits.begun()
-    assert withdraw(permits, intent).end is End.FAILED
-    assert withdraw(permits, intent).end is End.FAILED, "the same again"
-    assert not is_locked(permits) and len(permits.events("payment.failed")) == 1
-    permits.settle(10)
-    assert permits.made["take"] == 0 and permits.balances[PAYER.lower()] == HAD
+def test_what_is_withdrawn_is_never_taken(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.begun()
+    assert withdraw(payment_intents, intent).end is End.FAILED
+    assert withdraw(payment_intents, intent).end is End.FAILED, "the same again"
+    assert not is_locked(payment_intents) and len(payment_intents.events("payment.failed")) == 1
+    payment_intents.settle(10)
+    assert payment_intents.made["take"] == 0 and payment_intents.balances[PAYER.lower()] == HAD
 
 
-def test_what_belongs_to_another_account_is_not_found(permits: Permits) -> None:
-    intent = permits.begun()
+def test_what_belongs_to_another_account_is_not_found(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.begun()
     for name, intent_id in (("other", intent.intent_id), ("acct", "01JNZYZPK7B4YBPD44TM72NDNJ")):
         with pytest.raises(NotFound, match="Payment intent data not found"):
-            locking.withdraw(permits.services, name, None, intent_id)
+            locking.withdraw(payment_intents.services, name, None, intent_id)
 
 
-@pytest.mark.parametrize("act", [withdraw, lambda permits, intent, services=None: ask(permits, services)])
+@pytest.mark.parametrize(
+    "act", [withdraw, lambda payment_intents, intent, services=None: ask(payment_intents, services)]
+)
 def test_a_worker_at_any_moment_takes_the_tokens_or_finds_them_given_up(act: Any) -> None:
     """Nothing is taken after the request could be paid otherwise, and nothing is given up that was submitted."""
 
-    def begun() -> tuple[Permits, PaymentIntent]:
-        made = Permits()
+    def begun() -> tuple[PaymentIntents, PaymentIntent]:
+        made = PaymentIntents()
         intent = made.begun()
         made.world.advance(LATER)
         if act is not withdraw:
             made.allowances.clear()
         return made, intent
 
-    def back(made: Permits) -> None:
+    def back(made: PaymentIntents) -> None:
         made.allowances[PAYER.lower(), CONTRACT.lower()] = HAD
         made.run()
 
     for position in range(1, 14):
-        permits, intent = begun()
-        services = permits.guarded(Interruption(position, lambda made=permits: back(made)))
+        payment_intents, intent = begun()
+        services = payment_intents.guarded(Interruption(position, lambda made=payment_intents: back(made)))
         with suppress(Locked, Conflict):
-            act(permits, intent, services)
-        given_up = permits.load(intent).end is End.FAILED
-        permits.settle(6)
-        assert given_up == (permits.made["take"] == 0), position
-        assert given_up or permits.load(intent).stage is Stage.BRIDGED, position
+            act(payment_intents, intent, services)
+        given_up = payment_intents.load(intent).end is End.FAILED
+        payment_intents.settle(6)
+        assert given_up == (payment_intents.made["take"] == 0), position
+        assert given_up or payment_intents.load(intent).stage is Stage.BRIDGED, position
 
 
 def test_what_is_withdrawn_while_a_worker_is_about_to_take_it_is_never_taken_after_that() -> None:
     outcomes = set[bool]()
     for position in range(1, 20):
-        permits = Permits()
-        intent = permits.begun()
+        payment_intents = PaymentIntents()
+        intent = payment_intents.begun()
 
-        def withdrawn(made: Permits = permits, intent: PaymentIntent = intent) -> None:
+        def withdrawn(made: PaymentIntents = payment_intents, intent: PaymentIntent = intent) -> None:
             with suppress(Conflict):
                 withdraw(made, intent)
 
-        permits.run(permits.guarded(Interruption(position, withdrawn)))
-        given_up = permits.load(intent).end is End.FAILED
-        permits.settle(6)
-        assert given_up == (permits.made["take"] == 0), position
+        payment_intents.run(payment_intents.guarded(Interruption(position, withdrawn)))
+        given_up = payment_intents.load(intent).end is End.FAILED
+        payment_intents.settle(6)
+        assert given_up == (payment_intents.made["take"] == 0), position
         outcomes.add(given_up)
     assert outcomes == {True, False}
 
@@ -243,49 +259,53 @@ def test_what_is_withdrawn_while_a_worker_is_about_to_take_it_is_never_taken_aft
 @pytest.mark.parametrize("before", [True, False])
 def test_a_process_that_dies_while_it_withdraws_leaves_all_or_nothing(before: bool) -> None:
     for fatal in range(1, 7):
-        permits = Permits()
-        intent = permits.begun()
+        payment_intents = PaymentIntents()
+        intent = payment_intents.begun()
         with suppress(Crash):
-            withdraw(permits, intent, permits.guarded(Tripwire(fatal, before)))
-        is_withdrawn = permits.load(intent).end is End.FAILED
-        assert is_withdrawn != permits.loaded().is_executed
-        permits.settle(6)
-        assert permits.made["take"] == (not is_withdrawn) and permits.balance(EXECUTOR) == 0
+            withdraw(payment_intents, intent, payment_intents.guarded(Tripwire(fatal, before)))
+        is_withdrawn = payment_intents.load(intent).end is End.FAILED
+        assert is_withdrawn != payment_intents.loaded().is_executed
+        payment_intents.settle(6)
+        assert payment_intents.made["take"] == (not is_withdrawn) and payment_intents.balance(EXECUTOR) == 0
 
 
 # --- again and again ---
 
 
 @pytest.mark.parametrize(("mode", "most"), [(Mode.CLIENT_ID, 1), (Mode.API_KEY, MOST_UNMADE)])
-def test_payments_that_are_not_made_are_accepted_a_few_times(permits: Permits, mode: Mode, most: int) -> None:
-    owner = replace(permits.owner, mode=mode)
+def test_payments_that_are_not_made_are_accepted_a_few_times(
+    payment_intents: PaymentIntents, mode: Mode, most: int
+) -> None:
+    owner = replace(payment_intents.owner, mode=mode)
     for _ in range(most):
-        permits.balances[PAYER.lower()] = HAD
-        intent = permits.offer().intent
-        flows.accept(permits.services, owner, intent.intent_id, permits.sign(intent), None)
-        permits.balances[PAYER.lower()] = 0
-        permits.settle(3)
-    permits.balances[PAYER.lower()] = HAD
-    intent = permits.offer().intent
+        payment_intents.balances[PAYER.lower()] = HAD
+        intent = payment_intents.offer().intent
+        flows.accept(payment_intents.services, owner, intent.intent_id, payment_intents.sign(intent), None)
+        payment_intents.balances[PAYER.lower()] = 0
+        payment_intents.settle(3)
+    payment_intents.balances[PAYER.lower()] = HAD
+    intent = payment_intents.offer().intent
     with pytest.raises(Conflict, match="signed .*and not made"):
-        flows.accept(permits.services, owner, intent.intent_id, permits.sign(intent), None)
+        flows.accept(payment_intents.services, owner, intent.intent_id, payment_intents.sign(intent), None)
     if mode is Mode.CLIENT_ID:
-        by_key = replace(permits.owner, mode=Mode.API_KEY)
-        flows.accept(permits.services, by_key, intent.intent_id, permits.sign(intent), None)
-        permits.run_until_bridged(intent)
+        by_key = replace(payment_intents.owner, mode=Mode.API_KEY)
+        flows.accept(payment_intents.services, by_key, intent.intent_id, payment_intents.sign(intent), None)
+        payment_intents.run_until_bridged(intent)
 
 
-def test_payments_that_are_made_are_not_counted(permits: Permits) -> None:
-    owner, asked = replace(permits.owner, mode=Mode.CLIENT_ID), PayOptions(PAYER, SourceToken("BASE", "USDC"))
+def test_payments_that_are_made_are_not_counted(payment_intents: PaymentIntents) -> None:
+    owner, asked = replace(payment_intents.owner, mode=Mode.CLIENT_ID), PayOptions(PAYER, SourceToken("BASE", "USDC"))
     for made in range(1, 4):
         part = Part(amount="2", fee=Fee("1", FEE_ADDRESS))
-        offer = requests.pay(permits.services, permits.request.request_id, owner, VIEWER, asked, part)
+        offer = requests.pay(payment_intents.services, payment_intents.request.request_id, owner, VIEWER, asked, part)
         assert isinstance(offer, Offer)
-        intent = flows.accept(permits.services, owner, offer.intent.intent_id, permits.sign(offer.intent), None)
-        permits.settle(6)
-        permits.fill(permits.sent[-1], fee=20_000)
-        permits.settle(4)
-        assert permits.load(intent).end is End.SETTLED and permits.loaded().paid == made * 2_000_000
+        intent = flows.accept(
+            payment_intents.services, owner, offer.intent.intent_id, payment_intents.sign(offer.intent), None
+        )
+        payment_intents.settle(6)
+        payment_intents.fill(payment_intents.sent[-1], fee=20_000)
+        payment_intents.settle(4)
+        assert payment_intents.load(intent).end is End.SETTLED and payment_intents.loaded().paid == made * 2_000_000
 
 
 @pytest.mark.parametrize(("mode", "minutes"), [(Mode.CLIENT_ID, 3), (Mode.API_KEY, 3 * MOST_UNMADE)])
@@ -293,38 +313,40 @@ def test_in_no_history_is_a_request_locked_for_long_without_the_tokens(mode: Mod
     """Of 10 histories of six hours, in which a payer signs, moves tokens and approvals away and back, and withdraws
     nonces, each has the request locked for some minutes while nothing can be taken, however the moments are chosen."""
     for seed in range(10):
-        chance, permits = random.Random(f"{mode}/{seed}"), Permits(seed)
-        locked, end = timedelta(), permits.world.now + timedelta(hours=6)
-        owner = replace(permits.owner, mode=mode)
-        while permits.world.now < end and not permits.made["take"]:
-            before = permits.world.now
-            if not permits.loaded().is_executed:
-                sign(permits, owner)
-            WAYS[chance.choice(list(WAYS))](permits)
+        chance, payment_intents = random.Random(f"{mode}/{seed}"), PaymentIntents(seed)
+        locked, end = timedelta(), payment_intents.world.now + timedelta(hours=6)
+        owner = replace(payment_intents.owner, mode=mode)
+        while payment_intents.world.now < end and not payment_intents.made["take"]:
+            before = payment_intents.world.now
+            if not payment_intents.loaded().is_executed:
+                sign(payment_intents, owner)
+            WAYS[chance.choice(list(WAYS))](payment_intents)
             for _ in range(chance.randint(1, 6)):
-                permits.world.advance(chance.choice((5, 20, 45)))
+                payment_intents.world.advance(chance.choice((5, 20, 45)))
                 if chance.random() < 0.3:
                     with suppress(ServiceError):
-                        ask(permits)
+                        ask(payment_intents)
             with suppress(SweepIncomplete, WriteConflict):
-                permits.minute()
-            if permits.loaded().is_executed:
-                locked += permits.world.now - before
+                payment_intents.minute()
+            if payment_intents.loaded().is_executed:
+                locked += payment_intents.world.now - before
         assert locked <= timedelta(minutes=minutes), seed
-        assert not is_locked(permits) or permits.world.now - begun_at(permits) < timedelta(minutes=3)
+        assert not is_locked(payment_intents) or payment_intents.world.now - begun_at(payment_intents) < timedelta(
+            minutes=3
+        )
 
 
-def sign(permits: Permits, owner: Owner) -> None:
-    permits.refuses.clear()
-    permits.balances[PAYER.lower()], permits.allowances[PAYER.lower(), CONTRACT.lower()] = HAD, HAD
+def sign(payment_intents: PaymentIntents, owner: Owner) -> None:
+    payment_intents.refuses.clear()
+    payment_intents.balances[PAYER.lower()], payment_intents.allowances[PAYER.lower(), CONTRACT.lower()] = HAD, HAD
     with suppress(Conflict, WriteConflict):
-        intent = permits.offer().intent
-        flows.accept(permits.services, owner, intent.intent_id, permits.sign(intent), None)
+        intent = payment_intents.offer().intent
+        flows.accept(payment_intents.services, owner, intent.intent_id, payment_intents.sign(intent), None)
 
 
-def begun_at(permits: Permits) -> datetime:
-    execution = permits.loaded().execution
+def begun_at(payment_intents: PaymentIntents) -> datetime:
+    execution = payment_intents.loaded().execution
     assert execution is not None
-    found = permits.services.store.get(PaymentIntent, PaymentIntent.KEY.of(intent_id=execution.intent_id))
+    found = payment_intents.services.store.get(PaymentIntent, PaymentIntent.KEY.of(intent_id=execution.intent_id))
     assert found is not None and found.accepted_at is not None
     return found.accepted_at

@@ -16,28 +16,28 @@ from chalicelib.crosschain.service.payment_intents.rules import Signed
 from chalicelib.crosschain.service.router import flows as bridging
 from chalicelib.offramp.core.records import OrderStatus
 from chalicelib.offramp.core.rules import OVER
-from chalicelib.payments.links.records import IntentStatus
+from chalicelib.payments.links.records import AnnouncedStatus
 from chalicelib.payments.requests.executions import Execution, ExecutionStatus
 from chalicelib.payments.requests.records import RequestStatus
 from tests.fakes.offramps import load_order, store_order
-from tests.fakes.permits import CONTRACT, EXECUTOR, PAYER, POOL, RIGHT, Permits
+from tests.fakes.payment_intents import CONTRACT, EXECUTOR, PAYER, POOL, RIGHT, PaymentIntents
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
 
 @pytest.fixture(scope="module")
-def permits() -> Permits:
-    return Permits()
+def payment_intents() -> PaymentIntents:
+    return PaymentIntents()
 
 
 @pytest.fixture(scope="module")
-def offered(permits: Permits) -> PaymentIntent:
-    return permits.offer().intent
+def offered(payment_intents: PaymentIntents) -> PaymentIntent:
+    return payment_intents.offer().intent
 
 
 @pytest.fixture(scope="module")
-def signed(permits: Permits, offered: PaymentIntent) -> PaymentIntent:
-    now = permits.world.now
+def signed(payment_intents: PaymentIntents, offered: PaymentIntent) -> PaymentIntent:
+    now = payment_intents.world.now
     return rules.accepted(offered, RIGHT, None, BaseUnits(12_655_100), 7, now)
 
 
@@ -45,17 +45,17 @@ def deadline(intent: PaymentIntent) -> datetime:
     return intent.created_at + HOUR
 
 
-def test_a_payment_intent_says_what_is_paid_from_where_and_by_whom(permits: Permits, offered: PaymentIntent) -> None:
-    permit, now = offered.permit, permits.world.now
+def test_a_payment_intent_says_what_is_paid_from_where_and_by_whom(payment_intents: PaymentIntents, offered: PaymentIntent) -> None:
+    permit, now = offered.permit, payment_intents.world.now
     assert (permit.spender, offered.payer, permit.network, permit.source.chain_id) == (EXECUTOR, PAYER, "base", 8453)
-    assert (permit.destination.account, permit.destination.chain_id) == (permits.request.payee, 42161)
+    assert (permit.destination.account, permit.destination.chain_id) == (payment_intents.request.payee, 42161)
     assert (permit.net, permit.fee, permit.most) == (12_625_000, 93_375, 12_655_100 * 10_050 // 10_000)
     assert (offered.amount, offered.due, offered.owed, offered.rate) == (12_625_000, 12_500_000, 12_500_000, None)
     assert rules.deadline_of(permit) == deadline(offered)
     assert permit.processing_date == int((now + 5 * HOUR).timestamp())
     assert permit.nonce >> 64 == int(now.timestamp() * 1000)
     assert len(permit.operator_id) == 66 and offered.stage is Stage.OFFERED and offered.check_at is None
-    wanted = rules.wanted_of(offered, permits.request)
+    wanted = rules.wanted_of(offered, payment_intents.request)
     assert (wanted.payer, wanted.fallback, wanted.call, wanted.amount) == (PAYER, PAYER, offered.call, offered.amount)
 
 
@@ -73,11 +73,11 @@ def test_an_approval_has_the_nonce_and_the_deadline_of_its_payload(offered: Paym
         rules.check_signed(offered, sent, sent, now)
 
 
-def test_what_is_accepted_is_looked_at_at_once(permits: Permits, signed: PaymentIntent) -> None:
+def test_what_is_accepted_is_looked_at_at_once(payment_intents: PaymentIntents, signed: PaymentIntent) -> None:
     assert (signed.stage, signed.signature) == (Stage.TAKING, "0x" + RIGHT.hex())
-    assert signed.check_at == signed.accepted_at == permits.world.now
+    assert signed.check_at == signed.accepted_at == payment_intents.world.now
     assert (signed.taking, signed.searched_to, signed.approval_signature) == (12_655_100, 7, None)
-    assert rules.accepted(signed, RIGHT, RIGHT, signed.taking, 7, permits.world.now).approval_signature == "0x" + RIGHT.hex()
+    assert rules.accepted(signed, RIGHT, RIGHT, signed.taking, 7, payment_intents.world.now).approval_signature == "0x" + RIGHT.hex()
 
 
 def test_the_tokens_are_taken_until_the_deadline_and_the_payment_fails_ten_minutes_after_it(signed: PaymentIntent) -> None:
@@ -101,8 +101,8 @@ def test_a_route_is_looked_for_for_15_minutes_and_five_deposits(signed: PaymentI
     assert not stages.is_overdue(replace(taken, stage=Stage.BRIDGED), at + 9 * HOUR)
 
 
-def test_a_route_is_deposited_for_with_all_that_was_taken_or_not_at_all(permits: Permits, signed: PaymentIntent) -> None:
-    route = bridging.quote(permits.services, rules.wanted_of(signed, permits.request), rules.purpose_of(signed))
+def test_a_route_is_deposited_for_with_all_that_was_taken_or_not_at_all(payment_intents: PaymentIntents, signed: PaymentIntent) -> None:
+    route = bridging.quote(payment_intents.services, rules.wanted_of(signed, payment_intents.request), rules.purpose_of(signed))
     for more in (0, 1, 1000):
         made = stages.deposit_of(replace(signed, taking=BaseUnits(route.source_amount + more)), route)
         deposit = decode_deposit(made.data) if made is not None else None
@@ -112,34 +112,34 @@ def test_a_route_is_deposited_for_with_all_that_was_taken_or_not_at_all(permits:
     assert stages.deposit_of(replace(signed, taking=BaseUnits(route.source_amount - 1)), route) is None
 
 
-def test_a_deposit_is_followed_from_where_the_payment_was_accepted(permits: Permits, signed: PaymentIntent) -> None:
+def test_a_deposit_is_followed_from_where_the_payment_was_accepted(payment_intents: PaymentIntents, signed: PaymentIntent) -> None:
     at = signed.created_at + MINUTE
     before = replace(stages.taken(signed, at - SECOND), reason="none yet")
-    bridged = stages.bridged(before, permits.request, "0x" + "12" * 32, at)
-    crossing = bridged.crossing
-    assert crossing is not None and crossing.crossing is not None
+    bridged = stages.bridged(before, payment_intents.request, "0x" + "12" * 32, at)
+    announced = bridged.announced
+    assert announced is not None and announced.bridge_transfer is not None
     assert (bridged.stage, bridged.check_at, bridged.reason) == (Stage.BRIDGED, at, None)
-    assert (crossing.transaction_hash, crossing.wallet, crossing.payer_address) == ("0x" + "12" * 32, EXECUTOR, PAYER)
-    assert (crossing.link_token, crossing.network, crossing.account_id) == (permits.request.payable_id, "base", "acct")
-    assert (crossing.scanned_to, crossing.created_at, crossing.check_at) == (0, at, at)
-    assert (crossing.ends_at, crossing.crossing.destination) == (at + HOUR, "arbitrum-one")
+    assert (announced.transaction_hash, announced.wallet, announced.payer_address) == ("0x" + "12" * 32, EXECUTOR, PAYER)
+    assert (announced.link_token, announced.network, announced.account_id) == (payment_intents.request.payable_id, "base", "acct")
+    assert (announced.scanned_to, announced.created_at, announced.check_at) == (0, at, at)
+    assert (announced.ends_at, announced.bridge_transfer.destination) == (at + HOUR, "arbitrum-one")
     undone = stages.undone(bridged, at + MINUTE)
-    assert (undone.stage, undone.crossing, undone.check_at) == (Stage.TAKEN, None, at + MINUTE)
-    for status, end in ((IntentStatus.SETTLED, End.SETTLED), (IntentStatus.PARTIAL, End.PARTIAL), (IntentStatus.REFUNDED, End.REFUNDED)):
-        told = replace(crossing, status=status, crossing=replace(crossing.crossing, reason="why"))
+    assert (undone.stage, undone.announced, undone.check_at) == (Stage.TAKEN, None, at + MINUTE)
+    for status, end in ((AnnouncedStatus.SETTLED, End.SETTLED), (AnnouncedStatus.PARTIAL, End.PARTIAL), (AnnouncedStatus.REFUNDED, End.REFUNDED)):
+        told = replace(announced, status=status, bridge_transfer=replace(announced.bridge_transfer, reason="why"))
         done = stages.followed(bridged, told, at)
         assert (done.stage, done.end, done.ended_at, done.check_at) == (Stage.ENDED, end, at, None)
-        assert (done.crossing, done.reason) == (told, "why")
-        assert not stages.is_contradicted(done, replace(crossing, status=status))
-    for status in (IntentStatus.FAILED, IntentStatus.REPLACED, IntentStatus.LAPSED):
-        told = replace(crossing, status=status, crossing=replace(crossing.crossing, reason="why"))
+        assert (done.announced, done.reason) == (told, "why")
+        assert not stages.is_contradicted(done, replace(announced, status=status))
+    for status in (AnnouncedStatus.FAILED, AnnouncedStatus.REPLACED, AnnouncedStatus.LAPSED):
+        told = replace(announced, status=status, bridge_transfer=replace(announced.bridge_transfer, reason="why"))
         kept = stages.followed(bridged, told, at)
-        assert (kept.stage, kept.end, kept.crossing, kept.reason) == (Stage.BRIDGED, None, crossing, "why")
-        assert stages.followed(bridged, replace(told, crossing=None), at).reason is None
+        assert (kept.stage, kept.end, kept.announced, kept.reason) == (Stage.BRIDGED, None, announced, "why")
+        assert stages.followed(bridged, replace(told, bridge_transfer=None), at).reason is None
         assert kept.check_at is not None and kept.check_at > at and stages.is_contradicted(kept, told)
-    later = replace(crossing, check_at=at + 3 * MINUTE)
+    later = replace(announced, check_at=at + 3 * MINUTE)
     pending = stages.followed(bridged, later, at)
-    assert (pending.stage, pending.crossing, pending.check_at) == (Stage.BRIDGED, later, at + 3 * MINUTE)
+    assert (pending.stage, pending.announced, pending.check_at) == (Stage.BRIDGED, later, at + 3 * MINUTE)
     assert not stages.is_contradicted(pending, later)
 
 
@@ -153,9 +153,9 @@ def test_the_next_check_follows_in_an_eighth_of_the_time_so_far(signed: PaymentI
 
 
 @pytest.mark.parametrize("status", OrderStatus)
-def test_a_payment_is_wanted_until_the_request_is_paid_or_its_payout_has_ended(permits: Permits, status: OrderStatus) -> None:
-    request = store_order(permits.services)
-    order = replace(load_order(permits.services, request), status=status)
+def test_a_payment_is_wanted_until_the_request_is_paid_or_its_payout_has_ended(payment_intents: PaymentIntents, status: OrderStatus) -> None:
+    request = store_order(payment_intents.services)
+    order = replace(load_order(payment_intents.services, request), status=status)
     assert rules.is_wanted(request, order) is (status not in OVER)
     assert rules.is_wanted(request, None) and not rules.is_wanted(replace(request, status=RequestStatus.PAID), None)
 

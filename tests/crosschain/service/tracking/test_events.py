@@ -7,35 +7,35 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.crosschain.service.tracking.events import failed_event
-from chalicelib.payments.links.records import IntentStatus, PayableLink
+from chalicelib.payments.links.records import AnnouncedStatus, PayableLink
 from chalicelib.payments.requests.quotes import flows as quotes
 from tests.crosschain.service.tracking.test_following import failures
+from tests.fakes.announcements import PAGE
 from tests.fakes.bridge import Bridge, Sent
 from tests.fakes.event_bodies import assert_is_described
-from tests.fakes.intents import PAGE
 
 
 @pytest.mark.parametrize(
     ("status", "reason", "told"),
     [
-        (IntentStatus.FAILED, "It failed: ERC20: transfer amount exceeds balance", "insufficient_funds"),
-        (IntentStatus.FAILED, "It failed: INSUFFICIENT allowance", "insufficient_funds"),
-        (IntentStatus.FAILED, "It failed", "failed"),
-        (IntentStatus.FAILED, None, "failed"),
-        (IntentStatus.PARTIAL, "exceeds balance", "bounced"),
-        (IntentStatus.REFUNDED, None, "bounced"),
+        (AnnouncedStatus.FAILED, "It failed: ERC20: transfer amount exceeds balance", "insufficient_funds"),
+        (AnnouncedStatus.FAILED, "It failed: INSUFFICIENT allowance", "insufficient_funds"),
+        (AnnouncedStatus.FAILED, "It failed", "failed"),
+        (AnnouncedStatus.FAILED, None, "failed"),
+        (AnnouncedStatus.PARTIAL, "exceeds balance", "bounced"),
+        (AnnouncedStatus.REFUNDED, None, "bounced"),
     ],
 )
 def test_its_sub_status_says_whether_the_payer_had_too_little_or_has_the_tokens_back(
-    bridge: Bridge, status: IntentStatus, reason: str | None, told: str
+    bridge: Bridge, status: AnnouncedStatus, reason: str | None, told: str
 ) -> None:
     payment = bridge.link()
-    intent = bridge.announce(payment, bridge.send(payment))
-    assert intent.crossing is not None
-    ended = replace(intent, status=status, crossing=replace(intent.crossing, reason=reason))
+    announced = bridge.announce(payment, bridge.send(payment))
+    assert announced.bridge_transfer is not None
+    ended = replace(announced, status=status, bridge_transfer=replace(announced.bridge_transfer, reason=reason))
     event = failed_event(bridge.world.services, payment.requests[0], ended, None)
     body = json.loads(event.body)
-    assert (body["subStatus"], body["isCryptoToFiat"], body["txHash"]) == (told, False, intent.transaction_hash)
+    assert (body["subStatus"], body["isCryptoToFiat"], body["txHash"]) == (told, False, announced.transaction_hash)
 
 
 def in_dollars(bridge: Bridge, is_quoted: bool = True) -> PayableLink:
@@ -77,17 +77,17 @@ def reverts(bridge: Bridge, payment: PayableLink, sent: Sent) -> None:
 @pytest.mark.parametrize(
     ("ends", "status", "told"),
     [
-        (given_back, IntentStatus.PARTIAL, "bounced"),
-        (nobody_fills, IntentStatus.REFUNDED, "bounced"),
-        (reverts, IntentStatus.FAILED, "failed"),
+        (given_back, AnnouncedStatus.PARTIAL, "bounced"),
+        (nobody_fills, AnnouncedStatus.REFUNDED, "bounced"),
+        (reverts, AnnouncedStatus.FAILED, "failed"),
     ],
 )
 def test_a_failure_of_an_invoice_in_dollars_is_told_in_dollars(
-    bridge: Bridge, ends: Callable[[Bridge, PayableLink, Sent], None], status: IntentStatus, told: str
+    bridge: Bridge, ends: Callable[[Bridge, PayableLink, Sent], None], status: AnnouncedStatus, told: str
 ) -> None:
     payment = in_dollars(bridge)
     ends(bridge, payment, sent_for(bridge, payment))
-    assert bridge.intent(payment).status is status
+    assert bridge.announced(payment).status is status
     (body,) = failures(bridge)
     assert_is_described(body)
     assert (body["amount"], body["expectedAmount"], body["totalAmountPaid"]) == ("12.5", "12.5", "0")
@@ -104,12 +104,12 @@ def test_without_a_quote_it_is_valued_by_the_rate_of_its_time_and_waits_for_one(
     bridge.world.prices.api.is_down = bridge.world.prices.feeds.is_down = True
     given_back(bridge, payment, sent)
     bridge.track(30)
-    assert failures(bridge) == [] and bridge.intent(payment).status is IntentStatus.PENDING
+    assert failures(bridge) == [] and bridge.announced(payment).status is AnnouncedStatus.PENDING
     bridge.world.prices.api.is_down = bridge.world.prices.feeds.is_down = False
     bridge.track(30)
     (body,) = failures(bridge)
     assert (body["amount"], body["currency"]) == ("12.5", "USD")
-    assert bridge.intent(payment).status is IntentStatus.PARTIAL
+    assert bridge.announced(payment).status is AnnouncedStatus.PARTIAL
 
 
 def test_a_failure_of_an_invoice_in_its_token_has_no_rate(bridge: Bridge) -> None:

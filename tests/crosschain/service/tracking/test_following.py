@@ -12,12 +12,12 @@ from chalicelib.base.errors import Locked
 from chalicelib.chains.calldata.across import decode_message
 from chalicelib.chains.catalogue.contracts import LIFI_RECEIVER, address_of
 from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC
-from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced import tracking
 from chalicelib.crosschain.core.records import Stage
-from chalicelib.payments.links.progress import crosschain_intents
+from chalicelib.payments.links.progress import announced_bridge_transfers
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import IntentStatus, LinkStatus, PayableLink, Proof
+from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.payments import store as payment_store
@@ -26,9 +26,9 @@ from chalicelib.payments.scanning.jobs import scan_chain
 from chalicelib.payments.transfers import flows as transfers
 from chalicelib.platform.outbound.lifi import RouterStatus, RouterUnavailable
 from tests.crosschain.service.router import diamond
+from tests.fakes.announcements import PAGE
 from tests.fakes.bridge import CONFIRMATIONS, MINUTE, Bridge, Sent
 from tests.fakes.chain import SENDER
-from tests.fakes.intents import PAGE
 
 NOWHERE = "0x" + "ee" * 32
 OTHER = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
@@ -46,29 +46,29 @@ def is_free(bridge: Bridge, payment: PayableLink) -> bool:
 def test_a_payment_from_another_chain_completes_the_link_and_is_known_by_both_transactions(bridge: Bridge) -> None:
     payment = bridge.link()
     sent = bridge.send(payment)
-    intent = bridge.announce(payment, sent)
-    assert (intent.network, intent.wallet, intent.proof) == ("base", SENDER, Proof.SENT)
+    announced = bridge.announce(payment, sent)
+    assert (announced.network, announced.wallet, announced.proof) == ("base", SENDER, Proof.SENT)
     assert not is_free(bridge, payment)
     bridge.include(sent)
     bridge.track()
-    intent = bridge.intent(payment)
-    assert intent.crossing is not None
-    assert (intent.status, intent.crossing.stage) == (IntentStatus.PENDING, Stage.BRIDGE)
+    announced = bridge.announced(payment)
+    assert announced.bridge_transfer is not None
+    assert (announced.status, announced.bridge_transfer.stage) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
     filled = bridge.fill(sent, payment.requests[0])
     bridge.track()
     assert bridge.world.load(payment).link.status is LinkStatus.COMPLETED
-    intent = bridge.intent(payment)
-    assert intent.crossing is not None
-    assert (intent.status, intent.crossing.destination_hash) == (IntentStatus.SETTLED, filled)
+    announced = bridge.announced(payment)
+    assert announced.bridge_transfer is not None
+    assert (announced.status, announced.bridge_transfer.destination_hash) == (AnnouncedStatus.SETTLED, filled)
     (paid,) = payment_store.payments(bridge.world.services.store, payment.requests[0].request_id)
     assert (paid.type, paid.payer, paid.tx_hash) == (PaymentKind.CROSSCHAIN, SENDER, filled)
     assert (paid.source_network, paid.source_hash) == ("base", sent.tx_hash)
 
 
-def state_of(bridge: Bridge, payment: PayableLink) -> tuple[IntentStatus, Stage]:
-    intent = bridge.intent(payment)
-    assert intent.crossing is not None
-    return intent.status, intent.crossing.stage
+def state_of(bridge: Bridge, payment: PayableLink) -> tuple[AnnouncedStatus, Stage]:
+    announced = bridge.announced(payment)
+    assert announced.bridge_transfer is not None
+    return announced.status, announced.bridge_transfer.stage
 
 
 def deposited(bridge: Bridge, payment: PayableLink) -> Sent:
@@ -99,10 +99,10 @@ def test_what_lifis_receiver_gives_back_is_known_as_held_too(bridge: Bridge) -> 
     bridge.include(sent)
     bridge.fill(sent, payment.requests[0], fails=True)
     bridge.track()
-    assert state_of(bridge, payment) == (IntentStatus.PARTIAL, Stage.DESTINATION)
-    crossing = bridge.intent(payment).crossing
-    assert crossing is not None and crossing.held is not None
-    assert (crossing.held.amount, crossing.held.wallet) == (12_625_000, SENDER)
+    assert state_of(bridge, payment) == (AnnouncedStatus.PARTIAL, Stage.DESTINATION)
+    bridge_transfer = bridge.announced(payment).bridge_transfer
+    assert bridge_transfer is not None and bridge_transfer.held is not None
+    assert (bridge_transfer.held.amount, bridge_transfer.held.wallet) == (12_625_000, SENDER)
 
 
 def test_a_failed_call_leaves_the_tokens_with_the_payer_and_the_merchant_is_told_once(bridge: Bridge) -> None:
@@ -111,11 +111,15 @@ def test_a_failed_call_leaves_the_tokens_with_the_payer_and_the_merchant_is_told
     sent = deposited(bridge, payment)
     filled = bridge.fill(sent, payment.requests[0], fails=True)
     bridge.track()
-    assert state_of(bridge, payment) == (IntentStatus.PARTIAL, Stage.DESTINATION)
+    assert state_of(bridge, payment) == (AnnouncedStatus.PARTIAL, Stage.DESTINATION)
     assert is_free(bridge, payment)
-    crossing = bridge.intent(payment).crossing
-    assert crossing is not None and crossing.held is not None
-    assert (crossing.destination_hash, crossing.held.amount, crossing.held.wallet) == (filled, 12_625_000, SENDER)
+    bridge_transfer = bridge.announced(payment).bridge_transfer
+    assert bridge_transfer is not None and bridge_transfer.held is not None
+    assert (bridge_transfer.destination_hash, bridge_transfer.held.amount, bridge_transfer.held.wallet) == (
+        filled,
+        12_625_000,
+        SENDER,
+    )
     bridge.track()
     (body,) = failures(bridge)
     assert (body["subStatus"], body["txHash"], body["network"]) == ("bounced", sent.tx_hash, "base")
@@ -136,13 +140,13 @@ def test_a_fill_of_a_deposit_that_was_never_made_decides_nothing(
     sent = deposited(bridge, payment)
     bridge.forge(sent, payment.requests[0] if pays else None, **changes)
     bridge.track()
-    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE)
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
     assert not is_free(bridge, payment)
     filled = bridge.fill(sent, payment.requests[0])
     bridge.track()
-    crossing = bridge.intent(payment).crossing
-    assert crossing is not None and crossing.destination_hash == filled
-    assert state_of(bridge, payment) == (IntentStatus.SETTLED, Stage.DESTINATION)
+    bridge_transfer = bridge.announced(payment).bridge_transfer
+    assert bridge_transfer is not None and bridge_transfer.destination_hash == filled
+    assert state_of(bridge, payment) == (AnnouncedStatus.SETTLED, Stage.DESTINATION)
 
 
 def test_what_nobody_fills_is_refunding_until_the_source_chain_has_the_refund(bridge: Bridge) -> None:
@@ -150,15 +154,15 @@ def test_what_nobody_fills_is_refunding_until_the_source_chain_has_the_refund(br
     payment = bridge.link()
     sent = deposited(bridge, payment)
     bridge.track(100)
-    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE)
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
     bridge.track(30)
-    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.REFUNDING)
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.REFUNDING)
     assert not is_free(bridge, payment)
     refund = bridge.refund(sent)
     bridge.track(5)
-    assert state_of(bridge, payment) == (IntentStatus.REFUNDED, Stage.RETURNED)
-    crossing = bridge.intent(payment).crossing
-    assert crossing is not None and crossing.refund_hash == refund
+    assert state_of(bridge, payment) == (AnnouncedStatus.REFUNDED, Stage.RETURNED)
+    bridge_transfer = bridge.announced(payment).bridge_transfer
+    assert bridge_transfer is not None and bridge_transfer.refund_hash == refund
     assert is_free(bridge, payment)
     (body,) = failures(bridge)
     assert body["subStatus"] == "bounced"
@@ -173,9 +177,9 @@ def test_a_transaction_that_reverts_frees_the_link_once_its_block_is_deep_enough
     bridge.include(sent, success=False)
     bridge.world.advance(MINUTE)
     tracking.track_due(bridge.world.services)
-    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.SOURCE), "a fork may still undo it"
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.SOURCE), "a fork may still undo it"
     bridge.track()
-    assert state_of(bridge, payment) == (IntentStatus.FAILED, Stage.SOURCE)
+    assert state_of(bridge, payment) == (AnnouncedStatus.FAILED, Stage.SOURCE)
     assert is_free(bridge, payment)
     (body,) = failures(bridge)
     assert body["subStatus"] == "failed"
@@ -188,7 +192,7 @@ def test_a_receipt_of_a_block_that_a_fork_removed_is_none(bridge: Bridge) -> Non
     bridge.include(sent, success=False)
     bridge.source.fork(1)
     bridge.track()
-    assert state_of(bridge, payment)[0] is IntentStatus.PENDING
+    assert state_of(bridge, payment)[0] is AnnouncedStatus.PENDING
 
 
 def test_a_fill_or_a_refund_in_a_block_that_a_fork_removed_is_none(bridge: Bridge) -> None:
@@ -198,19 +202,19 @@ def test_a_fill_or_a_refund_in_a_block_that_a_fork_removed_is_none(bridge: Bridg
     (event,) = (each for each in bridge.destination.blocks[-1].logs if each["topics"][0] == FILLED_TOPIC)
     true, event["blockHash"] = event["blockHash"], "0x" + "99" * 32
     bridge.track()
-    assert state_of(bridge, filled) == (IntentStatus.PENDING, Stage.BRIDGE)
+    assert state_of(bridge, filled) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
     event["blockHash"] = true
     bridge.track()
-    assert state_of(bridge, filled)[0] is IntentStatus.SETTLED
+    assert state_of(bridge, filled)[0] is AnnouncedStatus.SETTLED
     bridge.track(130)
     bridge.refund(other)
     (event,) = bridge.source.blocks[-1].logs
     true, event["blockHash"] = event["blockHash"], "0x" + "99" * 32
     bridge.track(31)
-    assert state_of(bridge, returned) == (IntentStatus.PENDING, Stage.REFUNDING)
+    assert state_of(bridge, returned) == (AnnouncedStatus.PENDING, Stage.REFUNDING)
     event["blockHash"] = true
     bridge.track(31)
-    assert state_of(bridge, returned)[0] is IntentStatus.REFUNDED
+    assert state_of(bridge, returned)[0] is AnnouncedStatus.REFUNDED
 
 
 @pytest.mark.parametrize("is_reversed", [False, True])
@@ -231,8 +235,8 @@ def test_of_two_fills_in_one_transaction_each_is_judged_by_its_own_events(
         monkeypatch.setattr(bridge.destination, "logs_of_transactions", lambda hashes: read(hashes)[::-1])
     bridge.track()
     bridge.track()
-    statuses = {intent.wallet: intent.status for intent in bridge.intents(payment)}
-    assert statuses == {SENDER: IntentStatus.PARTIAL, OTHER: IntentStatus.SETTLED}
+    statuses = {announced.wallet: announced.status for announced in bridge.announcements(payment)}
+    assert statuses == {SENDER: AnnouncedStatus.PARTIAL, OTHER: AnnouncedStatus.SETTLED}
 
 
 def test_a_cent_that_the_filler_pays_with_the_same_reference_is_not_the_payment(bridge: Bridge) -> None:
@@ -245,9 +249,9 @@ def test_a_cent_that_the_filler_pays_with_the_same_reference_is_not_the_payment(
     bridge.destination.pay_too(payment.requests[0], 10_000, 0)
     bridge.track()
     bridge.track()
-    intent = bridge.intent(payment)
-    assert intent.status is IntentStatus.PARTIAL
-    assert intent.crossing.held.amount == sent.deposit.output_amount
+    announced = bridge.announced(payment)
+    assert announced.status is AnnouncedStatus.PARTIAL
+    assert announced.bridge_transfer.held.amount == sent.deposit.output_amount
 
 
 def test_a_transaction_that_no_node_has_locks_the_link_until_the_source_chain_would_refuse_it(bridge: Bridge) -> None:
@@ -255,9 +259,9 @@ def test_a_transaction_that_no_node_has_locks_the_link_until_the_source_chain_wo
     bridge.announce(payment, NOWHERE)
     for _ in range(7):
         bridge.track(10)
-        assert state_of(bridge, payment)[0] is IntentStatus.PENDING
+        assert state_of(bridge, payment)[0] is AnnouncedStatus.PENDING
     bridge.track(10)
-    assert state_of(bridge, payment)[0] is IntentStatus.LAPSED
+    assert state_of(bridge, payment)[0] is AnnouncedStatus.LAPSED
     assert is_free(bridge, payment)
 
 
@@ -268,9 +272,9 @@ def test_a_replaced_transaction_frees_the_link_after_some_time(bridge: Bridge) -
     del bridge.source.transactions[sent.tx_hash]
     bridge.source.counts[SENDER] = 1
     bridge.track()
-    assert state_of(bridge, payment)[0] is IntentStatus.PENDING
+    assert state_of(bridge, payment)[0] is AnnouncedStatus.PENDING
     bridge.track(11)
-    assert state_of(bridge, payment)[0] is IntentStatus.REPLACED
+    assert state_of(bridge, payment)[0] is AnnouncedStatus.REPLACED
     assert failures(bridge) == []
 
 
@@ -278,9 +282,9 @@ def test_a_deposit_that_the_node_has_in_no_block_ends_when_the_chain_refuses_it(
     payment = bridge.link()
     bridge.announce(payment, bridge.send(payment))
     bridge.track(65)
-    assert state_of(bridge, payment)[0] is IntentStatus.PENDING
+    assert state_of(bridge, payment)[0] is AnnouncedStatus.PENDING
     bridge.track(10)
-    assert state_of(bridge, payment)[0] is IntentStatus.LAPSED
+    assert state_of(bridge, payment)[0] is AnnouncedStatus.LAPSED
 
 
 def test_what_the_router_says_ends_nothing(bridge: Bridge) -> None:
@@ -297,10 +301,10 @@ def test_what_the_router_says_ends_nothing(bridge: Bridge) -> None:
             *status, sent.tx_hash, "0x" + "77" * 32, 42161, "across"
         )
         bridge.track(3)
-        assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE)
+        assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
     bridge.fill(sent, payment.requests[0])
     bridge.track(5)
-    assert state_of(bridge, payment)[0] is IntentStatus.SETTLED
+    assert state_of(bridge, payment)[0] is AnnouncedStatus.SETTLED
 
 
 def test_a_fill_that_was_not_among_the_logs_is_found_by_the_transaction_that_the_router_names(bridge: Bridge) -> None:
@@ -309,10 +313,10 @@ def test_a_fill_that_was_not_among_the_logs_is_found_by_the_transaction_that_the
     filled = bridge.fill(sent, payment.requests[0], fails=True)
     bridge.destination.hides_logs = True
     bridge.track(130)
-    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE), "it is filled, and how is not known"
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE), "it is filled, and how is not known"
     bridge.world.router.statuses[sent.tx_hash] = RouterStatus("DONE", "PARTIAL", sent.tx_hash, filled, 42161, "across")
     bridge.track(10)
-    assert state_of(bridge, payment) == (IntentStatus.PARTIAL, Stage.DESTINATION)
+    assert state_of(bridge, payment) == (AnnouncedStatus.PARTIAL, Stage.DESTINATION)
 
 
 def test_a_fill_that_the_router_names_counts_only_if_it_is_of_the_very_deposit(bridge: Bridge) -> None:
@@ -324,8 +328,8 @@ def test_a_fill_that_the_router_names_counts_only_if_it_is_of_the_very_deposit(b
     filled = bridge.fill(sent, payment.requests[0], fails=True)
     bridge.destination.hides_logs = True
     for named, state in (
-        (forged, (IntentStatus.PENDING, Stage.BRIDGE)),
-        (filled, (IntentStatus.PARTIAL, Stage.DESTINATION)),
+        (forged, (AnnouncedStatus.PENDING, Stage.BRIDGE)),
+        (filled, (AnnouncedStatus.PARTIAL, Stage.DESTINATION)),
     ):
         bridge.world.router.statuses[sent.tx_hash] = RouterStatus(
             "DONE", "PARTIAL", sent.tx_hash, named, 42161, "across"
@@ -342,7 +346,7 @@ def test_without_a_router_a_fill_that_was_not_among_the_logs_stays_unknown(bridg
     bridge.world.router.is_configured = False
     bridge.world.router.trouble = AssertionError("it is not asked")
     bridge.track(130)
-    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE)
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
 
 
 def test_one_chain_or_the_router_that_does_not_answer_delays_no_other(bridge: Bridge) -> None:
@@ -354,15 +358,15 @@ def test_one_chain_or_the_router_that_does_not_answer_delays_no_other(bridge: Br
     bridge.world.router.trouble = RouterUnavailable("down")
     bridge.fill(one, first.requests[0])
     bridge.track()
-    assert state_of(bridge, first)[0] is IntentStatus.SETTLED
-    assert state_of(bridge, second) == (IntentStatus.PENDING, Stage.SOURCE)
+    assert state_of(bridge, first)[0] is AnnouncedStatus.SETTLED
+    assert state_of(bridge, second) == (AnnouncedStatus.PENDING, Stage.SOURCE)
     bridge.source.is_down = False
     bridge.include(other)
     bridge.destination.is_down = True
     bridge.world.advance(5 * MINUTE)
     bridge.source.mine(CONFIRMATIONS)
     tracking.track_due(bridge.world.services)
-    assert state_of(bridge, second) == (IntentStatus.PENDING, Stage.BRIDGE)
+    assert state_of(bridge, second) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
 
 
 def test_of_two_payers_one_is_counted_and_the_other_is_offered_the_way_back(bridge: Bridge) -> None:
@@ -375,9 +379,12 @@ def test_of_two_payers_one_is_counted_and_the_other_is_offered_the_way_back(brid
         bridge.fill(sent, payment.requests[0])
     bridge.track()
     bridge.track()
-    ended = {intent.wallet: intent.crossing for intent in bridge.intents(payment)}
-    assert all(intent.status is IntentStatus.SETTLED for intent in bridge.intents(payment))
-    assert [crossing.is_surplus for crossing in (ended[SENDER], ended[OTHER]) if crossing] == [False, True]
+    ended = {announced.wallet: announced.bridge_transfer for announced in bridge.announcements(payment)}
+    assert all(announced.status is AnnouncedStatus.SETTLED for announced in bridge.announcements(payment))
+    assert [bridge_transfer.is_surplus for bridge_transfer in (ended[SENDER], ended[OTHER]) if bridge_transfer] == [
+        False,
+        True,
+    ]
     request = bridge.world.load(payment).requests[0]
     assert (request.paid, request.confirmed_count) == (2 * request.amount, 2)
     listing = transfers.list_of_link(bridge.world.services, payment.link.token, Viewer(bridge.world.account_id, None))
@@ -403,14 +410,18 @@ def test_each_payment_of_one_transaction_is_offered_back_to_the_depositor_of_its
         bridge.fill(each, request, together=place > 0)
     bridge.track()
     bridge.track()
-    assert all(intent.status is IntentStatus.SETTLED for intent in bridge.intents(payment))
+    assert all(announced.status is AnnouncedStatus.SETTLED for announced in bridge.announcements(payment))
     made = payment_store.payments(bridge.world.services.store, request.request_id)
     by_place = [each.payer for each in sorted(made, key=lambda each: each.log_index)]
     assert by_place == [sent[index].deposit.depositor for index in order]
     assert {each.payer: each.origin and each.origin.refund_to for each in made} == {
         each.deposit.depositor: each.deposit.depositor for each in sent
     }
-    surplus = {each.wallet for each in bridge.intents(payment) if each.crossing and each.crossing.is_surplus}
+    surplus = {
+        each.wallet
+        for each in bridge.announcements(payment)
+        if each.bridge_transfer and each.bridge_transfer.is_surplus
+    }
     listing = transfers.list_of_link(bridge.world.services, payment.link.token, Viewer(bridge.world.account_id, None))
     offers = {each.refund.payer for each in listing.transfers if each.refund is not None}
     assert offers == surplus == {sent[index].deposit.depositor for index in order[1:]}
@@ -428,7 +439,7 @@ def test_what_somebody_pays_beside_a_fill_that_failed_is_not_its_payment(bridge:
     bridge.pay_beside(sent.deposit, request)
     bridge.track()
     bridge.track()
-    assert bridge.intent(payment).status is IntentStatus.PARTIAL
+    assert bridge.announced(payment).status is AnnouncedStatus.PARTIAL
     (made,) = payment_store.payments(bridge.world.services.store, request.request_id)
     assert made.origin is None and made.type is PaymentKind.DIRECT
 
@@ -441,20 +452,24 @@ def test_two_payers_of_a_link_from_two_chains_are_both_followed_and_one_is_count
         bridge.announce(payment, sent, PAGE)
         bridge.include(sent)
     bridge.track()
-    assert {each.network: each.status for each in bridge.intents(payment)} == {
-        "base": IntentStatus.PENDING,
-        "optimism": IntentStatus.PENDING,
+    assert {each.network: each.status for each in bridge.announcements(payment)} == {
+        "base": AnnouncedStatus.PENDING,
+        "optimism": AnnouncedStatus.PENDING,
     }
     for sent in (theirs, mine):
         bridge.fill(sent, payment.requests[0])
     bridge.track()
     bridge.track()
-    ended = {each.network: each.crossing for each in bridge.intents(payment) if each.status is IntentStatus.SETTLED}
-    assert {name: crossing.is_surplus for name, crossing in ended.items() if crossing} == {
+    ended = {
+        each.network: each.bridge_transfer
+        for each in bridge.announcements(payment)
+        if each.status is AnnouncedStatus.SETTLED
+    }
+    assert {name: bridge_transfer.is_surplus for name, bridge_transfer in ended.items() if bridge_transfer} == {
         "optimism": False,
         "base": True,
     }
-    told = crosschain_intents(bridge.world.load(payment).intent)
+    told = announced_bridge_transfers(bridge.world.load(payment).announced)
     assert {(each["sourceNetwork"], each["isSurplus"]) for each in told} == {("base", True), ("optimism", False)}
     listing = transfers.list_of_link(bridge.world.services, payment.link.token, Viewer(bridge.world.account_id, None))
     offers = [(each.refund.payer, each.refund.amount) for each in listing.transfers if each.refund is not None]
@@ -472,8 +487,8 @@ def test_a_second_payment_that_bounces_from_a_paid_link_is_no_failure_of_the_req
         bridge.fill(sent, payment.requests[0], fails)
     bridge.track()
     bridge.track()
-    statuses = {intent.wallet: intent.status for intent in bridge.intents(payment)}
-    assert statuses == {SENDER: IntentStatus.SETTLED, OTHER: IntentStatus.PARTIAL}
+    statuses = {announced.wallet: announced.status for announced in bridge.announcements(payment)}
+    assert statuses == {SENDER: AnnouncedStatus.SETTLED, OTHER: AnnouncedStatus.PARTIAL}
     assert failures(bridge) == []
 
 
@@ -503,10 +518,10 @@ def test_an_outcome_that_stays_unknown_is_logged_for_the_operator_who_can_withdr
     bridge.destination.is_down = False
     (facts,) = [extra for message, extra in log.errors if message == "crosschain outcome unknown"]
     assert (facts["tx_hash"], facts["stage"]) == (sent.tx_hash, "bridge")
-    (shown,) = crosschain_intents(bridge.world.load(payment).intent)
+    (shown,) = announced_bridge_transfers(bridge.world.load(payment).announced)
     assert shown["status"] == "unknown"
     assert not is_free(bridge, payment)
-    intents.withdraw(bridge.world.services, payment.link.token, bridge.world.account_id, None)
+    announcements.withdraw(bridge.world.services, payment.link.token, bridge.world.account_id, None)
     assert is_free(bridge, payment)
 
 
@@ -518,11 +533,11 @@ def test_the_end_waits_for_what_the_recorder_still_has_to_record(bridge: Bridge)
     scan_chain(bridge.world.services, json.dumps({"network": "arbitrum-one"}))
     bridge.world.advance(MINUTE)
     tracking.track_due(bridge.world.services)
-    assert state_of(bridge, payment)[0] is IntentStatus.PENDING
+    assert state_of(bridge, payment)[0] is AnnouncedStatus.PENDING
     assert not is_free(bridge, payment)
     bridge.world.record()
     bridge.track()
-    assert state_of(bridge, payment)[0] is IntentStatus.SETTLED
+    assert state_of(bridge, payment)[0] is AnnouncedStatus.SETTLED
 
 
 def test_a_payment_whose_receipt_was_not_read_when_it_was_found_gets_its_type_payer_and_origin(bridge: Bridge) -> None:
@@ -559,7 +574,7 @@ def test_a_deposit_too_small_to_be_filled_does_not_lock_the_link_by_being_announ
     bridge.include(sent)
     bridge.track()
     assert is_free(bridge, payment)
-    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE), "it is followed all the same"
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE), "it is followed all the same"
     bridge.fill(sent, payment.requests[0])
     bridge.track()
     assert bridge.world.load(payment).link.status is LinkStatus.COMPLETED
@@ -578,11 +593,11 @@ def test_a_transaction_that_no_node_has_locks_the_link_for_ten_minutes_and_again
     bridge.track(2)
     bridge.track(2)
     assert is_free(bridge, payment)
-    assert bridge.intent(payment).status is IntentStatus.PENDING
+    assert bridge.announced(payment).status is AnnouncedStatus.PENDING
     bridge.source.transactions[sent.tx_hash] = known
     bridge.track(6)
     assert not is_free(bridge, payment)
-    assert bridge.intent(payment).proof is Proof.SENT
+    assert bridge.announced(payment).proof is Proof.SENT
 
 
 def test_a_transaction_that_the_account_itself_announces_locks_the_link_until_its_deadline(bridge: Bridge) -> None:

@@ -13,29 +13,29 @@ from chalicelib.chains.calldata.across import decode_message, encode_message
 from chalicelib.crosschain.core.records import Stage
 from chalicelib.payments.announced.announcements import MAX_CLAIMS
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.records import IntentStatus, PayableLink, Proof
+from chalicelib.payments.links.records import AnnouncedStatus, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.requests.quotes import flows as quotes
 from chalicelib.payments.scanning.jobs import scan_chain
+from tests.fakes.announcements import PAGE
 from tests.fakes.bridge import Bridge
 from tests.fakes.chain import SENDER
-from tests.fakes.intents import PAGE
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import START, draft
 
 NOWHERE = "0x" + "ee" * 32
 
 
-def test_the_same_transaction_is_the_same_intent_however_often_it_is_announced(bridge: Bridge) -> None:
+def test_the_same_transaction_is_the_same_announced_transaction_however_often_it_is_announced(bridge: Bridge) -> None:
     payment = bridge.link()
     sent = bridge.send(payment)
     first = bridge.announce(payment, sent)
-    assert bridge.announce(payment, sent).intent_id == first.intent_id
+    assert bridge.announce(payment, sent).announced_id == first.announced_id
     bridge.include(sent)
     bridge.track()
     again = bridge.announce(payment, sent)
-    assert again.intent_id == first.intent_id
-    assert bridge.intent(payment).crossing == again.crossing
+    assert again.announced_id == first.announced_id
+    assert bridge.announced(payment).bridge_transfer == again.bridge_transfer
 
 
 def test_a_transaction_is_accepted_for_the_link_alone_that_its_bytes_pay(bridge: Bridge) -> None:
@@ -47,7 +47,7 @@ def test_a_transaction_is_accepted_for_the_link_alone_that_its_bytes_pay(bridge:
     with pytest.raises(BadRequest, match="does not pay this link"):
         bridge.announce(other, sent)
     bridge.announce(payment, sent)
-    assert bridge.intents(other) == ()
+    assert bridge.announcements(other) == ()
 
 
 def test_one_hash_that_is_announced_for_two_links_before_any_node_has_it_pays_one(bridge: Bridge) -> None:
@@ -59,10 +59,10 @@ def test_one_hash_that_is_announced_for_two_links_before_any_node_has_it_pays_on
     bridge.source.transactions[sent.tx_hash] = known
     bridge.include(sent)
     bridge.track()
-    assert bridge.intent(other).status is IntentStatus.FAILED
+    assert bridge.announced(other).status is AnnouncedStatus.FAILED
     bridge.fill(sent, payment.requests[0])
     bridge.track()
-    assert bridge.intent(payment).status is IntentStatus.SETTLED
+    assert bridge.announced(payment).status is AnnouncedStatus.SETTLED
 
 
 NOW, HOUR = int(START.timestamp()), 3600
@@ -113,7 +113,7 @@ def test_a_deposit_that_its_sender_alone_may_fill_for_long_does_not_lock_the_lin
     bridge.source.transactions[sent.tx_hash] = known
     bridge.include(sent)
     bridge.track()
-    assert bridge.intent(payment).proof is Proof.SENT
+    assert bridge.announced(payment).proof is Proof.SENT
     check_payable(bridge.world.load(payment), bridge.world.now)
 
 
@@ -162,7 +162,7 @@ def test_a_smart_wallets_deposit_is_known_by_its_event(bridge: Bridge) -> None:
     assert bridge.announce(payment, sent).proof is None
     bridge.include(sent)
     bridge.track()
-    assert bridge.intent(payment).proof is Proof.SENT
+    assert bridge.announced(payment).proof is Proof.SENT
 
 
 @pytest.mark.parametrize(
@@ -203,10 +203,10 @@ def test_strangers_lock_a_link_with_few_hashes_that_nobody_knows(bridge: Bridge)
     payment = bridge.link()
     for number in range(MAX_CLAIMS + 3):
         bridge.announce(payment, f"0x{number:064x}", PAGE)
-    assert sum(intent.is_locking for intent in bridge.intents(payment)) == MAX_CLAIMS
+    assert sum(announced.is_locking for announced in bridge.announcements(payment)) == MAX_CLAIMS
     bridge.track(1)
     bridge.track(80)
-    assert not any(intent.is_locking for intent in bridge.intents(payment))
+    assert not any(announced.is_locking for announced in bridge.announcements(payment))
 
 
 def test_a_hash_with_a_wrong_chain_does_not_keep_the_true_one_from_being_followed(bridge: Bridge) -> None:
@@ -215,7 +215,7 @@ def test_a_hash_with_a_wrong_chain_does_not_keep_the_true_one_from_being_followe
     bridge.world._chains.add(type(bridge.source)("optimism"))
     bridge.announce(payment, sent, PAGE, chain="OPTIMISM")
     assert bridge.announce(payment, sent).proof is Proof.SENT
-    assert {intent.network for intent in bridge.intents(payment)} == {"optimism", "base"}
+    assert {announced.network for announced in bridge.announcements(payment)} == {"optimism", "base"}
 
 
 def test_a_deposit_of_what_is_left_of_a_partly_paid_link_is_accepted(bridge: Bridge) -> None:
@@ -224,22 +224,22 @@ def test_a_deposit_of_what_is_left_of_a_partly_paid_link_is_accepted(bridge: Bri
     bridge.destination.pay(request, 10_000_000, 100_000)
     bridge.tick()
     left = bridge.send_deposit(bridge.deposit_for(request, amount=request.amount - 10_000_000, fee=25_000))
-    intent = bridge.announce(payment, left)
-    assert intent.crossing is not None and intent.crossing.deposit is not None
-    assert intent.crossing.deposit.amount == BaseUnits(2_500_000)
+    announced = bridge.announce(payment, left)
+    assert announced.bridge_transfer is not None and announced.bridge_transfer.deposit is not None
+    assert announced.bridge_transfer.deposit.amount == BaseUnits(2_500_000)
 
 
 def test_a_payers_deadline_must_be_in_the_future_and_ends_nothing(bridge: Bridge) -> None:
     payment = bridge.link()
     soon = bridge.world.now + timedelta(minutes=2)
     safe = {"tx_hash": None, "safe_tx_hash": NOWHERE, "deadline": soon}
-    intent = bridge.announce(payment, NOWHERE, **safe)
-    assert (intent.safe_tx_hash, intent.deadline) == (NOWHERE, soon)
+    announced = bridge.announce(payment, NOWHERE, **safe)
+    assert (announced.safe_tx_hash, announced.deadline) == (NOWHERE, soon)
     bridge.track(30)
-    assert bridge.intent(payment).status is IntentStatus.PENDING, "the source chain would still accept it"
+    assert bridge.announced(payment).status is AnnouncedStatus.PENDING, "the source chain would still accept it"
     bridge.track(50)
     bridge.track(20)
-    assert bridge.intent(payment).status is IntentStatus.LAPSED
+    assert bridge.announced(payment).status is AnnouncedStatus.LAPSED
     with pytest.raises(BadRequest, match="must be in the future"):
         bridge.announce(payment, NOWHERE, **safe)
 
@@ -251,29 +251,29 @@ def test_a_multicalls_transaction_is_recorded_for_the_child_that_it_pays(bridge:
     ).payment
     sent = bridge.send(children[1])
     bridge.announce(parent, sent, token=None)
-    assert bridge.intents(parent) == bridge.intents(children[0]) == ()
-    assert bridge.intent(children[1]).proof is Proof.SENT
+    assert bridge.announcements(parent) == bridge.announcements(children[0]) == ()
+    assert bridge.announced(children[1]).proof is Proof.SENT
     with pytest.raises(BadRequest, match="does not pay this link"):
         bridge.announce(parent, bridge.send(bridge.link(), nonce=5), token=None)
 
 
-@pytest.mark.parametrize("ends_as", [IntentStatus.PARTIAL, IntentStatus.REFUNDED])
-def test_what_the_payer_has_back_is_not_announced_again(bridge: Bridge, ends_as: IntentStatus) -> None:
+@pytest.mark.parametrize("ends_as", [AnnouncedStatus.PARTIAL, AnnouncedStatus.REFUNDED])
+def test_what_the_payer_has_back_is_not_announced_again(bridge: Bridge, ends_as: AnnouncedStatus) -> None:
     payment = bridge.link()
     sent = bridge.send(payment)
     bridge.announce(payment, sent)
     bridge.include(sent)
-    if ends_as is IntentStatus.PARTIAL:
+    if ends_as is AnnouncedStatus.PARTIAL:
         bridge.fill(sent, payment.requests[0], fails=True)
     else:
         bridge.track()
         bridge.track(130)
         bridge.refund(sent)
     bridge.track(31)
-    assert bridge.intent(payment).status is ends_as
+    assert bridge.announced(payment).status is ends_as
     with pytest.raises(BadRequest, match="has this payment back"):
         bridge.announce(payment, sent)
-    assert len(bridge.intents(payment)) == 1
+    assert len(bridge.announcements(payment)) == 1
 
 
 def mixed(bridge: Bridge) -> tuple[PayableLink, PayableLink, PayableLink]:
@@ -290,8 +290,8 @@ def test_a_route_from_a_chain_on_which_other_children_are_paid_is_recorded_for_i
     parent, here, there = mixed(bridge)
     sent = bridge.send(there)
     bridge.announce(parent, sent, token=None)
-    assert bridge.intent(there).proof is Proof.SENT
-    assert bridge.intents(parent) == bridge.intents(here) == ()
+    assert bridge.announced(there).proof is Proof.SENT
+    assert bridge.announcements(parent) == bridge.announcements(here) == ()
 
 
 def test_a_route_that_no_node_has_yet_is_followed_to_the_chain_that_it_turns_out_to_lead_to(bridge: Bridge) -> None:
@@ -302,16 +302,16 @@ def test_a_route_that_no_node_has_yet_is_followed_to_the_chain_that_it_turns_out
     bridge.source.transactions[sent.tx_hash] = known
     bridge.include(sent)
     bridge.track()
-    crossing = bridge.intent(parent).crossing
-    assert crossing is not None and (crossing.destination, crossing.stage) == ("arbitrum-one", Stage.BRIDGE)
+    bridge_transfer = bridge.announced(parent).bridge_transfer
+    assert bridge_transfer is not None and (bridge_transfer.destination, bridge_transfer.stage) == ("arbitrum-one", Stage.BRIDGE)
     bridge.fill(sent, there.requests[0], fails=True)
     bridge.track()
-    assert bridge.intent(parent).status is IntentStatus.PARTIAL
+    assert bridge.announced(parent).status is AnnouncedStatus.PARTIAL
 
 
 def test_the_direct_payment_of_children_on_the_source_chain_is_recorded_for_them(bridge: Bridge) -> None:
     parent, here, there = mixed(bridge)
     tx_hash = bridge.source.send(here.requests[0])
     bridge.announce(parent, tx_hash, token=None)
-    assert bridge.intent(here).proof is Proof.SENT
-    assert bridge.intents(parent) == bridge.intents(there) == ()
+    assert bridge.announced(here).proof is Proof.SENT
+    assert bridge.announcements(parent) == bridge.announcements(there) == ()

@@ -19,7 +19,7 @@ from chalicelib.crosschain.service.tracking.observations import (
     Source,
     SourceSeen,
 )
-from chalicelib.payments.links.records import Intent, IntentStatus
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction
 from chalicelib.platform.services import Services
 from tests.crosschain.service.tracking.trouble import STEPS, Story, Trouble
 
@@ -43,13 +43,13 @@ def believes_that_what_is_missing_never_comes(patch: pytest.MonkeyPatch) -> None
 
 def believes_the_chains_clock_alone(patch: pytest.MonkeyPatch) -> None:
     believes_at_once(patch)
-    patch.setattr(rules, "_is_refused", lambda intent, time, now: time > rules.execution_deadline(intent))
+    patch.setattr(rules, "_is_refused", lambda announced, time, now: time > rules.execution_deadline(announced))
 
 
 def waits_as_on_the_links_own_chain(patch: pytest.MonkeyPatch) -> None:
     believes_at_once(patch)
     patch.setattr(rules, "REFUSED_AFTER", timedelta(0))
-    patch.setattr(rules, "execution_deadline", lambda intent: intent.created_at + timedelta(minutes=2))
+    patch.setattr(rules, "execution_deadline", lambda announced: announced.created_at + timedelta(minutes=2))
 
 
 def compares_no_block_of_a_receipt(patch: pytest.MonkeyPatch) -> None:
@@ -64,9 +64,9 @@ def takes_silence_for_an_end(patch: pytest.MonkeyPatch) -> None:
         except ChainUnavailable:
             return None
 
-    def observed(services: Services, payment: Any, intent: Intent, unavailable: set[str]) -> Any:
-        found = look(services, payment, intent, unavailable)
-        return found if found[1] != Seen() else (intent, Seen(SourceSeen(Source.FOREIGN, services.clock())))
+    def observed(services: Services, payment: Any, announced: AnnouncedTransaction, unavailable: set[str]) -> Any:
+        found = look(services, payment, announced, unavailable)
+        return found if found[1] != Seen() else (announced, Seen(SourceSeen(Source.FOREIGN, services.clock())))
 
     look = observing.observed
     patch.setattr(observing, "_answer", answer)
@@ -78,24 +78,24 @@ def takes_an_expired_deposit_for_refunded(patch: pytest.MonkeyPatch) -> None:
 
 
 def offers_the_link_while_the_bridge_refunds(patch: pytest.MonkeyPatch) -> None:
-    def is_locking(intent: Intent) -> bool:
-        is_refunding = intent.crossing is not None and intent.crossing.stage is Stage.REFUNDING
-        return intent.status is IntentStatus.PENDING and intent.locks and not is_refunding
+    def is_locking(announced: AnnouncedTransaction) -> bool:
+        is_refunding = announced.bridge_transfer is not None and announced.bridge_transfer.stage is Stage.REFUNDING
+        return announced.status is AnnouncedStatus.PENDING and announced.locks and not is_refunding
 
-    patch.setattr(Intent, "is_locking", property(is_locking))
+    patch.setattr(AnnouncedTransaction, "is_locking", property(is_locking))
 
 
 def locks_for_proven_transactions_alone(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Intent, "is_locking", property(lambda each: each.status is IntentStatus.PENDING and each.proof is not None))
+    patch.setattr(AnnouncedTransaction, "is_locking", property(lambda each: each.status is AnnouncedStatus.PENDING and each.proof is not None))
 
 
 def believes_the_router(patch: pytest.MonkeyPatch) -> None:
-    def observed(services: Services, payment: Any, intent: Intent, unavailable: set[str]) -> Any:
-        claim = services.router.status(intent.transaction_hash or "", 8453, 42161, None)
+    def observed(services: Services, payment: Any, announced: AnnouncedTransaction, unavailable: set[str]) -> Any:
+        claim = services.router.status(announced.transaction_hash or "", 8453, 42161, None)
         if claim.substatus == "REFUNDED":
             refund = RefundSeen(0, claim.receiving_hash)
-            return intent, Seen(arrival=ArrivalSeen(Arrival.EXPIRED, 0), refund=refund)
-        return look(services, payment, intent, unavailable)
+            return announced, Seen(arrival=ArrivalSeen(Arrival.EXPIRED, 0), refund=refund)
+        return look(services, payment, announced, unavailable)
 
     look = observing.observed
     patch.setattr(following, "observed", observed)
@@ -104,10 +104,10 @@ def believes_the_router(patch: pytest.MonkeyPatch) -> None:
 def believes_its_own_clock(patch: pytest.MonkeyPatch) -> None:
     decide = rules.decide
 
-    def decided(intent: Intent, seen: Seen, now: datetime) -> Intent:
-        deposit = intent.crossing.deposit if intent.crossing is not None else None
+    def decided(announced: AnnouncedTransaction, seen: Seen, now: datetime) -> AnnouncedTransaction:
+        deposit = announced.bridge_transfer.deposit if announced.bridge_transfer is not None else None
         is_late = deposit is not None and now > deposit.fill_deadline
-        return rules.ended(intent, IntentStatus.REFUNDED, now) if is_late else decide(intent, seen, now)
+        return rules.ended(announced, AnnouncedStatus.REFUNDED, now) if is_late else decide(announced, seen, now)
 
     patch.setattr(rules, "decide", decided)
 
@@ -115,9 +115,9 @@ def believes_its_own_clock(patch: pytest.MonkeyPatch) -> None:
 def gives_up_after_some_time(patch: pytest.MonkeyPatch) -> None:
     decide = rules.decide
 
-    def decided(intent: Intent, seen: Seen, now: datetime) -> Intent:
-        is_old = now - intent.created_at > timedelta(minutes=45)
-        return rules.ended(intent, IntentStatus.LAPSED, now) if is_old else decide(intent, seen, now)
+    def decided(announced: AnnouncedTransaction, seen: Seen, now: datetime) -> AnnouncedTransaction:
+        is_old = now - announced.created_at > timedelta(minutes=45)
+        return rules.ended(announced, AnnouncedStatus.LAPSED, now) if is_old else decide(announced, seen, now)
 
     patch.setattr(rules, "decide", decided)
 

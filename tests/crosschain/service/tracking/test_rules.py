@@ -1,4 +1,4 @@
-"""A crossing ends only when its money cannot pay any more, whatever the nodes leave out, delay or get wrong."""
+"""A bridge transfer ends only when its money cannot pay any more, whatever the nodes leave out, delay or get wrong."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.crosschain.core.records import LONGEST_QUOTE, Crossing, Deposit, Held, Stage
+from chalicelib.crosschain.core.records import LONGEST_QUOTE, BridgeTransfer, Deposit, Held, Stage
 from chalicelib.crosschain.service.tracking.observations import (
     Arrival,
     ArrivalSeen,
@@ -26,7 +26,7 @@ from chalicelib.crosschain.service.tracking.times import (
     is_overdue,
     is_unknown,
 )
-from chalicelib.payments.links.records import Intent, IntentStatus, Proof
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, Proof
 from tests.fakes.world import START
 
 WALLET = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57"
@@ -43,27 +43,27 @@ DEPOSIT = Deposit(
     fill_deadline=START + timedelta(hours=3),
 )
 HELD = Held(WALLET, "USDC-arbitrum-one", BaseUnits(12_625_000))
-INTENT = Intent(
+ANNOUNCED = AnnouncedTransaction(
     link_token="01M0000000000000000000000A",
-    intent_id="01M0000000000000000000000B",
+    announced_id="01M0000000000000000000000B",
     network="base",
     safe_tx_hash=None,
     wallet=None,
     nonce=None,
     deadline=None,
     payer_address=None,
-    status=IntentStatus.PENDING,
+    status=AnnouncedStatus.PENDING,
     created_at=START,
     ends_at=START + LONGEST_QUOTE,
     check_at=START + MIN_DELAY,
     scanned_to=0,
     transaction_hash=TX,
-    crossing=Crossing("arbitrum-one", START, 100),
+    bridge_transfer=BridgeTransfer("arbitrum-one", START, 100),
 )
 DEPOSITED = SourceSeen(
     Source.DEPOSITED, START, True, Proof.SENT, WALLET, 7, TX, DEPOSIT, 5, "0x" + "77" * 32, 90, START
 )
-ON_ITS_WAY = decide(INTENT, Seen(DEPOSITED), START + timedelta(minutes=1))
+ON_ITS_WAY = decide(ANNOUNCED, Seen(DEPOSITED), START + timedelta(minutes=1))
 LATE = DEPOSIT.fill_deadline + timedelta(minutes=1)
 
 
@@ -75,65 +75,65 @@ def seen_arrival(outcome: Arrival, refund: RefundSeen | None = None, **facts: ob
     return Seen(arrival=ArrivalSeen(outcome, 200, **facts), refund=refund)  # type: ignore[arg-type]
 
 
-def crossing_of(intent: Intent) -> Crossing:
-    assert intent.crossing is not None
-    return intent.crossing
+def bridge_transfer_of(announced: AnnouncedTransaction) -> BridgeTransfer:
+    assert announced.bridge_transfer is not None
+    return announced.bridge_transfer
 
 
 @pytest.mark.parametrize(
     ("seen", "status"),
     [
-        (Seen(), IntentStatus.PENDING),
-        (seen_source(Source.WAITING), IntentStatus.PENDING),
-        (seen_source(Source.MISSING), IntentStatus.PENDING),
-        (seen_source(Source.REPLACED), IntentStatus.PENDING),
-        (seen_source(Source.REVERTED, reason="too late"), IntentStatus.FAILED),
-        (seen_source(Source.FOREIGN), IntentStatus.FAILED),
-        (Seen(DEPOSITED), IntentStatus.PENDING),
-        (Seen(DEPOSITED, ArrivalSeen(Arrival.PAID, 120, FILL)), IntentStatus.SETTLED),
-        (seen_arrival(Arrival.PAID), IntentStatus.PENDING),
+        (Seen(), AnnouncedStatus.PENDING),
+        (seen_source(Source.WAITING), AnnouncedStatus.PENDING),
+        (seen_source(Source.MISSING), AnnouncedStatus.PENDING),
+        (seen_source(Source.REPLACED), AnnouncedStatus.PENDING),
+        (seen_source(Source.REVERTED, reason="too late"), AnnouncedStatus.FAILED),
+        (seen_source(Source.FOREIGN), AnnouncedStatus.FAILED),
+        (Seen(DEPOSITED), AnnouncedStatus.PENDING),
+        (Seen(DEPOSITED, ArrivalSeen(Arrival.PAID, 120, FILL)), AnnouncedStatus.SETTLED),
+        (seen_arrival(Arrival.PAID), AnnouncedStatus.PENDING),
     ],
 )
-def test_what_the_source_chain_says_decides_until_it_has_the_deposit(seen: Seen, status: IntentStatus) -> None:
-    assert decide(INTENT, seen, START + timedelta(minutes=1)).status is status
+def test_what_the_source_chain_says_decides_until_it_has_the_deposit(seen: Seen, status: AnnouncedStatus) -> None:
+    assert decide(ANNOUNCED, seen, START + timedelta(minutes=1)).status is status
 
 
 def test_a_transaction_in_the_source_chain_tells_its_wallet_its_deposit_and_its_deadline() -> None:
-    crossing = crossing_of(ON_ITS_WAY)
+    bridge_transfer = bridge_transfer_of(ON_ITS_WAY)
     assert (ON_ITS_WAY.wallet, ON_ITS_WAY.nonce, ON_ITS_WAY.proof, ON_ITS_WAY.executed_block) == (WALLET, 7, Proof.SENT, 90)
-    assert (crossing.stage, crossing.deposit, crossing.deposit_id) == (Stage.BRIDGE, DEPOSIT, 5)
+    assert (bridge_transfer.stage, bridge_transfer.deposit, bridge_transfer.deposit_id) == (Stage.BRIDGE, DEPOSIT, 5)
     assert ON_ITS_WAY.ends_at == DEPOSIT.fill_deadline
 
 
 @pytest.mark.parametrize(
     ("seen", "status", "stage"),
     [
-        (seen_arrival(Arrival.OPEN), IntentStatus.PENDING, Stage.BRIDGE),
-        (seen_arrival(Arrival.UNCLEAR), IntentStatus.PENDING, Stage.BRIDGE),
-        (seen_arrival(Arrival.EXPIRED), IntentStatus.PENDING, Stage.REFUNDING),
-        (seen_arrival(Arrival.PAID, tx_hash=FILL), IntentStatus.SETTLED, Stage.DESTINATION),
-        (seen_arrival(Arrival.BOUNCED, tx_hash=FILL, held=HELD), IntentStatus.PARTIAL, Stage.DESTINATION),
-        (seen_arrival(Arrival.EXPIRED, RefundSeen(300)), IntentStatus.PENDING, Stage.REFUNDING),
-        (seen_arrival(Arrival.EXPIRED, RefundSeen(300, REFUND, HELD)), IntentStatus.REFUNDED, Stage.RETURNED),
-        (seen_arrival(Arrival.OPEN, RefundSeen(300, REFUND, HELD)), IntentStatus.PENDING, Stage.BRIDGE),
-        (seen_source(Source.REVERTED), IntentStatus.PENDING, Stage.BRIDGE),
+        (seen_arrival(Arrival.OPEN), AnnouncedStatus.PENDING, Stage.BRIDGE),
+        (seen_arrival(Arrival.UNCLEAR), AnnouncedStatus.PENDING, Stage.BRIDGE),
+        (seen_arrival(Arrival.EXPIRED), AnnouncedStatus.PENDING, Stage.REFUNDING),
+        (seen_arrival(Arrival.PAID, tx_hash=FILL), AnnouncedStatus.SETTLED, Stage.DESTINATION),
+        (seen_arrival(Arrival.BOUNCED, tx_hash=FILL, held=HELD), AnnouncedStatus.PARTIAL, Stage.DESTINATION),
+        (seen_arrival(Arrival.EXPIRED, RefundSeen(300)), AnnouncedStatus.PENDING, Stage.REFUNDING),
+        (seen_arrival(Arrival.EXPIRED, RefundSeen(300, REFUND, HELD)), AnnouncedStatus.REFUNDED, Stage.RETURNED),
+        (seen_arrival(Arrival.OPEN, RefundSeen(300, REFUND, HELD)), AnnouncedStatus.PENDING, Stage.BRIDGE),
+        (seen_source(Source.REVERTED), AnnouncedStatus.PENDING, Stage.BRIDGE),
     ],
 )
-def test_after_the_deposit_the_destination_decides(seen: Seen, status: IntentStatus, stage: Stage) -> None:
+def test_after_the_deposit_the_destination_decides(seen: Seen, status: AnnouncedStatus, stage: Stage) -> None:
     after = decide(ON_ITS_WAY, seen, LATE)
-    assert (after.status, crossing_of(after).stage) == (status, stage)
+    assert (after.status, bridge_transfer_of(after).stage) == (status, stage)
 
 
 def test_each_end_says_in_words_why_nothing_was_paid() -> None:
     over = START + LONGEST_QUOTE + REFUSED_AFTER + timedelta(minutes=1)
-    waiting = replace(ON_ITS_WAY, crossing=replace(crossing_of(ON_ITS_WAY), stage=Stage.SOURCE, deposit=None))
+    waiting = replace(ON_ITS_WAY, bridge_transfer=replace(bridge_transfer_of(ON_ITS_WAY), stage=Stage.SOURCE, deposit=None))
     missed = replace(waiting, unseen_since=START, wallet=WALLET, nonce=7)
-    used = replace(missed, crossing=replace(crossing_of(missed), nonce_used_since=START))
+    used = replace(missed, bridge_transfer=replace(bridge_transfer_of(missed), nonce_used_since=START))
     reverted = "The transaction failed on the chain that it was to pay from, and nothing was taken"
     for before, seen, words in (
-        (INTENT, seen_source(Source.FOREIGN), "The transaction does not pay this link"),
-        (INTENT, seen_source(Source.REVERTED), reverted),
-        (INTENT, seen_source(Source.REVERTED, reason="too late"), f"{reverted}: too late"),
+        (ANNOUNCED, seen_source(Source.FOREIGN), "The transaction does not pay this link"),
+        (ANNOUNCED, seen_source(Source.REVERTED), reverted),
+        (ANNOUNCED, seen_source(Source.REVERTED, reason="too late"), f"{reverted}: too late"),
         (waiting, seen_source(Source.WAITING, over), "It was in no block before its deadline"),
         (missed, seen_source(Source.MISSING, over), "It was in no block before its deadline"),
         (used, seen_source(Source.REPLACED), "Its wallet sent another transaction in its place"),
@@ -149,31 +149,31 @@ def test_each_end_says_in_words_why_nothing_was_paid() -> None:
         ),
     ):
         after = decide(before, seen, over)
-        assert after.status is not IntentStatus.PENDING
-        assert (crossing_of(after).reason, crossing_of(after).since) == (words, over)
+        assert after.status is not AnnouncedStatus.PENDING
+        assert (bridge_transfer_of(after).reason, bridge_transfer_of(after).since) == (words, over)
     paid = decide(ON_ITS_WAY, seen_arrival(Arrival.PAID, tx_hash=FILL), over)
-    assert crossing_of(paid).reason is None
+    assert bridge_transfer_of(paid).reason is None
 
 
 def test_what_was_searched_is_not_searched_again_and_what_was_found_is_kept() -> None:
     for searched, kept in ((200, 200), (50, 100)):
-        after = crossing_of(decide(ON_ITS_WAY, Seen(arrival=ArrivalSeen(Arrival.OPEN, searched)), START))
+        after = bridge_transfer_of(decide(ON_ITS_WAY, Seen(arrival=ArrivalSeen(Arrival.OPEN, searched)), START))
         assert (after.searched_to, after.refund_searched_to) == (kept, None)
-    paid = crossing_of(decide(ON_ITS_WAY, seen_arrival(Arrival.PAID, tx_hash=FILL, is_surplus=True), LATE))
+    paid = bridge_transfer_of(decide(ON_ITS_WAY, seen_arrival(Arrival.PAID, tx_hash=FILL, is_surplus=True), LATE))
     assert (paid.destination_hash, paid.is_surplus, paid.held) == (FILL, True, None)
-    bounced = crossing_of(decide(ON_ITS_WAY, seen_arrival(Arrival.BOUNCED, tx_hash=FILL, held=HELD), LATE))
+    bounced = bridge_transfer_of(decide(ON_ITS_WAY, seen_arrival(Arrival.BOUNCED, tx_hash=FILL, held=HELD), LATE))
     assert (bounced.destination_hash, bounced.held) == (FILL, HELD)
-    refunding = crossing_of(decide(ON_ITS_WAY, seen_arrival(Arrival.EXPIRED, RefundSeen(300)), LATE))
+    refunding = bridge_transfer_of(decide(ON_ITS_WAY, seen_arrival(Arrival.EXPIRED, RefundSeen(300)), LATE))
     assert (refunding.refund_searched_to, refunding.refund_hash, refunding.since) == (300, None, LATE)
-    back = crossing_of(decide(ON_ITS_WAY, seen_arrival(Arrival.EXPIRED, RefundSeen(300, REFUND, HELD)), LATE))
+    back = bridge_transfer_of(decide(ON_ITS_WAY, seen_arrival(Arrival.EXPIRED, RefundSeen(300, REFUND, HELD)), LATE))
     assert (back.refund_searched_to, back.refund_hash, back.held) == (300, REFUND, HELD)
     later = LATE + timedelta(minutes=1)
     again = decide(decide(ON_ITS_WAY, seen_arrival(Arrival.EXPIRED), LATE), seen_arrival(Arrival.EXPIRED), later)
-    assert crossing_of(again).since == LATE, "since it began"
+    assert bridge_transfer_of(again).since == LATE, "since it began"
 
 
 def test_a_chain_refuses_what_is_later_than_its_deadline_and_some_time_by_both_clocks() -> None:
-    waiting = replace(INTENT, unseen_since=START)
+    waiting = replace(ANNOUNCED, unseen_since=START)
     limit, second = START + LONGEST_QUOTE + REFUSED_AFTER, timedelta(seconds=1)
     for chain, now, is_over in (
         (limit + second, limit + second, True),
@@ -182,14 +182,14 @@ def test_a_chain_refuses_what_is_later_than_its_deadline_and_some_time_by_both_c
     ):
         for outcome in (Source.MISSING, Source.WAITING):
             after = decide(waiting, seen_source(outcome, chain), now)
-            assert (after.status is IntentStatus.LAPSED) is is_over
+            assert (after.status is AnnouncedStatus.LAPSED) is is_over
 
 
 def test_ten_minutes_without_a_proof_and_no_second_less_change_something() -> None:
     over, second = START + LONGEST_QUOTE + REFUSED_AFTER + timedelta(minutes=1), timedelta(seconds=1)
-    for since, status in ((over - GONE_AFTER, IntentStatus.LAPSED), (over - GONE_AFTER + second, IntentStatus.PENDING)):
-        assert decide(replace(INTENT, unseen_since=since), seen_source(Source.MISSING, over), over).status is status
-    claim = replace(INTENT, is_public=True)
+    for since, status in ((over - GONE_AFTER, AnnouncedStatus.LAPSED), (over - GONE_AFTER + second, AnnouncedStatus.PENDING)):
+        assert decide(replace(ANNOUNCED, unseen_since=since), seen_source(Source.MISSING, over), over).status is status
+    claim = replace(ANNOUNCED, is_public=True)
     for now, locks in ((START + GONE_AFTER, False), (START + GONE_AFTER - second, True)):
         for outcome in (Source.MISSING, Source.WAITING):
             assert decide(claim, seen_source(outcome), now).locks is locks
@@ -198,47 +198,47 @@ def test_ten_minutes_without_a_proof_and_no_second_less_change_something() -> No
 
 def test_a_transaction_that_leads_elsewhere_is_followed_there_from_the_block_that_was_read() -> None:
     elsewhere = seen_source(Source.WAITING, deposit=DEPOSIT, destination="optimism", searched_to=55)
-    assert (crossing_of(INTENT).destination, crossing_of(INTENT).searched_to) == ("arbitrum-one", 100)
-    after = crossing_of(decide(INTENT, elsewhere, START))
+    assert (bridge_transfer_of(ANNOUNCED).destination, bridge_transfer_of(ANNOUNCED).searched_to) == ("arbitrum-one", 100)
+    after = bridge_transfer_of(decide(ANNOUNCED, elsewhere, START))
     assert (after.destination, after.searched_to, after.deposit) == ("optimism", 55, DEPOSIT)
 
 
 def test_while_the_bridge_refunds_a_fill_that_was_overlooked_still_decides() -> None:
     refunding = decide(ON_ITS_WAY, seen_arrival(Arrival.EXPIRED), LATE)
-    assert decide(refunding, seen_arrival(Arrival.PAID, tx_hash=FILL), LATE).status is IntentStatus.SETTLED
-    assert decide(refunding, Seen(refund=RefundSeen(300, REFUND, HELD)), LATE).status is IntentStatus.PENDING
+    assert decide(refunding, seen_arrival(Arrival.PAID, tx_hash=FILL), LATE).status is AnnouncedStatus.SETTLED
+    assert decide(refunding, Seen(refund=RefundSeen(300, REFUND, HELD)), LATE).status is AnnouncedStatus.PENDING
 
 
 def test_what_no_node_has_ends_by_two_readings_and_by_the_chains_clock() -> None:
-    first = decide(INTENT, seen_source(Source.MISSING), START + timedelta(minutes=1))
+    first = decide(ANNOUNCED, seen_source(Source.MISSING), START + timedelta(minutes=1))
     assert first.unseen_since == START + timedelta(minutes=1)
     over = START + LONGEST_QUOTE + REFUSED_AFTER + timedelta(minutes=1)
-    assert decide(first, seen_source(Source.MISSING, START), over).status is IntentStatus.PENDING, "the chain's clock"
-    assert decide(first, seen_source(Source.MISSING, over), START + timedelta(minutes=20)).status is IntentStatus.PENDING
-    assert decide(INTENT, seen_source(Source.MISSING, over), over).status is IntentStatus.PENDING, "one reading"
-    assert decide(first, seen_source(Source.MISSING, over), over).status is IntentStatus.LAPSED
+    assert decide(first, seen_source(Source.MISSING, START), over).status is AnnouncedStatus.PENDING, "the chain's clock"
+    assert decide(first, seen_source(Source.MISSING, over), START + timedelta(minutes=20)).status is AnnouncedStatus.PENDING
+    assert decide(ANNOUNCED, seen_source(Source.MISSING, over), over).status is AnnouncedStatus.PENDING, "one reading"
+    assert decide(first, seen_source(Source.MISSING, over), over).status is AnnouncedStatus.LAPSED
     assert decide(first, seen_source(Source.WAITING), over).unseen_since is None
 
 
 def test_a_used_nonce_counts_after_some_time() -> None:
-    known = decide(INTENT, seen_source(Source.WAITING, deposit=DEPOSIT, wallet=WALLET, nonce=7), START)
+    known = decide(ANNOUNCED, seen_source(Source.WAITING, deposit=DEPOSIT, wallet=WALLET, nonce=7), START)
     once = decide(known, seen_source(Source.REPLACED), START + timedelta(minutes=1))
-    assert once.status is IntentStatus.PENDING
-    assert decide(once, seen_source(Source.REPLACED), START + timedelta(minutes=1) + GONE_AFTER).status is IntentStatus.REPLACED
+    assert once.status is AnnouncedStatus.PENDING
+    assert decide(once, seen_source(Source.REPLACED), START + timedelta(minutes=1) + GONE_AFTER).status is AnnouncedStatus.REPLACED
 
 
 def test_one_that_waits_for_a_block_beyond_its_deadline_is_refused_by_every_block() -> None:
-    waiting = decide(INTENT, seen_source(Source.WAITING, deposit=DEPOSIT), START)
+    waiting = decide(ANNOUNCED, seen_source(Source.WAITING, deposit=DEPOSIT), START)
     late = DEPOSIT.execution_deadline + REFUSED_AFTER + timedelta(seconds=1)
-    assert decide(waiting, seen_source(Source.WAITING, late, in_block=True), late).status is IntentStatus.PENDING
-    assert decide(waiting, seen_source(Source.WAITING, late), late).status is IntentStatus.LAPSED
+    assert decide(waiting, seen_source(Source.WAITING, late, in_block=True), late).status is AnnouncedStatus.PENDING
+    assert decide(waiting, seen_source(Source.WAITING, late), late).status is AnnouncedStatus.LAPSED
 
 
 def test_the_merchant_is_told_of_proven_payments_alone() -> None:
-    proven = decide(INTENT, seen_source(Source.REVERTED, deposit=DEPOSIT), START)
-    assert is_failure(INTENT, proven)
-    assert not is_failure(INTENT, decide(INTENT, seen_source(Source.REVERTED), START))
-    assert not is_failure(INTENT, decide(INTENT, seen_source(Source.FOREIGN), START))
+    proven = decide(ANNOUNCED, seen_source(Source.REVERTED, deposit=DEPOSIT), START)
+    assert is_failure(ANNOUNCED, proven)
+    assert not is_failure(ANNOUNCED, decide(ANNOUNCED, seen_source(Source.REVERTED), START))
+    assert not is_failure(ANNOUNCED, decide(ANNOUNCED, seen_source(Source.FOREIGN), START))
     assert not is_failure(ON_ITS_WAY, decide(ON_ITS_WAY, seen_arrival(Arrival.PAID), START))
     assert not is_failure(proven, proven)
 
@@ -326,14 +326,14 @@ class Truth:
         return RefundSeen(300, REFUND, HELD) if self.is_refunded else RefundSeen(300)
 
     @property
-    def ends(self) -> set[IntentStatus]:
-        """What the intent may end as, now."""
+    def ends(self) -> set[AnnouncedStatus]:
+        """What the announced transaction may end as, now."""
         if self.tx in ("waiting", "gone"):
-            return {IntentStatus.LAPSED}
+            return {AnnouncedStatus.LAPSED}
         if self.tx == "deposited":
-            filled = {"paid": IntentStatus.SETTLED, "bounced": IntentStatus.PARTIAL}
-            return {filled[self.fill]} if self.fill else {IntentStatus.REFUNDED}
-        return {IntentStatus.FAILED, IntentStatus.LAPSED} if self.tx == "failed" else {IntentStatus.REPLACED, IntentStatus.LAPSED}
+            filled = {"paid": AnnouncedStatus.SETTLED, "bounced": AnnouncedStatus.PARTIAL}
+            return {filled[self.fill]} if self.fill else {AnnouncedStatus.REFUNDED}
+        return {AnnouncedStatus.FAILED, AnnouncedStatus.LAPSED} if self.tx == "failed" else {AnnouncedStatus.REPLACED, AnnouncedStatus.LAPSED}
 
 
 EVENTS = (
@@ -348,23 +348,23 @@ readings = st.sampled_from(
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.one_of(st.sampled_from(EVENTS), readings), max_size=25))
 def test_it_ends_only_as_the_chains_ended_and_never_while_the_money_can_still_pay(steps: list[str]) -> None:
-    truth, intent = Truth(), INTENT
+    truth, announced = Truth(), ANNOUNCED
     for step in steps:
         if step in EVENTS:
             truth.do(step)
             if truth.hidden_since is not None and not truth.lag():
-                intent = decide(intent, truth.read("the truth"), truth.now)
+                announced = decide(announced, truth.read("the truth"), truth.now)
         else:
-            intent = decide(intent, truth.read(step), truth.now)
-        if intent.status is not IntentStatus.PENDING:
+            announced = decide(announced, truth.read(step), truth.now)
+        if announced.status is not AnnouncedStatus.PENDING:
             assert not truth.can_pay()
-            assert intent.status in truth.ends
+            assert announced.status in truth.ends
             return
-        assert intent.is_locking
+        assert announced.is_locking
     truth.do("failed" if truth.tx == "waiting" else "nothing")
     truth.now += timedelta(days=1)
     truth.do("refunded")
     for _ in range(4):
-        intent = decide(intent, truth.read("the truth"), truth.now)
+        announced = decide(announced, truth.read("the truth"), truth.now)
         truth.now += timedelta(minutes=20)
-    assert intent.status in truth.ends
+    assert announced.status in truth.ends

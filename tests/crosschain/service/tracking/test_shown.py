@@ -72,7 +72,7 @@ def test_the_answer_repeats_what_was_announced(bridge: Bridge) -> None:
     sent = bridge.send(payment)
     answer = record_intent(call(bridge, payment.link.token, read(txHash=sent.tx_hash))).model_dump(exclude_unset=True)
     assert answer == {
-        "intentId": bridge.intent(payment).intent_id,
+        "intentId": bridge.announced(payment).announced_id,
         "paymentReference": payment.requests[0].payment_reference,
         "txHash": sent.tx_hash,
         "isListening": True,
@@ -91,7 +91,7 @@ def test_a_multicalls_announcement_is_answered_with_a_receipt(bridge: Bridge) ->
         txHash=sent.tx_hash, token=None, smartAccountAddress=SENDER, userOpHash=HASH, transactionIndices=indices
     )
     assert record_intent(call(bridge, parent, body)).model_dump(exclude_unset=True) == {
-        "receiptId": bridge.intent(children[0]).intent_id,
+        "receiptId": bridge.announced(children[0]).announced_id,
         "multicallId": parent,
         "parentToken": parent,
         "txHash": sent.tx_hash,

@@ -14,7 +14,7 @@ from typing import Any
 from chalicelib.base.errors import ChainUnavailable, ServiceError
 from chalicelib.chains.nodes.bridges.deposits import LoggedReturn
 from chalicelib.checkout.announced import tracking
-from chalicelib.payments.links.records import IntentStatus, LinkStatus
+from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus
 from chalicelib.payments.links.rules import is_payable
 from chalicelib.platform.outbound.lifi import RouterStatus, RouterUnavailable
 from tests.fakes.bridge import CONFIRMATIONS, MINUTE, Bridge
@@ -157,7 +157,7 @@ class Story:
     @property
     def is_settled(self) -> bool:
         is_completed = self.bridge.world.load(self.payment).link.status is LinkStatus.COMPLETED
-        return is_completed and self.bridge.intent(self.payment).status is IntentStatus.SETTLED
+        return is_completed and self.bridge.announced(self.payment).status is AnnouncedStatus.SETTLED
 
     def _advance_to(self, minute: float) -> None:
         self.bridge.world.now = max(self.bridge.world.now, self.started + timedelta(minutes=minute))

@@ -23,7 +23,7 @@ from tests.support.signed_in import Dashboard, by_wallet
 from tests.support.stored_links import complete, expire
 
 PATH = "/v2/secure-payments/multicall-payouts"
-INTENT = {"safeTxHash": "0x" + "ab" * 32, "chain": "SEPOLIA", "token": "USDC"}
+ANNOUNCED = {"safeTxHash": "0x" + "ab" * 32, "chain": "SEPOLIA", "token": "USDC"}
 FEE = {"fee_percentage": "1", "fee_address": FEE_ADDRESS}
 
 
@@ -296,11 +296,11 @@ def test_every_operation_of_a_link_has_an_answer_for_a_multicall(shop: Shop, sta
     for link in {"payable": [], "completed": children, "expired": [*children, token]}[state]:
         (complete if state == "completed" else expire)(link)
     if running().store.get(Cursor, Cursor.KEY.of(network="sepolia")) is None:
-        running().store.write(Cursor("sepolia", 100, (), 2000))  # so that intents are taken there
+        running().store.write(Cursor("sepolia", 100, (), 2000))  # so that announced transactions are taken there
     of_a_link = [known for known in OPERATIONS if known.path.startswith("/v2/secure-payments/{token}")]
     assert len(of_a_link) >= 3
     for known in of_a_link:
-        body = INTENT if models(known).body else None
+        body = ANNOUNCED if models(known).body else None
         for query in ("", f"?wallet={WALLET}") if models(known).query else ("",):
             reply = shop.send(known.method, known.path.format(token=token) + query, body)
             assert reply.status < 500, (known.path, query, reply.body)

@@ -24,7 +24,7 @@ from chalicelib.payments.links.multicalls.rules import (
     multicall_details,
     new_parent,
 )
-from chalicelib.payments.links.records import Flow, IntentStatus, Link, LinkStatus, PayableLink, PaymentType
+from chalicelib.payments.links.records import AnnouncedStatus, Flow, Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.platform.access.callers import Owner
 from tests.fakes.payouts import on_its_way, payout
@@ -103,8 +103,8 @@ def test_each_reason_is_told_with_its_key_and_what_to_do(reason: Reason, action:
     assert failure["context"]["position"] == 1
 
 
-@pytest.mark.parametrize("status", [IntentStatus.SETTLED, IntentStatus.FAILED, IntentStatus.REPLACED, IntentStatus.LAPSED])
-def test_an_intent_that_is_over_blocks_nothing(status: IntentStatus) -> None:
+@pytest.mark.parametrize("status", [AnnouncedStatus.SETTLED, AnnouncedStatus.FAILED, AnnouncedStatus.REPLACED, AnnouncedStatus.LAPSED])
+def test_an_announced_transaction_that_is_over_blocks_nothing(status: AnnouncedStatus) -> None:
     payment = on_its_way(child(), status)
     assert block_reason(payment, parent_of(payment), False, START) is None
 

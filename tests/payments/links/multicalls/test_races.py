@@ -76,7 +76,7 @@ def test_a_multicall_is_whole_or_its_children_are_free_wherever_its_creation_die
     tokens = [child.link.token for child in made]
     die(world, tokens, 8 + 1, before=False)  # its claims are looked up by those that follow
     sweep(world)
-    reads, writes = 8 + 2, 3  # the children; their last parent and its intent
+    reads, writes = 8 + 2, 3  # the children; their last parent and its announced transaction
     for fatal in (1, *range(reads, reads + writes + 1)):
         die(world, tokens, fatal, before)
         is_whole = fatal == reads + writes and not before

@@ -143,10 +143,10 @@ def _exact_dollars(payment: Payment) -> Fraction:
 
 
 def test_dollars_of_what_was_only_summed_up_are_not_known() -> None:
-    of = replace(request(10**7, 10**7, None, "USDC-mainnet"), unlisted_count=1)
+    of = replace(request(10**7, 10**7, None, "USDC-mainnet"), dust_count=1)
     kept = payment(1, 10**7, of, None, dollar_of("USDC-mainnet", 10**6))
     assert FoundRequest(of, (kept,), Payable((of,))).amount_dollars == 10 * 10**8, "what is worth nothing adds nothing"
-    assert FoundRequest(replace(of, unlisted_amount=BaseUnits(1)), (kept,), Payable((of,))).amount_dollars is None
+    assert FoundRequest(replace(of, dust_amount=BaseUnits(1)), (kept,), Payable((of,))).amount_dollars is None
 
 
 @given(found())

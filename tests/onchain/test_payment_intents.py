@@ -62,7 +62,9 @@ class Shop:
             relayer_keys={"base": "secret"},
             confirmations={"base": 2, "arbitrum-one": 2},
         )
-        self.world.now = datetime.fromtimestamp(int(self.base.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16), UTC)
+        self.world.now = datetime.fromtimestamp(
+            int(self.base.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16), UTC
+        )
         self.executor = self.world.services.signing_keys.address  # type: ignore[attr-defined]
         self.base.fund_native(self.executor, 10**20)
         self.account = Account.create()
@@ -102,7 +104,10 @@ class Shop:
         return bytes(self.account.sign_message(signable(typed)).signature)
 
     def accept(self, intent: PaymentIntent, signature: bytes, approval: bytes | None = None) -> PaymentIntent:
-        sent, allowed = SentSignature("0x" + signature.hex(), str(intent.permit.nonce), str(intent.permit.deadline)), None
+        sent, allowed = (
+            SentSignature("0x" + signature.hex(), str(intent.permit.nonce), str(intent.permit.deadline)),
+            None,
+        )
         if approval is not None and intent.token_permit is not None:
             permit = intent.token_permit
             allowed = SentSignature("0x" + approval.hex(), str(permit.nonce), str(permit.deadline))

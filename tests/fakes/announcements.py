@@ -1,4 +1,5 @@
-"""Multisig intents in a world: announce one, let the schedule look at it, see whether its link is free."""
+"""Multisig announced transactions in a world: announce one, let the schedule look at it, see whether its link is
+free."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -7,11 +8,11 @@ from chalicelib.base.errors import Locked
 from chalicelib.chains.calldata.checkout import pay_one, with_approvals
 from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
 from chalicelib.chains.nodes.safes.service import Proposal
-from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced import tracking
-from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.payments.announced.announcements import Announcement
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import Intent, PayableLink
+from chalicelib.payments.links.records import AnnouncedTransaction, PayableLink
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.payable.rules import direct, owed_of
 from chalicelib.platform.services import Services
@@ -50,35 +51,38 @@ def with_safe(world: World) -> World:
     return world
 
 
-def announced(safe_tx_hash: str = HASH, **changes: object) -> IntentDraft:
-    known = IntentDraft(None, safe_tx_hash, None, "SEPOLIA", "USDC", SAFE)
+def announcement(safe_tx_hash: str = HASH, **changes: object) -> Announcement:
+    known = Announcement(None, safe_tx_hash, None, "SEPOLIA", "USDC", SAFE)
     return replace(known, **changes)  # type: ignore[arg-type]
 
 
 def record(
     world: World,
     payment: PayableLink,
-    draft: IntentDraft | None = None,
+    draft: Announcement | None = None,
     services: Services | None = None,
     viewer: Viewer | None = None,
-) -> Intent:
+) -> AnnouncedTransaction:
     token, viewer = payment.link.token, viewer or Viewer(world.account_id, None)
-    return intents.record(services or world.services, token, viewer, draft or announced())[1]
+    return announcements.record(services or world.services, token, viewer, draft or announcement())[1]
 
 
-def track(world: World, services: Services | None = None) -> Intent:
-    """A minute later, what the schedule does; the one intent of this world."""
+def track(world: World, services: Services | None = None) -> AnnouncedTransaction:
+    """A minute later, what the schedule does; the one announced transaction of this world."""
     world.advance(MINUTE)
     tracking.track_due(services or world.services)
-    (intent,) = stored(world)
-    return intent
+    (announced,) = stored(world)
+    return announced
 
 
-def stored(world: World) -> list[Intent]:
+def stored(world: World) -> list[AnnouncedTransaction]:
     items = world.client.scan(TableName=f"{PREFIX}-payments")["Items"]
-    tokens = [item["pk"]["S"].removeprefix("LINK#") for item in items if item["sk"]["S"] == "INTENT"]
-    found = [world.services.store.get(Intent, Intent.KEY.of(link_token=token)) for token in tokens]
-    return [intent for intent in found if intent is not None]
+    tokens = [item["pk"]["S"].removeprefix("LINK#") for item in items if item["sk"]["S"] == "ANNOUNCED"]
+    found = [
+        world.services.store.get(AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=token))
+        for token in tokens
+    ]
+    return [announced for announced in found if announced is not None]
 
 
 def let_pass(world: World, minutes: float) -> None:

@@ -40,7 +40,7 @@ ENOUGH, HAD = 10**30, 10**9
 _TAKE = ["((address,uint256)[],uint256,uint256)", "(address,uint256)[]", "address", "bytes32", "string", "bytes"]
 
 
-class Permits:
+class PaymentIntents:
     """A request of 12.50 USDC on arbitrum-one with a fee of 1 %, which PAYER pays from base by a signature."""
 
     def __init__(self, seed: int = 0, **settings: Any) -> None:
@@ -242,12 +242,12 @@ class Permits:
         self.chain.mempool.moved(SOURCE_USDC, sender, receiver, amount)
 
 
-def check_conserved(permits: Permits) -> None:
+def check_conserved(payment_intents: PaymentIntents) -> None:
     """What was taken is in the bridge or back, each at most once, and nothing is left with the service."""
-    assert permits.made["take"] <= 1
-    assert permits.made["deposit"] + permits.made["transfer"] == permits.made["take"]
-    assert permits.balance(EXECUTOR) == 0
-    assert permits.balance(PAYER) + permits.balance(POOL) == HAD
+    assert payment_intents.made["take"] <= 1
+    assert payment_intents.made["deposit"] + payment_intents.made["transfer"] == payment_intents.made["take"]
+    assert payment_intents.balance(EXECUTOR) == 0
+    assert payment_intents.balance(PAYER) + payment_intents.balance(POOL) == HAD
 
 
 def _name(to: str, data: str) -> str:

@@ -27,8 +27,9 @@ FEE = {"feePercentage": "1", "feeAddress": FEE_ADDRESS}
 
 
 @dataclass
-class Crossings:
-    """The bridge to arbitrum-one from base and mainnet beside the stack, and the service's clock when it looks at payments."""
+class BridgeTransfers:
+    """The bridge to arbitrum-one from base and mainnet beside the stack, and the service's clock when it looks at
+    payments."""
 
     stack: Stack
     bridge: Bridge
@@ -84,7 +85,7 @@ class TwoChains(Purse):
 
 
 @contextmanager
-def running_crossings(stack: Stack) -> Iterator[Crossings]:
+def running_bridge_transfers(stack: Stack) -> Iterator[BridgeTransfers]:
     secret = f"{os.environ['RESOURCE_PREFIX']}-rpc-urls"
     secrets = boto3.client("secretsmanager")
     before = secrets.get_secret_value(SecretId=secret)["SecretString"]
@@ -95,7 +96,7 @@ def running_crossings(stack: Stack) -> Iterator[Crossings]:
         restart()
         stack.others |= chains
         stack.settle("arbitrum-one")
-        yield Crossings(stack, Bridge(chains | {"mainnet": stack.mainnet}))
+        yield BridgeTransfers(stack, Bridge(chains | {"mainnet": stack.mainnet}))
         stack.others.clear()
         secrets.put_secret_value(SecretId=secret, SecretString=before)
         restart()

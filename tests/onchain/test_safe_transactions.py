@@ -12,15 +12,15 @@ from chalicelib.chains.calldata import safe as safe_calldata
 from chalicelib.chains.calldata.safe import SafeTerms
 from chalicelib.chains.nodes.chains import Chains
 from chalicelib.chains.nodes.safes.service import Proposal
-from chalicelib.checkout.announced import flows as intents
+from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced import tracking
-from chalicelib.payments.announced.announcements import IntentDraft
+from chalicelib.payments.announced.announcements import Announcement
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import Intent, IntentStatus, LinkStatus, PayableLink, Proof
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink, Proof
 from infra.local.chain import Chain
 from infra.local.safe import Safe, SafeTransaction
+from tests.fakes.announcements import is_free
 from tests.fakes.chain import SENDER
-from tests.fakes.intents import is_free
 from tests.fakes.world import PAYEE, World, in_process_aws
 from tests.onchain.conftest import SAFE_OWNERS, Nodes
 from tests.onchain.payer import FUSDC, pay_body
@@ -53,24 +53,24 @@ class Merchant:
         self.claim(payment, safe_tx_hash, **{"payer_address": self.safe.address, **changes})
         assert not self.is_free(payment)
 
-    def claim(self, payment: PayableLink, safe_tx_hash: str, **changes: Any) -> Intent:
+    def claim(self, payment: PayableLink, safe_tx_hash: str, **changes: Any) -> AnnouncedTransaction:
         """Somebody announces a hash."""
         fields = {"deadline": None, "viewer": Viewer(self.world.account_id, None), **changes}
         viewer = fields.pop("viewer")
-        draft = IntentDraft(None, safe_tx_hash, chain="SEPOLIA", token="USDC", **fields)
-        return intents.record(self.world.services, payment.link.token, viewer, draft)[1]
+        draft = Announcement(None, safe_tx_hash, chain="SEPOLIA", token="USDC", **fields)
+        return announcements.record(self.world.services, payment.link.token, viewer, draft)[1]
 
     def scan(self) -> None:
         self.chain.mine(2)
         self.world.tick()
 
-    def look(self, payment: PayableLink) -> Intent:
+    def look(self, payment: PayableLink) -> AnnouncedTransaction:
         """A few minutes later the schedule fires."""
         self.world.advance(301)
         tracking.track_due(self.world.services)
-        intent = self.world.load(payment).intent
-        assert intent is not None
-        return intent
+        announced = self.world.load(payment).announced
+        assert announced is not None
+        return announced
 
     def is_free(self, payment: PayableLink) -> bool:
         return is_free(self.world, payment)
@@ -89,19 +89,19 @@ def merchant(running_chain: Chain) -> Iterator[Merchant]:
     running_chain.revert(before)
 
 
-def test_what_the_safe_pays_completes_the_link_and_settles_the_intent(merchant: Merchant) -> None:
+def test_what_the_safe_pays_completes_the_link_and_settles_the_announced_transaction(merchant: Merchant) -> None:
     payment = merchant.link()
     transaction = merchant.payment_of(payment)
     merchant.announce(payment, transaction)
     before = merchant.chain.token_balance(FUSDC, PAYEE)
     receipt = merchant.safe.execute(transaction)
     assert merchant.chain.token_balance(FUSDC, PAYEE) - before == 12_500_000
-    assert merchant.look(payment).status is IntentStatus.PENDING, "its block is not confirmed"
+    assert merchant.look(payment).status is AnnouncedStatus.PENDING, "its block is not confirmed"
     merchant.scan()
     assert merchant.world.load(payment).link.status is LinkStatus.COMPLETED
-    intent = merchant.look(payment)
-    assert (intent.status, intent.transaction_hash) == (IntentStatus.SETTLED, receipt["transactionHash"])
-    assert intent.executed_block == int(receipt["blockNumber"], 16)
+    announced = merchant.look(payment)
+    assert (announced.status, announced.transaction_hash) == (AnnouncedStatus.SETTLED, receipt["transactionHash"])
+    assert announced.executed_block == int(receipt["blockNumber"], 16)
 
 
 def test_a_call_that_fails_within_a_transaction_that_succeeds_frees_the_link(merchant: Merchant) -> None:
@@ -110,7 +110,7 @@ def test_a_call_that_fails_within_a_transaction_that_succeeds_frees_the_link(mer
     merchant.announce(payment, broke)
     assert merchant.safe.execute(broke)["status"] == "0x1"
     merchant.scan()
-    assert merchant.look(payment).status is IntentStatus.FAILED
+    assert merchant.look(payment).status is AnnouncedStatus.FAILED
     assert merchant.is_free(payment)
 
 
@@ -120,7 +120,7 @@ def test_a_transaction_that_succeeds_and_is_no_payment_frees_the_link(merchant: 
     merchant.announce(payment, nothing)
     merchant.safe.execute(nothing)
     merchant.scan()
-    assert merchant.look(payment).status is IntentStatus.FAILED
+    assert merchant.look(payment).status is AnnouncedStatus.FAILED
     assert merchant.is_free(payment)
 
 
@@ -129,11 +129,11 @@ def test_another_transaction_with_its_nonce_frees_the_link(merchant: Merchant) -
     transaction = merchant.payment_of(payment)
     merchant.announce(payment, transaction)
     seen = merchant.look(payment)
-    assert (seen.status, seen.nonce) == (IntentStatus.PENDING, transaction.nonce)
+    assert (seen.status, seen.nonce) == (AnnouncedStatus.PENDING, transaction.nonce)
     merchant.safe.execute(merchant.safe.rejection(transaction.nonce))
-    assert merchant.look(payment).status is IntentStatus.PENDING, "a fork may still undo it"
+    assert merchant.look(payment).status is AnnouncedStatus.PENDING, "a fork may still undo it"
     merchant.scan()
-    assert merchant.look(payment).status is IntentStatus.REPLACED
+    assert merchant.look(payment).status is AnnouncedStatus.REPLACED
     assert merchant.is_free(payment)
 
 
@@ -145,7 +145,7 @@ def test_without_the_owners_service_the_events_of_the_safe_are_enough(merchant: 
         merchant.announce(payment, transaction)
         merchant.safe.execute(transaction)
         merchant.scan()
-        assert merchant.look(payment).status is IntentStatus.SETTLED
+        assert merchant.look(payment).status is AnnouncedStatus.SETTLED
     finally:
         merchant.world.safes.is_down = False
 
@@ -157,11 +157,11 @@ def test_a_deadline_that_the_chain_has_passed_frees_the_link(merchant: Merchant)
     deadline = merchant.world.now + timedelta(minutes=10)
     merchant.announce(payment, merchant.payment_of(payment), deadline=deadline)
     merchant.scan()
-    assert merchant.look(payment).status is IntentStatus.PENDING
-    assert merchant.look(payment).status is IntentStatus.PENDING, "no block after the deadline is confirmed"
+    assert merchant.look(payment).status is AnnouncedStatus.PENDING
+    assert merchant.look(payment).status is AnnouncedStatus.PENDING, "no block after the deadline is confirmed"
     merchant.chain.rpc("evm_increaseTime", 601)
     merchant.scan()
-    assert merchant.look(payment).status is IntentStatus.LAPSED
+    assert merchant.look(payment).status is AnnouncedStatus.LAPSED
     assert merchant.is_free(payment)
 
 
@@ -181,11 +181,11 @@ def test_a_contract_that_emits_the_failure_of_the_safes_transaction_does_not_fre
     mined = merchant.chain.receipt(merchant.chain.send_as(SENDER, {"to": hostile, "data": safe_tx_hash}))
     assert mined["logs"][0]["topics"] == ["0x" + FAILURE, safe_tx_hash]
     merchant.scan()
-    assert merchant.look(payment).status is IntentStatus.FAILED
+    assert merchant.look(payment).status is AnnouncedStatus.FAILED
     merchant.world.safes.is_down = True
     try:
-        intent = merchant.claim(payment, safe_tx_hash, payer_address=merchant.safe.address)
-        assert (intent.intent_id != claim.intent_id, intent.proof, intent.nonce) == (
+        announced = merchant.claim(payment, safe_tx_hash, payer_address=merchant.safe.address)
+        assert (announced.announced_id != claim.announced_id, announced.proof, announced.nonce) == (
             True, Proof.COMPUTED, transaction.nonce,
         )
         merchant.chain.receipt(merchant.chain.send_as(SENDER, {"to": hostile, "data": safe_tx_hash}))
@@ -197,4 +197,4 @@ def test_a_contract_that_emits_the_failure_of_the_safes_transaction_does_not_fre
     merchant.safe.execute(transaction)
     merchant.scan()
     assert merchant.world.load(payment).link.status is LinkStatus.COMPLETED
-    assert merchant.look(payment).status is IntentStatus.SETTLED
+    assert merchant.look(payment).status is AnnouncedStatus.SETTLED
