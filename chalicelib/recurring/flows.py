@@ -149,8 +149,8 @@ def _changed(
 
 
 def _counted(services: Services, schedule: RecurringPayment) -> Step:
-    """What counts the payment of the period in work, if that is recorded: merchants are told of it at once, and the run
-    that counts it comes up to a minute later. One read if there is a request, one query more if it is paid."""
+    """What counts the payment of the period in work, if that is recorded: merchants are notified of it at once, and the
+    run that counts it comes up to a minute later. One read if there is a request, one query more if it is paid."""
     if schedule.request_id is None:
         return Step(schedule)
     known = store.in_work(services.store, [schedule], ())

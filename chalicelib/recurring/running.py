@@ -172,14 +172,14 @@ def _not_accepted(
     services: Services, schedule: RecurringPayment, request: Request, submission: Submission
 ) -> Step:
     context, reason = webhooks.event_context(services), submission.reason or periods.NO_REASON
-    told = {"recurring_id": schedule.recurring_id, "network": schedule.network, "reason": reason}
+    facts = {"recurring_id": schedule.recurring_id, "network": schedule.network, "reason": reason}
     if submission.is_limited:  # the operator need not be told
-        services.log.info("recurring payment waits for its account", extra=told)
+        services.log.info("recurring payment waits for its account", extra=facts)
         return Step(periods.postponed(schedule, context.now))
     if submission.status is SubmissionStatus.POSTPONED or periods.is_operators(reason):
-        services.log.error("recurring payments wait", extra=told)
+        services.log.error("recurring payments wait", extra=facts)
         return Step(periods.postponed(schedule, context.now))
-    services.log.info("recurring payment refused", extra=told)
+    services.log.info("recurring payment refused", extra=facts)
     if submission.status is SubmissionStatus.WAITING:
         return Step(periods.waiting(schedule, context.now))
     is_recorded = _is_recorded(services, schedule)

@@ -116,7 +116,7 @@ def _operation(operation: Operation, tag: str, models: Models, example: Json, sc
             "required": not models.is_body_optional,
             "content": {"application/json": {"schema": body, **_example(example, "body")}},
         }
-    for status in sorted({*operation.errors, *_edge_errors(operation)}):
+    for status in sorted({*operation.errors, *_pipeline_errors(operation)}):
         described["responses"][str(status)] = {"$ref": f"#/components/responses/{_error_name(status)}"}
     return described
 
@@ -125,7 +125,7 @@ def _example(example: Json, part: str) -> Json:
     return {"example": example[part]} if part in example else {}
 
 
-def _edge_errors(operation: Operation) -> set[int]:
+def _pipeline_errors(operation: Operation) -> set[int]:
     """The error statuses for bad headers, credentials, limits, bodies and idempotency keys."""
     errors = {400}
     if operation.modes != (Mode.PUBLIC,):

@@ -40,7 +40,7 @@ CURRENCY, AMOUNT, HAD = "fUSDC-sepolia", 100_000_000, 10**9
 
 
 @dataclass
-class Held:
+class Authorized:
     """What the escrow knows of a payment."""
 
     info: PaymentInfo
@@ -63,7 +63,7 @@ class Commerce:
         self.balances: Counter[str] = Counter({PAYER.lower(): HAD})
         self.allowances: Counter[tuple[str, str]] = Counter()
         self.pre_approved: set[str] = set()
-        self.payments: dict[str, Held] = {}
+        self.payments: dict[str, Authorized] = {}
         self.made: Counter[str] = Counter()
         """How many calls of each kind had an effect."""
         self.fails: set[str] = set()
@@ -215,7 +215,7 @@ class Commerce:
     def _escrow_refusal(self, name: str, sender: str, raw: bytes) -> str | None:
         info, now = decode_info(raw), self.world.now.timestamp()
         name_of, words = payment_hash(info, CONTRACTS), _after_info(raw)
-        held = self.payments.get(name_of)
+        authorized = self.payments.get(name_of)
         if name == "preApprove":
             return None if sender.lower() == info.payer.lower() and now < info.pre_approval_expiry else "InvalidSender"
         if sender.lower() != (info.payer if name == "reclaim" else info.operator).lower():
@@ -223,26 +223,26 @@ class Commerce:
         if name in ("authorize", "charge"):
             payer = info.payer.lower()
             funds = min(self.balances[payer], self.allowances[payer, CONTRACTS.pre_approval.lower()])
-            if held is not None:
+            if authorized is not None:
                 return "PaymentAlreadyCollected"
             if now >= info.pre_approval_expiry:
                 return "AfterPreApprovalExpiry"
             if name_of not in self.pre_approved:
                 return "PaymentNotPreApproved"
             return None if words[0] <= min(funds, info.max_amount) else "TokenCollectionFailed"
-        if held is None:
+        if authorized is None:
             return "ZeroAuthorization"
         if name == "capture":
-            is_held = words[0] <= held.capturable
+            is_held = words[0] <= authorized.capturable
             return None if now < info.authorization_expiry and is_held else "InsufficientAuthorization"
         if name == "refund":
             allowed = self.allowances[info.operator.lower(), CONTRACTS.operator_refund.lower()]
-            if now >= info.refund_expiry or words[0] > held.refundable:
+            if now >= info.refund_expiry or words[0] > authorized.refundable:
                 return "RefundExceedsCapture"
             return None if words[0] <= min(allowed, self.balances[info.operator.lower()]) else "TokenCollectionFailed"
         if name == "reclaim" and now < info.authorization_expiry:
             return "BeforeAuthorizationExpiry"
-        return None if held.capturable else "ZeroAuthorization"
+        return None if authorized.capturable else "ZeroAuthorization"
 
     def _execute(self, raw: Raw) -> str | None:
         if raw.data == "0x":
@@ -283,7 +283,7 @@ class Commerce:
             amount = words[0]
             self.allowances[info.payer.lower(), CONTRACTS.pre_approval.lower()] -= amount
             self._move(info.payer, escrow, amount)
-            self.payments[known] = Held(info, amount)
+            self.payments[known] = Authorized(info, amount)
             shown = raw[:INFO_BYTES] + _words(amount, words[1])
             if name == "authorize":
                 self._log(escrow, topics.AUTHORIZED_TOPIC, known, shown, tx_hash)
@@ -305,9 +305,9 @@ class Commerce:
             self._log(escrow, topic, known, _words(amount), tx_hash)
 
     def _pay_out(self, known: str, amount: int, fee_bps: int, receiver: int) -> None:
-        held, fee = self.payments[known], amount * fee_bps // 10_000
-        held.capturable, held.refundable = held.capturable - amount, held.refundable + amount
-        self._move(CONTRACTS.escrow, held.info.receiver, amount - fee)
+        authorized, fee = self.payments[known], amount * fee_bps // 10_000
+        authorized.capturable, authorized.refundable = authorized.capturable - amount, authorized.refundable + amount
+        self._move(CONTRACTS.escrow, authorized.info.receiver, amount - fee)
         if fee:
             self._move(CONTRACTS.escrow, f"0x{receiver:040x}", fee)
 
@@ -338,9 +338,9 @@ class Commerce:
     ) -> WalletReading:
         if self.chain.is_down:
             raise ChainUnavailable("the node does not answer")
-        held = BaseUnits(self.balances[wallet.lower()])
+        authorized = BaseUnits(self.balances[wallet.lower()])
         allowed = BaseUnits(self.allowances[wallet.lower(), spender.lower()])
-        readings = {token: TokenReading(held, allowed) for token in tokens}
+        readings = {token: TokenReading(authorized, allowed) for token in tokens}
         return WalletReading(BaseUnits(10**18), readings, BaseUnits(10**9), 0, False)
 
     def _read_able_payers(self, token: str, amount: int, wallets: Mapping[str, str]) -> tuple[str, ...]:
@@ -357,10 +357,10 @@ class Commerce:
     def _read_escrow(self, payment_hashes: Any, block: int | None = None) -> tuple[EscrowState, ...]:
         known = [self.payments.get(each) for each in payment_hashes]
         return tuple(
-            EscrowState(True, BaseUnits(held.capturable), BaseUnits(held.refundable), True)
-            if held is not None
+            EscrowState(True, BaseUnits(authorized.capturable), BaseUnits(authorized.refundable), True)
+            if authorized is not None
             else EscrowState(False, BaseUnits(0), BaseUnits(0), False)
-            for held in known
+            for authorized in known
         )
 
 

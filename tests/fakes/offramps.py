@@ -39,7 +39,7 @@ def bodies(world: World) -> list[dict[str, Any]]:
     return [json.loads(each.body) for each in world.receiver.posted if not each.event.endswith(".client_id")]
 
 
-def told(world: World) -> list[tuple[str, str]]:
+def notified(world: World) -> list[tuple[str, str]]:
     """Event and subStatus of each of them."""
     return [(body["event"].removeprefix("payment."), body["subStatus"]) for body in bodies(world)]
 

@@ -130,7 +130,7 @@ class Commerce:
 
     # --- what can be seen ---
 
-    def held(self, amount: int = 1_000_000, **changes: Any) -> PaymentInfo:
+    def authorized(self, amount: int = 1_000_000, **changes: Any) -> PaymentInfo:
         """A payment that was pre-approved and authorized."""
         info = self.info(max_amount=amount, **changes)
         assert self.pre_approve(info) is None

@@ -182,9 +182,9 @@ def test_a_payment_that_fails_at_the_destination_leaves_the_tokens_with_the_paye
     shop.bridge.fill(deposited, fails=True)
     shop.track()
     assert shop.state(payment) == (AnnouncedStatus.PARTIAL, Stage.DESTINATION)
-    held = bridge_transfer_of(shop.announcements(payment)[0]).held
-    assert held is not None and held.wallet == wallet.address
-    assert shop.destination.token_balance(deposited.output_token, wallet.address) - before == held.amount
+    returned = bridge_transfer_of(shop.announcements(payment)[0]).returned
+    assert returned is not None and returned.wallet == wallet.address
+    assert shop.destination.token_balance(deposited.output_token, wallet.address) - before == returned.amount
     assert shop.is_free(payment)
     (body,) = shop.failures()
     assert (body["subStatus"], body["txHash"]) == ("bounced", deposited.transaction_hash)

@@ -105,7 +105,7 @@ def test_a_pre_approval_moves_nothing_and_is_told_by_the_collector(
 def test_a_capture_pays_the_merchant_less_the_fee(
     commerce: Commerce, moved: Callable[[], list[int]], bps: int, fee: int
 ) -> None:
-    info = commerce.held()
+    info = commerce.authorized()
     assert commerce.capture(info, 600_000, CaptureFee(bps, FEE_RECEIVER)) is None
     assert moved() == [-1_000_000, 600_000 - fee, fee, 0, 0]
     assert state(commerce, info) == (True, 400_000, 600_000)
@@ -115,19 +115,19 @@ def test_a_capture_pays_the_merchant_less_the_fee(
 
 
 def test_a_fee_is_rounded_down(commerce: Commerce, moved: Callable[[], list[int]]) -> None:
-    info = commerce.held(199)
+    info = commerce.authorized(199)
     assert commerce.capture(info, 199, CaptureFee(499, FEE_RECEIVER)) is None
     assert moved() == [-199, 190, 9, 0, 0]
 
 
 def test_a_fee_of_all_leaves_the_merchant_nothing(commerce: Commerce, moved: Callable[[], list[int]]) -> None:
-    info = commerce.held(max_fee_bps=10_000)
+    info = commerce.authorized(max_fee_bps=10_000)
     assert commerce.capture(info, 1_000_000, CaptureFee(10_000, FEE_RECEIVER)) is None
     assert moved() == [-1_000_000, 0, 1_000_000, 0, 0]
 
 
 def test_captures_in_parts_add_up_to_the_authorization(commerce: Commerce, moved: Callable[[], list[int]]) -> None:
-    info = commerce.held()
+    info = commerce.authorized()
     for part in (500_000, 499_999, 1):
         assert commerce.capture(info, part) is None
     assert moved() == [-1_000_000, 1_000_000, 0, 0, 0]
@@ -135,7 +135,7 @@ def test_captures_in_parts_add_up_to_the_authorization(commerce: Commerce, moved
 
 
 def test_equal_captures_in_one_block_are_two_events(commerce: Commerce) -> None:
-    info = commerce.held()
+    info = commerce.authorized()
     call = calls.capture(info, commerce.contracts, 1, NO_FEE)
     commerce.chain.rpc("evm_setAutomine", False)
     sent = [commerce.chain.send_as(OPERATOR, {"to": call.to, "data": call.data}) for _ in range(2)]
@@ -148,7 +148,7 @@ def test_equal_captures_in_one_block_are_two_events(commerce: Commerce) -> None:
 
 
 def test_a_void_gives_all_that_is_held_back(commerce: Commerce, moved: Callable[[], list[int]]) -> None:
-    info = commerce.held()
+    info = commerce.authorized()
     assert commerce.capture(info, 600_000, FEE) is None
     assert commerce.void(info) is None
     assert moved() == [-600_000, 585_000, 15_000, 0, 0]
@@ -157,7 +157,7 @@ def test_a_void_gives_all_that_is_held_back(commerce: Commerce, moved: Callable[
 
 
 def test_a_reclaim_gives_the_payer_all_that_is_held(commerce: Commerce, moved: Callable[[], list[int]]) -> None:
-    info = commerce.held()
+    info = commerce.authorized()
     assert commerce.capture(info, 300_000) is None
     assert commerce.reclaim(info, at=info.authorization_expiry) is None
     assert moved() == [-300_000, 300_000, 0, 0, 0]
@@ -183,7 +183,7 @@ def test_a_charge_takes_and_pays_at_once(commerce: Commerce, moved: Callable[[],
 def test_refunds_come_from_the_operator_up_to_what_was_captured(
     commerce: Commerce, moved: Callable[[], list[int]]
 ) -> None:
-    info = commerce.held()
+    info = commerce.authorized()
     assert commerce.capture(info, 600_000, FEE) is None
     for part in (100_000, 500_000):
         assert commerce.refund(info, part) is None
@@ -195,7 +195,7 @@ def test_refunds_come_from_the_operator_up_to_what_was_captured(
 def test_the_whole_life_of_a_payment_moves_exact_amounts(commerce: Commerce, moved: Callable[[], list[int]]) -> None:
     """The amounts that were recorded with the original contracts: 400,000 captured at 2.5 %, the rest voided, 100,000
     refunded."""
-    info = commerce.held()
+    info = commerce.authorized()
     assert commerce.capture(info, 400_000, FEE) is None
     assert commerce.void(info) is None
     assert commerce.refund(info, 100_000) is None
@@ -250,16 +250,16 @@ def token_address(currency: str) -> str:
 
 
 def test_many_payments_are_read_at_once_and_at_a_past_block(commerce: Commerce) -> None:
-    held, other = commerce.held(), commerce.info()
+    authorized, other = commerce.authorized(), commerce.info()
     block = int(commerce.chain.rpc("eth_blockNumber"), 16)
-    assert commerce.capture(held, 1_000_000) is None
-    names = [payment_hash(each, commerce.contracts) for each in (held, other)]
+    assert commerce.capture(authorized, 1_000_000) is None
+    names = [payment_hash(each, commerce.contracts) for each in (authorized, other)]
     assert commerce.node.read_escrow(names) == (EscrowState(True, 0, 1_000_000, True), EscrowState(False, 0, 0, False))
     assert commerce.node.read_escrow(names, block)[0] == EscrowState(True, 1_000_000, 0, True)
 
 
 def test_the_range_of_blocks_that_is_read_for_payments_has_the_events_of_the_escrow(commerce: Commerce) -> None:
-    info = commerce.held()
+    info = commerce.authorized()
     head = int(commerce.chain.rpc("eth_blockNumber"), 16)
     reading = commerce.node.read_range(BlockRange(head - 1, head), None)
     found = transfers_of(commerce.chain.network, reading.logs, commerce.contracts)
@@ -311,7 +311,7 @@ def test_the_gas_of_each_operation_is_near_what_was_recorded(commerce: Commerce)
 
 def test_each_operator_has_a_store_of_tokens_of_its_own(commerce: Commerce) -> None:
     other = Account.create().address
-    first, second = commerce.held(), commerce.info(operator=other)
+    first, second = commerce.authorized(), commerce.info(operator=other)
     assert commerce.pre_approve(second) is None
     assert commerce.authorize(second, sender=other) is None
     assert commerce.void(first) is None

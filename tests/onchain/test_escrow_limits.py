@@ -87,19 +87,19 @@ def test_a_signature_is_accepted_until_the_second_before_the_pre_approval_expire
 
 
 def test_a_payment_is_captured_until_the_second_before_its_authorization_expires(commerce: Commerce) -> None:
-    info = commerce.held()
+    info = commerce.authorized()
     assert commerce.capture(info, 1, at=info.authorization_expiry - 1) is None
     assert commerce.capture(info, 1, at=info.authorization_expiry) == AUTHORIZATION_OVER
 
 
 def test_a_payment_is_reclaimed_from_the_second_at_which_its_authorization_expires(commerce: Commerce) -> None:
-    info = commerce.held()
+    info = commerce.authorized()
     assert commerce.reclaim(info, at=info.authorization_expiry - 1) == HELD_STILL
     assert commerce.reclaim(info, at=info.authorization_expiry) is None
 
 
 def test_a_payment_can_be_voided_after_its_authorization_expired_until_it_is_reclaimed(commerce: Commerce) -> None:
-    first, second = commerce.held(), commerce.held()
+    first, second = commerce.authorized(), commerce.authorized()
     assert commerce.void(first, at=first.authorization_expiry + HOUR) is None
     assert commerce.reclaim(second) is None
     assert commerce.void(second) == NOTHING_HELD
@@ -107,7 +107,7 @@ def test_a_payment_can_be_voided_after_its_authorization_expired_until_it_is_rec
 
 
 def test_a_payment_is_refunded_until_the_second_before_refunds_end(commerce: Commerce) -> None:
-    info = commerce.held()
+    info = commerce.authorized()
     assert commerce.capture(info, 2) is None
     assert commerce.refund(info, 1, at=info.refund_expiry - 1) is None
     assert commerce.refund(info, 1, at=info.refund_expiry) == REFUNDS_OVER
@@ -115,7 +115,7 @@ def test_a_payment_is_refunded_until_the_second_before_refunds_end(commerce: Com
 
 def test_expiries_may_all_be_the_same_second(commerce: Commerce) -> None:
     at = commerce.start + HOUR
-    info = commerce.held(pre_approval_expiry=at, authorization_expiry=at, refund_expiry=at)
+    info = commerce.authorized(pre_approval_expiry=at, authorization_expiry=at, refund_expiry=at)
     assert commerce.capture(info, 1, at=at - 1) is None
 
 
@@ -150,7 +150,7 @@ def test_amounts_are_above_zero_and_at_most_what_there_is(commerce: Commerce) ->
 
 
 def test_a_payment_is_collected_once(commerce: Commerce) -> None:
-    info = commerce.held()
+    info = commerce.authorized()
     assert commerce.authorize(info) == COLLECTED
     assert commerce.charge(info, 1) == COLLECTED
     assert commerce.pre_approve(info) == error("PaymentAlreadyPreApproved(bytes32)")
@@ -174,7 +174,7 @@ def test_a_payment_is_collected_once(commerce: Commerce) -> None:
 def test_a_fee_is_within_its_bounds_and_goes_to_whom_the_terms_name(
     commerce: Commerce, terms: dict[str, Any], fee: CaptureFee, refused: str
 ) -> None:
-    info = commerce.held(**terms)
+    info = commerce.authorized(**terms)
     assert commerce.capture(info, 1_000, fee) == error(refused)
     charged = commerce.info(**terms)
     assert commerce.pre_approve(charged) is None
@@ -339,7 +339,7 @@ def collect_selector() -> str:
 
 
 def test_a_refund_takes_from_the_operator_what_it_allowed_and_no_more(commerce: Commerce) -> None:
-    info = commerce.held()
+    info = commerce.authorized()
     assert commerce.capture(info, 1_000) is None
     refused = commerce.send(calls.refund(info, commerce.contracts, 1_000), OPERATOR)
     assert refused is not None and "allowance" in refused

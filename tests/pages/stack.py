@@ -1,7 +1,7 @@
 """The service behind its local gateway, on in-process AWS, with a real chain and a real Tron node: what pages talk to.
 
 The page is on one origin (localhost), the API on another (127.0.0.1), as in production. A second chain has price feeds,
-which agree with a price source: an amount in dollars is paid in a token of sepolia by a rate that is held, and in one of
+which agree with a price source: an amount in dollars is paid in a token of sepolia by a rate that is locked, and in one of
 mainnet by the conversion contracts.
 """
 

@@ -50,7 +50,7 @@ def short_quotes(stack: Stack) -> Iterator[None]:
         restart()
 
 
-def test_dollars_are_paid_in_a_token_at_a_rate_that_is_shown_and_held(
+def test_dollars_are_paid_in_a_token_at_a_rate_that_is_shown_and_locked(
     stack: Stack, purse: Purse, new_visitor: NewVisitor
 ) -> None:
     token = stack.shop.link(dollars(), **FEE)
@@ -218,7 +218,7 @@ def test_the_next_rate_is_checked_as_the_first_one(stack: Stack, purse: Purse, n
 
 
 @pytest.mark.usefixtures("short_quotes")
-def test_fields_to_copy_are_those_of_a_rate_that_is_held(stack: Stack, new_visitor: NewVisitor) -> None:
+def test_fields_to_copy_are_those_of_a_rate_that_is_locked(stack: Stack, new_visitor: NewVisitor) -> None:
     """Where none can be had there are none."""
     visitor = new_visitor().open(stack.shop.link(dollars()))
     visitor.page.locator("#manual summary").click()

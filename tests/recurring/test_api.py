@@ -170,7 +170,7 @@ def test_a_cancellation_holds_if_the_node_does_not_answer(new_shop: Shop, node: 
 
 
 @pytest.mark.parametrize(
-    ("recurrence", "changes", "told"),
+    ("recurrence", "changes", "notified"),
     [
         ({"startDate": "2020-01-01"}, {}, "recurrence.startDate is in the past: give today or a later day"),
         ({"startDate": "2020-01-01T10:00:00Z"}, {}, "recurrence.startDate is in the past"),
@@ -201,11 +201,11 @@ def test_a_cancellation_holds_if_the_node_does_not_answer(new_shop: Shop, node: 
     ids=str,
 )
 def test_what_cannot_recur_is_400_and_nothing_is_written(
-    shop: Shop, recurrence: dict[str, Any], changes: dict[str, Any], told: str
+    shop: Shop, recurrence: dict[str, Any], changes: dict[str, Any], notified: str
 ) -> None:
     before = stored()
     reply = send(shop, recurrence, **changes)
-    assert reply.status == 400 and reply.message.startswith(told), reply.message
+    assert reply.status == 400 and reply.message.startswith(notified), reply.message
     assert stored() == before
 
 
@@ -306,7 +306,7 @@ def test_activating_twice_is_400(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "action", "told"),
+    ("status", "action", "notified"),
     [
         (RecurringStatus.CANCELLED, "cancel", "Recurring payment is already cancelled"),
         (RecurringStatus.COMPLETED, "cancel", "Cannot cancel a completed recurring payment"),
@@ -317,13 +317,13 @@ def test_activating_twice_is_400(shop: Shop) -> None:
     ],
 )
 def test_a_change_that_cannot_be_made_is_400_in_the_published_words(
-    shop: Shop, status: RecurringStatus, action: str, told: str
+    shop: Shop, status: RecurringStatus, action: str, notified: str
 ) -> None:
     schedule = store_recurring(running(), owner_of(shop))
     save(replace(schedule, version=1), status=status)
     reply = change(shop, schedule.recurring_id, action)
-    assert (reply.status, reply.message) == (400, told)
-    assert reply.json == {"message": told, "error": "Bad Request", "statusCode": 400}
+    assert (reply.status, reply.message) == (400, notified)
+    assert reply.json == {"message": notified, "error": "Bad Request", "statusCode": 400}
 
 
 def owner_of(shop: Shop) -> Any:

@@ -102,7 +102,7 @@ def test_a_nonce_that_was_used_otherwise_leads_to_another_attempt_and_is_no_fail
 
 
 @pytest.mark.parametrize(
-    ("holdings", "told", "expected"),
+    ("holdings", "notified", "expected"),
     [
         (None, "the contract's reason", "the contract's reason"),
         (None, None, NO_REASON),
@@ -113,10 +113,10 @@ def test_a_nonce_that_was_used_otherwise_leads_to_another_attempt_and_is_no_fail
     ],
 )
 def test_a_payment_that_reverted_is_made_again_later(
-    holdings: Holdings | None, told: str | None, expected: str
+    holdings: Holdings | None, notified: str | None, expected: str
 ) -> None:
     schedule, facts = sent(failures=1)
-    step = look(schedule, **facts, holdings=holdings, call=call(CallStatus.REVERTED, told))
+    step = look(schedule, **facts, holdings=holdings, call=call(CallStatus.REVERTED, notified))
     trouble = {"failures": 2, "failure_reason": expected}
     assert step == Step(replace(schedule, attempt=2, sent_at=None, check_at=NOW + RETRY, **trouble))
 

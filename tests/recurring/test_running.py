@@ -49,10 +49,10 @@ def test_what_is_told_as_confirmed_is_counted_at_once_and_a_cancel_answers_what_
     for paid in (1, 2, 3):
         for _ in range(4):
             shop.minute()
-            told = len(shop.events("payment.confirmed"))
+            notified = len(shop.events("payment.confirmed"))
             shown, periods = shop.find(schedule)
-            assert shown.processed == told == sum(each.payment_id is not None for each in periods)
-            if told == paid:
+            assert shown.processed == notified == sum(each.payment_id is not None for each in periods)
+            if notified == paid:
                 break
         else:
             pytest.fail("it was not paid")
@@ -332,8 +332,8 @@ def test_a_payment_that_is_made_and_never_recorded_ends_in_a_pause_with_an_alarm
         assert (found.status, found.failures) == (RecurringStatus.PAUSED, 0)
         assert found.failure_reason == "The payment was made, but the fee proxy of this network has no event of it"
         flows.resume(shop.services, shop.owner, schedule.recurring_id)
-    told = {"recurring_id": schedule.recurring_id, "network": "sepolia", "period": 1}
-    assert lines.of("recurring payment not recorded") == [told] * 2
+    notified = {"recurring_id": schedule.recurring_id, "network": "sepolia", "period": 1}
+    assert lines.of("recurring payment not recorded") == [notified] * 2
     failed = shop.events("payment.failed")
     assert [each["failureReason"] for each in failed] == [found.failure_reason] * 2
     assert list(shop.proxy.made.values()) == [1] and len(shop.world.chain.mempool.executed) == 1

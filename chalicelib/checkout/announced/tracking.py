@@ -142,12 +142,12 @@ def _tracked(services: Services, record: AnnouncedTransaction, unavailable: set[
     here = [each for each in due if each.bridge_transfer is None]
     bridge_transfer = [each for each in due if each.bridge_transfer is not None]
     is_over = payment.link.status is LinkStatus.COMPLETED
-    seen = [
-        (each, None) if is_over and each.safe_tx_hash is None else _seen(services, payment, each, unavailable)
+    observations = [
+        (each, None) if is_over and each.safe_tx_hash is None else _observed(services, payment, each, unavailable)
         for each in here
     ]
     crossed = [bridge_transfers.checked(services, payment, each, unavailable) for each in bridge_transfer]
-    decided = _decided(seen, _is_completed(services, record), now) if here else []
+    decided = _decided(observations, _is_completed(services, record), now) if here else []
     has_ended = [each for each in crossed if each.status is not AnnouncedStatus.PENDING]
     if any(announcements.ends_unpaid(each) for each in decided) or has_ended:
         link = payment.link
@@ -156,7 +156,7 @@ def _tracked(services: Services, record: AnnouncedTransaction, unavailable: set[
             decided = [b if announcements.ends_unpaid(a) else a for a, b in zip(decided, later, strict=True)]
             return Checked(_replaced(record, (*decided, *bridge_transfers.put_off(bridge_transfer, crossed, now))))
         payment = _payment(services, record)
-        decided = _decided(seen, payment.link.status is LinkStatus.COMPLETED, now)  # by what was recorded since
+        decided = _decided(observations, payment.link.status is LinkStatus.COMPLETED, now)  # by what was recorded since
     concluded = bridge_transfers.concluded(services, payment, record, bridge_transfer, crossed)
     checked = replace(
         _replaced(record, (*decided, *concluded.announcements)), failures_notified=concluded.failures_notified
@@ -168,7 +168,7 @@ def _postponed(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTrans
     return announcements.postpone(announced, now) if announced.bridge_transfer is None else postponed(announced, now)
 
 
-def _seen(
+def _observed(
     services: Services, payment: PayableLink, announced: AnnouncedTransaction, unavailable: set[str]
 ) -> tuple[AnnouncedTransaction, Observation | None]:
     """The announced transaction with what is known of it now, and the observation; None if the node does not answer."""
@@ -184,13 +184,13 @@ def _seen(
 
 
 def _decided(
-    seen: Iterable[tuple[AnnouncedTransaction, Observation | None]], is_completed: bool, now: datetime
+    observations: Iterable[tuple[AnnouncedTransaction, Observation | None]], is_completed: bool, now: datetime
 ) -> list[AnnouncedTransaction]:
     return [
         announcements.decide_unobserved(announced, is_completed, now)
         if observation is None
         else announcements.decide(announced, replace(observation, is_completed=is_completed), now)
-        for announced, observation in seen
+        for announced, observation in observations
     ]
 
 

@@ -1,6 +1,6 @@
 """The ledger of a commerce payment: what each event of the escrow adds to its totals, and takes from them again.
 
-    authorized = captured + voided + reclaimed + held        refunded <= captured
+    authorized = captured + voided + reclaimed + capturable        refunded <= captured
 
 Entries may be posted and undone in any order: totals are sums. If an event is missing, the equations do not hold until
 it is read (`is_balanced`).
@@ -76,7 +76,7 @@ def is_balanced(payment: CommercePayment) -> bool:
 
 def is_state_of(payment: CommercePayment, collected: bool, capturable: int, refundable: int) -> bool:
     """Whether the totals are what the escrow has stored for the payment."""
-    known = (payment.is_collected, payment.held, payment.refundable)
+    known = (payment.is_collected, payment.capturable, payment.refundable)
     return is_balanced(payment) and known == (collected, capturable, refundable)
 
 

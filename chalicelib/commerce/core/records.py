@@ -75,8 +75,9 @@ class CommercePayment(Record):
     `pending` is the operation that is executed now, `operations` the number of those that were ever reserved. `failure`
     is why the last one went back, and `failed_payer` the wallet whose money it was about; None after one that did not.
     `waiting` are operations that were pending when a fork undid an earlier one, which is pending again before them; in
-    the order of their numbers. `is_end_told` means that the merchant was told by payment.failed that nothing will be
-    captured. With `collects_unasked` the service itself takes what was pre-approved; else only when it is asked to.
+    the order of their numbers. `is_end_notified` means that the merchant was notified by payment.failed that nothing
+    will be captured. With `collects_unasked` the service itself takes what was pre-approved; else only when it is asked
+    to.
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{payable_id}", "COMMERCE")
@@ -119,13 +120,13 @@ class CommercePayment(Record):
     operations: int = 0
     failure: str | None = None
     failed_payer: str | None = None
-    is_end_told: bool = False
+    is_end_notified: bool = False
     collects_unasked: bool = True
     check_at: datetime | None = None
     version: int = 0
 
     @property
-    def held(self) -> BaseUnits:
+    def capturable(self) -> BaseUnits:
         """What the escrow holds of it."""
         return BaseUnits(max(self.authorized - self.captured - self.voided - self.reclaimed, 0))
 

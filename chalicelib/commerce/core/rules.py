@@ -96,7 +96,7 @@ def status_of(payment: CommercePayment, read_until: datetime | None) -> Commerce
     known. Nothing expires before it."""
     if payment.pending is not None:
         return _WHILE[payment.pending.kind]
-    if payment.held:
+    if payment.capturable:
         return CommerceStatus.EXPIRED if has_expired(payment, read_until) else CommerceStatus.AUTHORIZED
     if payment.captured:
         if not payment.refunded:
@@ -116,7 +116,7 @@ def state_of(payment: CommercePayment) -> CommerceState | None:
     """
     if not payment.is_collected:
         return None
-    if payment.held:
+    if payment.capturable:
         return CommerceState.AUTHORIZED
     if not payment.captured:
         return CommerceState.VOIDED
@@ -126,16 +126,16 @@ def state_of(payment: CommercePayment) -> CommerceState | None:
 def has_expired(payment: CommercePayment, read_until: datetime | None) -> bool:
     """Whether the next step came too late by the clock of the chain: taking the money, or capturing what is held."""
     if payment.is_collected:
-        return bool(payment.held) and read_until is not None and read_until >= payment.authorization_expiry
+        return bool(payment.capturable) and read_until is not None and read_until >= payment.authorization_expiry
     return read_until is not None and read_until >= payment.pre_approval_expiry
 
 
 def can_capture(payment: CommercePayment, now: datetime) -> bool:
-    return payment.pending is None and payment.held > 0 and now < payment.authorization_expiry
+    return payment.pending is None and payment.capturable > 0 and now < payment.authorization_expiry
 
 
 def can_void(payment: CommercePayment) -> bool:
-    return payment.pending is None and payment.held > 0
+    return payment.pending is None and payment.capturable > 0
 
 
 def can_refund(payment: CommercePayment, now: datetime) -> bool:
@@ -144,7 +144,7 @@ def can_refund(payment: CommercePayment, now: datetime) -> bool:
 
 def can_reclaim(payment: CommercePayment, now: datetime) -> bool:
     """Whether the payer may take back what is held."""
-    return payment.held > 0 and now >= payment.authorization_expiry
+    return payment.capturable > 0 and now >= payment.authorization_expiry
 
 
 def fee_on(amount: int, fee_bps: int) -> BaseUnits:
@@ -161,12 +161,12 @@ def fee_receiver_of(payment: CommercePayment, operation: Operation) -> str | Non
 def amount_of(payment: CommercePayment, operation: Operation) -> BaseUnits:
     """The amount of an operation, in base units."""
     if operation.kind is OperationKind.VOID:
-        return payment.held
+        return payment.capturable
     if operation.amount is not None:
         return operation.amount
     if operation.kind in (OperationKind.AUTHORIZE, OperationKind.CHARGE):
         return payment.amount
-    return payment.held if operation.kind is OperationKind.CAPTURE else payment.refundable
+    return payment.capturable if operation.kind is OperationKind.CAPTURE else payment.refundable
 
 
 def refusal(payment: CommercePayment, operation: Operation, now: datetime) -> Refusal | None:
@@ -176,7 +176,7 @@ def refusal(payment: CommercePayment, operation: Operation, now: datetime) -> Re
     if operation.kind is OperationKind.CAPTURE:
         return _capturing(payment, operation, now) or _fee(payment, operation)
     if operation.kind is OperationKind.VOID:
-        return None if payment.held else Refusal("Nothing is held that could be voided.")
+        return None if payment.capturable else Refusal("Nothing is held that could be voided.")
     return _refunding(payment, operation, now)
 
 
@@ -265,12 +265,12 @@ def _collecting(payment: CommercePayment, operation: Operation, now: datetime) -
 
 
 def _capturing(payment: CommercePayment, operation: Operation, now: datetime) -> Refusal | None:
-    if not payment.held:
+    if not payment.capturable:
         return Refusal("Nothing is held that could be captured.")
     if now >= payment.authorization_expiry:
         return Refusal("The authorization has expired: what is held can only be voided, or reclaimed by the payer.")
-    if not 0 < amount_of(payment, operation) <= payment.held:
-        return Refusal(f"must be from 1 to what is held, {payment.held}", True, "captureAmount")
+    if not 0 < amount_of(payment, operation) <= payment.capturable:
+        return Refusal(f"must be from 1 to what is held, {payment.capturable}", True, "captureAmount")
     return None
 
 

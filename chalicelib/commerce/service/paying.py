@@ -90,7 +90,7 @@ def reclaim_of(services: Services, payment: CommercePayment, wallet: str | None 
     payer = evm_address(known_payer(payment))
     if wallet is not None and not same_address(wallet, payer):
         raise WrongWallet(payer, "Only the wallet that has paid can take this back")
-    if not payment.held:
+    if not payment.capturable:
         raise Conflict("Nothing is held of this payment that the payer could take back")
     if not can_reclaim(payment, services.clock()):
         expiry = int(payment.authorization_expiry.timestamp())

@@ -71,7 +71,7 @@ def status_answer(found: Found, now: datetime) -> CommerceStatus:
         amount=str(payment.authorized or payment.amount),
         maxAmount=str(payment.max_amount),
         authorizedAmount=str(payment.authorized),
-        heldAmount=str(payment.held),
+        heldAmount=str(payment.capturable),
         capturedAmount=str(payment.captured),
         voidedAmount=str(payment.voided),
         reclaimedAmount=str(payment.reclaimed),

@@ -163,12 +163,12 @@ def next_look(payment: CommercePayment, now: datetime) -> datetime | None:
 
     Expiries are looked at when they are over, what was pre-approved often, what is open once a day.
     """
-    is_open = payment.held > 0 or not payment.is_collected
+    is_open = payment.capturable > 0 or not payment.is_collected
     refunds_until = payment.refund_expiry if payment.refundable else now
     ends = payment.authorization_expiry if payment.is_collected else payment.pre_approval_expiry
     if is_open and now < ends:
         return min(ends, now + _retry(payment, now) if may_collect(payment, now) else now + DAILY)
-    if payment.held:
+    if payment.capturable:
         return now + DAILY
     return now + DAILY if payment.is_collected and now < refunds_until else None
 
@@ -176,7 +176,7 @@ def next_look(payment: CommercePayment, now: datetime) -> datetime | None:
 def is_over(payment: CommercePayment, now: datetime) -> bool:
     """Whether by the clock the time is over to take the money, or to capture what is held."""
     if payment.is_collected:
-        return payment.held > 0 and now >= payment.authorization_expiry
+        return payment.capturable > 0 and now >= payment.authorization_expiry
     return now >= payment.pre_approval_expiry
 
 

@@ -2,7 +2,7 @@
 
     by_due index ── run_due ── pending operation     its next steps
                                pre-approved          authorized, as if it had been asked for
-                               expired               the merchant is told (payments/recording/commerce.py)
+                               expired               the merchant is notified (payments/recording/commerce.py)
                                open                  the books are compared with the escrow's, once a day
 """
 

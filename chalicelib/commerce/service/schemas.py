@@ -231,7 +231,7 @@ State = Annotated[
 
 
 class CommerceStatus(Output):
-    """Where the money of a commerce payment is: authorized = captured + voided + reclaimed + held."""
+    """Where the money of a commerce payment is: authorized = captured + voided + reclaimed + capturable."""
 
     requestId: str
     status: CommerceState = Field(description="PAID: captured, and nothing is held any more")

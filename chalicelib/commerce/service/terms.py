@@ -67,7 +67,7 @@ def commerce_facts(payment: CommercePayment, status: CommerceStatus) -> Commerce
         isPreApproved=bool(payment.pre_approved_by),
         preApprovedBy=list(payment.pre_approved_by),
         failure=_failure(payment),
-        heldAmount=_amount(payment, payment.held),
+        heldAmount=_amount(payment, payment.capturable),
         capturedAmount=_amount(payment, payment.captured),
         returnedAmount=_amount(payment, payment.voided + payment.reclaimed + payment.refunded),
         **_terms(payment),

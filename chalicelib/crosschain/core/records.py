@@ -48,7 +48,7 @@ class Deposit:
 
 
 @frozen
-class Held:
+class Returned:
     """Tokens that a wallet of the payer got back: `amount` base units of the token with this id of the catalogue."""
 
     wallet: str
@@ -87,7 +87,7 @@ class BridgeTransfer:
     destination_hash: str | None = None
     payment_key: str | None = None
     refund_hash: str | None = None
-    held: Held | None = None
+    returned: Returned | None = None
     is_surplus: bool = False
     is_unknown: bool = False
     reason: str | None = None

@@ -7,11 +7,11 @@
                 payment.failed for bounced, insufficient_funds, failed, cancelled, refunded
 
 The steps begin when the request is paid on chain, whatever the provider says before. They begin again when the
-provider goes on after a failure, and when the payment is on chain again after a fork removed it: the merchant was told
-of both by payment.failed. What the provider says is numbered: only a newer number counts, so that a report that comes
-twice, late or in another order changes nothing, and one that is lost is made up for by the next.
+provider goes on after a failure, and when the payment is on chain again after a fork removed it: the merchant was
+notified of both by payment.failed. What the provider says is numbered: only a newer number counts, so that a report
+that comes twice, late or in another order changes nothing, and one that is lost is made up for by the next.
 
-An order that the provider does not know, or that never ends, is given up in the end (Pace). The merchant is told
+An order that the provider does not know, or that never ends, is given up in the end (Pace). The merchant is notified
 nothing then: the money may be on its way, and a request that has failed would be paid again. An operator asks the
 provider, and says what became of it (after_settlement).
 """
@@ -57,8 +57,8 @@ SETTLED = "settled_by_operator"
 """The reason of an order that an operator has settled."""
 
 
-class Telling(StrEnum):
-    """By which event a merchant is told."""
+class Notification(StrEnum):
+    """By which event a merchant is notified."""
 
     PROCESSING = "payment.processing"
     CONFIRMED = "payment.confirmed"
@@ -69,13 +69,13 @@ class Telling(StrEnum):
 class Announcement:
     """One event that is due; `status` is its subStatus."""
 
-    telling: Telling
+    notification: Notification
     status: OrderStatus
 
 
 @frozen
 class Advance:
-    """The order after something became known, and what the merchant is told, in this order."""
+    """The order after something became known, and what the merchant is notified, in this order."""
 
     order: Order
     announcements: tuple[Announcement, ...] = ()
@@ -132,7 +132,7 @@ def after_report(order: Order, report: OrderReport, now: datetime, pace: Pace) -
     )
     if taken.provider_status != order.provider_status:
         taken = replace(_moved(order.status, taken), changed_at=now, checks=0)
-    return _told(replace(taken, check_at=next_check(taken, now, pace)))
+    return _notified(replace(taken, check_at=next_check(taken, now, pace)))
 
 
 def after_settlement(order: Order, end: OrderStatus, now: datetime) -> Advance:
@@ -148,7 +148,7 @@ def after_settlement(order: Order, end: OrderStatus, now: datetime) -> Advance:
         misses=0,
         check_at=None,
     )
-    return _told(_moved(order.status, settled))
+    return _notified(_moved(order.status, settled))
 
 
 def after_payment(order: Order, is_paid: bool, now: datetime) -> Advance:
@@ -157,13 +157,13 @@ def after_payment(order: Order, is_paid: bool, now: datetime) -> Advance:
         return Advance(order)
     if not is_paid:
         return Advance(replace(order, paid_at=None, announced=0, is_settled=False, check_at=now))
-    return _told(replace(order, paid_at=now, aside=None, check_at=now, checks=0))
+    return _notified(replace(order, paid_at=now, aside=None, check_at=now, checks=0))
 
 
 def checked(order: Order, now: datetime, pace: Pace) -> Advance:
     """The order after it was read at the provider without news, and what was not told yet (`before_end`)."""
     again = replace(order, checks=order.checks + 1)
-    return _told(replace(again, check_at=next_check(again, now, pace)))
+    return _notified(replace(again, check_at=next_check(again, now, pace)))
 
 
 def missed(order: Order, now: datetime, pace: Pace) -> Order:
@@ -181,7 +181,7 @@ def missed(order: Order, now: datetime, pace: Pace) -> Order:
 
 def before_end(advance: Advance, now: datetime) -> Advance:
     """The same without the end, which is told by the next check: the payment that it shows was not found."""
-    waiting = tuple(each for each in advance.announcements if each.telling is not Telling.CONFIRMED)
+    waiting = tuple(each for each in advance.announcements if each.notification is not Notification.CONFIRMED)
     if len(waiting) == len(advance.announcements):
         return advance
     return Advance(replace(advance.order, is_settled=False, check_at=now), waiting)
@@ -229,15 +229,15 @@ def _moved(before: OrderStatus, order: Order) -> Order:
     return replace(order, announced=0 if has_gone_on else order.announced, aside=None)
 
 
-def _told(order: Order) -> Advance:
-    """The order when the merchant was told all that is due, and what that is."""
+def _notified(order: Order) -> Advance:
+    """The order when the merchant was notified all that is due, and what that is."""
     announcements = tuple(_due(order))
     if order.paid_at is not None:
         order = replace(order, announced=max(order.announced, _reached(order)))
     for each in announcements:
-        if each.telling is Telling.CONFIRMED:
+        if each.notification is Notification.CONFIRMED:
             order = replace(order, is_settled=True)
-        elif each.telling is Telling.FAILED:
+        elif each.notification is Notification.FAILED:
             order = replace(order, is_settled=False)
         if each.status not in STEPS:
             order = replace(order, aside=each.status)
@@ -248,15 +248,15 @@ def _due(order: Order) -> Iterator[Announcement]:
     is_paid = order.paid_at is not None
     if is_paid:
         for step in STEPS[order.announced : _reached(order)]:
-            yield Announcement(Telling.PROCESSING, step)
+            yield Announcement(Notification.PROCESSING, step)
         if order.status is OrderStatus.FIAT_SENT and not order.is_settled:
-            yield Announcement(Telling.CONFIRMED, order.status)
+            yield Announcement(Notification.CONFIRMED, order.status)
     if order.aside is order.status:
         return
     if is_paid and order.status in (OrderStatus.RETRY_REQUIRED, OrderStatus.BOUNCED):
-        yield Announcement(Telling.PROCESSING, order.status)
+        yield Announcement(Notification.PROCESSING, order.status)
     if order.status in FAILURES:
-        yield Announcement(Telling.FAILED, order.status)
+        yield Announcement(Notification.FAILED, order.status)
 
 
 def _reached(order: Order) -> int:

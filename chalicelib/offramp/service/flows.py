@@ -11,7 +11,7 @@ from chalicelib.base.errors import BadRequest, Forbidden, NotFound
 from chalicelib.base.money import BaseUnits
 from chalicelib.offramp.core import store
 from chalicelib.offramp.core.records import Order, OrderStatus, request_id_of
-from chalicelib.offramp.core.rules import Advance, Pace, Telling, after_report, is_under_way
+from chalicelib.offramp.core.rules import Advance, Notification, Pace, after_report, is_under_way
 from chalicelib.offramp.payers import reading
 from chalicelib.offramp.payers import rules as payers
 from chalicelib.offramp.payers import store as payer_store
@@ -87,7 +87,7 @@ def commit(services: Services, payable: Payable, before: Order, advance: Advance
     """
     (request,) = payable.requests
     payment = None
-    if any(each.telling is Telling.CONFIRMED for each in advance.announcements):
+    if any(each.notification is Notification.CONFIRMED for each in advance.announcements):
         payment = _completing(services, request)
     after = followed(payable, advance, request, payment, webhooks.event_context(services))
     counted = replace(after.order, is_counted=is_under_way(after.order))

@@ -13,7 +13,7 @@ from chalicelib.platform.services import Services
 
 
 def settle(services: Services, actor: Actor, request_id: str, end: OrderStatus) -> Order:
-    """The order of a paid request, which has come to one of the ENDS; its merchant is told of that.
+    """The order of a paid request, which has come to one of the ENDS; its merchant is notified of that.
 
     The provider is asked first: what it says of an order that it knows is never overruled. One transaction, with an
     audit entry. Raises NotFound; Conflict if the request is not paid, the order is settled so already, or the provider

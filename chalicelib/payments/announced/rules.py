@@ -112,8 +112,10 @@ def together(
     first, *others = (
         replace(each, others=(), public_claims=0, sent_claims=0, failures_notified=0, version=0) for each in pending
     )
-    claims, told, version = (before.public_claims, before.failures_notified, before.version) if before else (0, 0, 0)
-    counted = replace(first, public_claims=claims, sent_claims=sent_claims, failures_notified=told)
+    claims, notified, version = (
+        (before.public_claims, before.failures_notified, before.version) if before else (0, 0, 0)
+    )
+    counted = replace(first, public_claims=claims, sent_claims=sent_claims, failures_notified=notified)
     return replace(counted, others=tuple(others), version=version)
 
 

@@ -31,11 +31,11 @@ def failure_reason(announced: AnnouncedTransaction) -> str | None:
     """Why an announced transaction did not pay, in words, with what the payer has now and where; None without a
     reason."""
     bridge_transfer = announced.bridge_transfer
-    if bridge_transfer is None or bridge_transfer.reason is None or bridge_transfer.held is None:
+    if bridge_transfer is None or bridge_transfer.reason is None or bridge_transfer.returned is None:
         return bridge_transfer.reason if bridge_transfer is not None else None
-    token = _token(bridge_transfer.held.token)
-    amount = format_amount(bridge_transfer.held.amount, token.decimals)
-    return f"{bridge_transfer.reason}: {amount} {token.symbol} on {token.network} in {bridge_transfer.held.wallet}"
+    token = _token(bridge_transfer.returned.token)
+    amount = format_amount(bridge_transfer.returned.amount, token.decimals)
+    return f"{bridge_transfer.reason}: {amount} {token.symbol} on {token.network} in {bridge_transfer.returned.wallet}"
 
 
 def _facts(announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _facts(announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer) -> 
         "executionDeadline": iso(deposit.execution_deadline) if deposit is not None else None,
         "fillDeadline": iso(deposit.fill_deadline) if deposit is not None else None,
         "failureReason": failure_reason(announced),
-        "held": _held(bridge_transfer),
+        "held": _returned(bridge_transfer),
         "isSurplus": bridge_transfer.is_surplus,
     }
 
@@ -70,15 +70,15 @@ def _status(announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer) ->
     return "unknown" if bridge_transfer.is_unknown else "pending"
 
 
-def _held(bridge_transfer: BridgeTransfer) -> dict[str, str] | None:
-    if bridge_transfer.held is None:
+def _returned(bridge_transfer: BridgeTransfer) -> dict[str, str] | None:
+    if bridge_transfer.returned is None:
         return None
-    token = _token(bridge_transfer.held.token)
+    token = _token(bridge_transfer.returned.token)
     return {
-        "amount": format_amount(bridge_transfer.held.amount, token.decimals),
+        "amount": format_amount(bridge_transfer.returned.amount, token.decimals),
         "currency": token.symbol,
         "network": token.network,
-        "walletAddress": bridge_transfer.held.wallet,
+        "walletAddress": bridge_transfer.returned.wallet,
     }
 
 

@@ -1,4 +1,5 @@
-"""Finds what is due in the token that is paid: by the feeds that a contract converts by, or by a rate that is held."""
+"""Finds what is due in the token that is paid: by the feeds that a contract converts by, or by a rate that is
+locked."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta

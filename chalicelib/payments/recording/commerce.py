@@ -1,4 +1,4 @@
-"""Events of the commerce escrow: what each changes for its payment and request, and what the merchant is told.
+"""Events of the commerce escrow: what each changes for its payment and request, and what the merchant is notified.
 
     pre-approved          the wallet is remembered
     authorized            the request expects that amount, and the payer is the one of the event
@@ -83,10 +83,10 @@ def post(
     expected = expecting(request, _expected(posted))
     if entry.kind is EscrowEventKind.REFUNDED:
         return Posting(posted, entry, expected, (_refunded(posted, expected, entry, context),), kept)
-    if entry.kind not in ENDS or posted.is_end_told or posted.held or posted.captured:
+    if entry.kind not in ENDS or posted.is_end_notified or posted.capturable or posted.captured:
         return Posting(posted, entry, expected, (), kept)
-    told = ended(posted, expected, entry.kind.value, context, entry.tx_hash)
-    return Posting(replace(posted, is_end_told=True), entry, expected, (told,), kept)
+    notified = ended(posted, expected, entry.kind.value, context, entry.tx_hash)
+    return Posting(replace(posted, is_end_notified=True), entry, expected, (notified,), kept)
 
 
 def undo(payment: CommercePayment, request: Request, known: EscrowEntry, context: EventContext) -> Posting | None:
@@ -94,8 +94,8 @@ def undo(payment: CommercePayment, request: Request, known: EscrowEntry, context
     if known.state is EntryState.VOIDED:
         return None
     undone, entry = ledger.undo(payment, known, context.now)
-    if known.kind in ENDS and undone.held:
-        undone = replace(undone, is_end_told=False)
+    if known.kind in ENDS and undone.capturable:
+        undone = replace(undone, is_end_notified=False)
     is_unpaid = not (undone.authorized or undone.captured or undone.voided or undone.reclaimed or undone.refunded)
     if is_unpaid and undone.buyer is None and known.kind is not EscrowEventKind.PRE_APPROVED:
         undone = replace(undone, payer=None, payment_hash=None)
@@ -104,7 +104,7 @@ def undo(payment: CommercePayment, request: Request, known: EscrowEntry, context
 
 def _expected(payment: CommercePayment) -> BaseUnits:
     """What the request expects: what the escrow took, and once it holds no more, what was captured of that."""
-    if payment.authorized and payment.captured and not payment.held:
+    if payment.authorized and payment.captured and not payment.capturable:
         return payment.captured
     return payment.authorized or payment.amount
 
@@ -156,10 +156,10 @@ def returned(payment: CommercePayment, transfer: LoggedTransfer) -> LoggedTransf
 
 def expired(payment: CommercePayment, request: Request, context: EventContext) -> tuple[CommercePayment, Event | None]:
     """A payment that `has_expired`, with payment.failed unless something was captured or its end was told before."""
-    if payment.is_end_told or payment.captured:
+    if payment.is_end_notified or payment.captured:
         return payment, None
-    told = replace(payment, is_end_told=True, changed_at=context.now)
-    return told, ended(payment, request, EXPIRED, context)
+    notified = replace(payment, is_end_notified=True, changed_at=context.now)
+    return notified, ended(payment, request, EXPIRED, context)
 
 
 def ended(

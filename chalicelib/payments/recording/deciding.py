@@ -7,7 +7,7 @@ from chalicelib.base.records import Record
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
 from chalicelib.commerce.core.ledger import is_balanced
 from chalicelib.commerce.core.records import EscrowEntry
-from chalicelib.offramp.core.rules import Telling
+from chalicelib.offramp.core.rules import Notification
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording import commerce, payments, refunds, returned, rules, unexpected, unmatched, valuing
 from chalicelib.payments.recording.offramps import follow_payment
@@ -111,8 +111,8 @@ class _Deciding:
         decision = payments.record(self.changes.payable, request, known, entry, valuation, self._context)
         self._apply(decision)
         valuation_rate = self._stored.valuation_rates.get(entry.transfer_id)
-        if decision is not None and valuation_rate is not None and valuation_rate.held is not None:
-            self.changes.put(replace(valuation_rate.held, tx_hash=entry.tx_hash, event_key=entry.event_key))
+        if decision is not None and valuation_rate is not None and valuation_rate.locked is not None:
+            self.changes.put(replace(valuation_rate.locked, tx_hash=entry.tx_hash, event_key=entry.event_key))
         if decision is not None and decision.payment is None:
             self._mark(replace(entry, value=valuation.value), TransferState.DUST)
         else:
@@ -260,7 +260,7 @@ class _Deciding:
                 new = replace(new, version=known.version, is_unexpected=known.is_unexpected)
             if known is None or known.status is PaymentStatus.REVERSED:
                 payable, context = self.changes.payable, self._context
-                after, new, events = unexpected.told_unmatched(payable, after, new, entry.payer, context)
+                after, new, events = unexpected.notified_unmatched(payable, after, new, entry.payer, context)
                 self.changes.events += events
             self._put_unmatched(new)
         if after != request:
@@ -348,7 +348,7 @@ class _Deciding:
         payable = self.changes.payable
         if payable.order is None:
             return
-        is_undone = any(event.kind == Telling.FAILED for event in decision.events)
+        is_undone = any(event.kind == Notification.FAILED for event in decision.events)
         payment = self._completing(decision.request)
         followed = follow_payment(payable, payable.order, decision.request, payment, is_undone, self._context)
         if followed.order != payable.order:

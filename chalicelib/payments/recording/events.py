@@ -91,7 +91,7 @@ def unexpected_event(
         txHash=transfer.tx_hash,
         network=transfer.network,
         reference=payable.reference_of(request),
-        untoldCount=0 if transfer.status is PaymentStatus.REVERSED else request.unexpected_untold,
+        untoldCount=0 if transfer.status is PaymentStatus.REVERSED else request.unexpected_unnotified,
         labels=found,
         payee=payee,
         payerAddress=payer,

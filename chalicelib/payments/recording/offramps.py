@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from chalicelib.base.frozen import frozen
 from chalicelib.offramp.core.records import Order, OrderStatus
-from chalicelib.offramp.core.rules import FAILURES, Advance, Announcement, Telling, after_payment, before_end
+from chalicelib.offramp.core.rules import FAILURES, Advance, Announcement, Notification, after_payment, before_end
 from chalicelib.payments.events import Counted, event, failed
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording.events import payment_event
@@ -43,8 +43,8 @@ def follow_payment(
 ) -> Followed:
     """What a recorded payment changes for the order; `request` is the state after it.
 
-    `is_undone` means that the merchant was told by payment.failed that a payment is gone. Then the steps begin again if
-    the request is paid all the same.
+    `is_undone` means that the merchant was notified by payment.failed that a payment is gone. Then the steps begin
+    again if the request is paid all the same.
     """
     if is_undone:
         order = after_payment(order, False, context.now).order
@@ -64,23 +64,23 @@ def followed(
     events = []
     for number, each in enumerate(advance.announcements):
         at = replace(context, now=context.now + number * _APART)
-        if payment is not None and each.telling is Telling.CONFIRMED:
+        if payment is not None and each.notification is Notification.CONFIRMED:
             events.append(payment_event(settled, shown, payment, at))
         else:
             events.append(_event(order, shown, each, at))
     return Followed(order, shown, tuple(events))
 
 
-def _event(order: Order, request: Request, told: Announcement, context: EventContext) -> Event:
+def _event(order: Order, request: Request, notified: Announcement, context: EventContext) -> Event:
     of_order: Payload = {
         "offrampId": order.order_id,
         "isCryptoToFiat": True,
         "paymentProcessor": context.processor(is_fiat=True),
         "rawPayload": {"status": order.provider_status, "providerId": order.provider_id},
     }
-    if told.telling is not Telling.FAILED:
-        return event(request, told.telling.value, context, subStatus=told.status.value, **of_order)
-    status = told.status if told.status in _CLOSED else OrderStatus.FAILED
-    reason = order.reason or told.status.value
+    if notified.notification is not Notification.FAILED:
+        return event(request, notified.notification.value, context, subStatus=notified.status.value, **of_order)
+    status = notified.status if notified.status in _CLOSED else OrderStatus.FAILED
+    reason = order.reason or notified.status.value
     counted = Counted(request.amount)
     return failed(request, reason, context, counted, request.tx_hash, subStatus=status.value, **of_order)

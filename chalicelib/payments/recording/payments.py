@@ -161,11 +161,11 @@ def record(
     if excess and excess * NOTICED >= request.amount:
         settled = replace(settled, surplus_hash=payment.tx_hash)
     if was_paid:
-        settled, payment, events = unexpected.told(payable, settled, payment, context)
+        settled, payment, events = unexpected.notified(payable, settled, payment, context)
         return Decision(payment, settled, events=events)
     settled = replace(settled, tx_hash=payment.tx_hash)
     link = _complete(payable, settled, context.now)
-    return Decision(payment, settled, link, _told(payable, settled, payment, context))
+    return Decision(payment, settled, link, _notified(payable, settled, payment, context))
 
 
 def reverse(
@@ -198,7 +198,7 @@ def reverse(
     announced = None
     if settled.status is RequestStatus.PAID and newest is not None and not newest.is_announced:
         announced = replace(newest, is_announced=True)
-        events += _told(payable, settled, announced, context)
+        events += _notified(payable, settled, announced, context)
     return Decision(reversed_payment, settled, link, tuple(events), announced)
 
 
@@ -207,7 +207,8 @@ def subtract(
 ) -> Decision:
     """What changes when a payment that was only added up as dust is no longer on the chain.
 
-    With `payment.failed` if the request was paid and is not any more, because the merchant was told that it is paid.
+    With `payment.failed` if the request was paid and is not any more, because the merchant was notified that it is
+    paid.
     """
     payment = _payment_of(payable, request, removed, Valuation.dust(removed), context.now)
     settled = replace(
@@ -222,7 +223,7 @@ def subtract(
     return Decision(None, settled, link, (removed_event(settled, payment, context),))
 
 
-def _told(payable: Payable, settled: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:
+def _notified(payable: Payable, settled: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:
     """The event of a payment; none if an off-ramp order follows it, which tells of a request that is paid."""
     if payable.order is not None and settled.status is RequestStatus.PAID:
         return ()

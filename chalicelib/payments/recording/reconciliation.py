@@ -58,7 +58,7 @@ def reconcile_escrow(services: Services, payable_id: str) -> bool | None:
         return None
     if is_state_of(payment, state.collected, state.capturable, state.refundable):
         return True
-    facts = {"held": payment.held, "capturable": state.capturable}
+    facts = {"capturable": payment.capturable, "capturable_of_escrow": state.capturable}
     facts |= {"to_refund": payment.refundable, "refundable": state.refundable}
     services.log.error("escrow differs", extra={"payable": payable_id, "network": payment.network, **facts})
     return False

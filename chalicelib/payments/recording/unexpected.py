@@ -23,23 +23,26 @@ from chalicelib.webhooks.rules import EventContext
 MAX_A_DAY = 10
 
 
-def told(
+def notified(
     payable: Payable, request: Request, payment: Payment, context: EventContext
 ) -> tuple[Request, Payment, tuple[Event, ...]]:
-    """The request and its payment that was not owed after the merchant is told of it, with the event, if there is one.
+    """The request and its payment that was not owed after the merchant is notified of it, with the event, if there is
+    one.
 
     `request` is the state after the payment."""
     is_noticed = payment.excess and payment.excess * NOTICED >= request.amount
-    after, has_room = (replace(request, unexpected_untold=0), True) if is_noticed else _counted(request, context.now)
+    after, has_room = (
+        (replace(request, unexpected_unnotified=0), True) if is_noticed else _counted(request, context.now)
+    )
     if not has_room:
         return after, payment, ()
     return after, replace(payment, is_unexpected=True), (unexpected_event(payable, request, payment, context),)
 
 
-def told_unmatched(
+def notified_unmatched(
     payable: Payable, request: Request, transfer: UnmatchedTransfer, payer: str | None, context: EventContext
 ) -> tuple[Request, UnmatchedTransfer, tuple[Event, ...]]:
-    """As `told`, for an unmatched transfer; `payer` is who sent it, if that is known."""
+    """As `notified`, for an unmatched transfer; `payer` is who sent it, if that is known."""
     if token_of(transfer) is None:
         return request, transfer, ()
     after, has_room = _counted(request, context.now)
@@ -65,5 +68,5 @@ def _counted(request: Request, now: datetime) -> tuple[Request, bool]:
     today = now.date().isoformat()
     number = request.unexpected_count if request.unexpected_on == today else 0
     if number >= MAX_A_DAY:
-        return replace(request, unexpected_untold=request.unexpected_untold + 1), False
-    return replace(request, unexpected_on=today, unexpected_count=number + 1, unexpected_untold=0), True
+        return replace(request, unexpected_unnotified=request.unexpected_unnotified + 1), False
+    return replace(request, unexpected_on=today, unexpected_count=number + 1, unexpected_unnotified=0), True

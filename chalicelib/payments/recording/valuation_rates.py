@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from chalicelib.payments.rates.records import Rate
-from chalicelib.payments.recording.valuing import ValuationRate, is_held_for
+from chalicelib.payments.recording.valuing import ValuationRate, is_locked_for
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, invoice_of
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId
@@ -14,7 +14,7 @@ from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
     from chalicelib.payments.requests.quotes.flows import Given
-    from chalicelib.payments.requests.quotes.records import HeldRate
+    from chalicelib.payments.requests.quotes.records import LockedRate
 
 AGREE_WITHIN = timedelta(hours=24)
 """How long after it was read a transfer waits for sources of rates that agree. They may never agree on a past time. So
@@ -22,7 +22,7 @@ it is then valued by the lowest that any of them says."""
 
 
 class ValuationRates:
-    """What one run has found, rates that cannot be had among it: nothing is asked for twice, but rates that are held.
+    """What one run has found, rates that cannot be had among it: nothing is asked for twice, but rates that are locked.
 
     One query per request and block, and one per payment that a bridge brought; sources of rates are asked once per pair
     of currencies and minute.
@@ -36,8 +36,8 @@ class ValuationRates:
         """What waits for a deposit to be read, and not for a rate."""
 
     def of(self, transfers: Iterable[tuple[LoggedTransfer, Request]]) -> dict[TransferId, ValuationRate]:
-        """What these transfers are valued by: a rate that is held for one of them alone, else the quote that was valid
-        in the block, else the rate of its time.
+        """What these transfers are valued by: a rate that is locked for one of them alone, else the quote that was
+        valid in the block, else the rate of its time.
 
         Those are left out for which no rate can be had now, and those of which it is not known yet whether a rate is
         held for them: `awaiting` has these.
@@ -47,7 +47,7 @@ class ValuationRates:
             valuation_rate = self._valuation_rate(entry, request, spent)
             if valuation_rate is not None:
                 found[entry.transfer_id] = valuation_rate
-                spent |= {valuation_rate.held.intent_id} if valuation_rate.held is not None else set()
+                spent |= {valuation_rate.locked.intent_id} if valuation_rate.locked is not None else set()
         return found
 
     def dollars(self, transfers: Iterable[tuple[LoggedTransfer, Request]]) -> dict[TransferId, Rate]:
@@ -63,13 +63,13 @@ class ValuationRates:
     def _valuation_rate(self, entry: LoggedTransfer, request: Request, spent: Collection[str]) -> ValuationRate | None:
         """`spent` are the payment intents whose rates other transfers of the same transaction have."""
         self.awaiting.discard(entry.transfer_id)
-        for held in self._held(entry, request):
-            if held.fill_key is None:
+        for locked in self._locked(entry, request):
+            if locked.fill_key is None:
                 if self._services.clock() - entry.detected_at < AGREE_WITHIN:
                     self.awaiting.add(entry.transfer_id)
                     return None
-            elif held.intent_id not in spent:
-                return ValuationRate(held.rate, is_quoted=True, held=held)
+            elif locked.intent_id not in spent:
+                return ValuationRate(locked.rate, is_quoted=True, locked=locked)
         given = self._quotes(request.request_id, entry.paid_at)
         if given.valid is not None:
             return ValuationRate(given.valid.rate, is_quoted=True)
@@ -80,13 +80,15 @@ class ValuationRates:
             else ValuationRate(rate, is_quoted=False, asked=given.last.rate if given.last else None)
         )
 
-    def _held(self, entry: LoggedTransfer, request: Request) -> "list[HeldRate]":
+    def _locked(self, entry: LoggedTransfer, request: Request) -> "list[LockedRate]":
         """The rates that are, or may be, held for a payment that a bridge brought."""
         if entry.fill_key is None:
             return []
         from chalicelib.payments.requests.quotes import store as quotes
 
-        return [each for each in quotes.all_held(self._services.store, request.request_id) if is_held_for(each, entry)]
+        return [
+            each for each in quotes.all_locked(self._services.store, request.request_id) if is_locked_for(each, entry)
+        ]
 
     def _quotes(self, request_id: str, instant: datetime) -> "Given":
         from chalicelib.payments.requests.quotes import flows as quotes

@@ -2,7 +2,7 @@
 
     invoice and payment in one currency           its amount
     converted by the contracts as was asked for   the amount that the event names in the invoice currency
-    what a payment intent brings                  by the rate that is held for it
+    what a payment intent brings                  by the rate that is locked for it
     everything else                               by the quote that was valid in its block, else by the rate of its time
 
 A conversion is as was asked for if it names the invoice currency, limits the age of its rates (0 is any age) by no more
@@ -25,7 +25,7 @@ from chalicelib.payments.requests.rules import currency_of, invoice_of, remainin
 from chalicelib.payments.scanning.records import LoggedTransfer
 
 if TYPE_CHECKING:
-    from chalicelib.payments.requests.quotes.records import HeldRate
+    from chalicelib.payments.requests.quotes.records import LockedRate
 
 _BASIS = 10_000
 
@@ -43,14 +43,14 @@ class Accepted:
 class ValuationRate:
     """By which rate a transfer is valued: one that was quoted for it, or the rate of the time of its block.
 
-    `asked` is then the rate of the last quote that payers had been given before that, if any. `held` is set if the rate
-    is held for this payment alone.
+    `asked` is then the rate of the last quote that payers had been given before that, if any. `locked` is set if the
+    rate is locked for this payment alone.
     """
 
     rate: Rate
     is_quoted: bool
     asked: Rate | None = None
-    held: "HeldRate | None" = None
+    locked: "LockedRate | None" = None
 
 
 @frozen
@@ -119,18 +119,18 @@ def by_quote(request: Request, amount: BaseUnits, rate: Rate) -> BaseUnits:
     return part_asked(amount, rate, invoice, payment) or value_of(amount, rate, invoice, payment)
 
 
-def is_held_for(held: "HeldRate", transfer: LoggedTransfer) -> bool:
-    """Whether a rate is held for a transfer that a bridge brought. While its deposit was not read, whether it may be.
+def is_locked_for(locked: "LockedRate", transfer: LoggedTransfer) -> bool:
+    """Whether a rate is locked for a transfer that a bridge brought. While its deposit was not read, whether it may be.
 
     The same deposit is filled once. If its payment is recorded in another transaction, a fork has moved it; another one
     in the transaction of the recorded payment is not the intent's.
     """
-    if transfer.amount != held.amount or transfer.paid_at > held.ends_at:
+    if transfer.amount != locked.amount or transfer.paid_at > locked.ends_at:
         return False
-    if held.fill_key is None:
-        return transfer.bridged_from == held.source and same_address(transfer.payer or "", held.payer)
-    is_other = held.tx_hash == transfer.tx_hash and held.event_key != transfer.event_key
-    return transfer.fill_key == held.fill_key and not is_other
+    if locked.fill_key is None:
+        return transfer.bridged_from == locked.source and same_address(transfer.payer or "", locked.payer)
+    is_other = locked.tx_hash == transfer.tx_hash and locked.event_key != transfer.event_key
+    return transfer.fill_key == locked.fill_key and not is_other
 
 
 def _as_asked(request: Request, transfer: LoggedTransfer, accepted: Accepted) -> LoggedConversion | None:

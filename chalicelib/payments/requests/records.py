@@ -207,9 +207,9 @@ class Request(Record):
     refund_count: int = 0
     unexpected_on: str | None = None
     """The day (UTC) of the last `payment.unexpected` of it; `unexpected_count` is their number of that day, and
-    `unexpected_untold` that of the transfers since the last one that were too many to be told."""
+    `unexpected_unnotified` that of the transfers since the last one that were too many to be told."""
     unexpected_count: int = 0
-    unexpected_untold: int = 0
+    unexpected_unnotified: int = 0
     counted_as: RequestStatus | None = None
     """The status under which the daily counts of its account have it (counts.py); None if they do not have it."""
     version: int = 0

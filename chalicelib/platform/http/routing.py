@@ -1,6 +1,6 @@
 """Registers the routes of the Chalice app: operations, pages, preflights, and 405 for the other methods of a path.
 
-Only the tables of routes are imported at start. The edge, views and models are imported by the first call.
+Only the tables of routes are imported at start. The request pipeline, views and models are imported by the first call.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -38,10 +38,10 @@ def _handler(
     app: Chalice, api: str, operation: Operation, services: Callable[[], "Services"]
 ) -> Callable[..., Response]:
     def handle(**path_parameters: str) -> Response:
-        from chalicelib.platform.http import pipeline as edge
+        from chalicelib.platform.http import pipeline
 
         view = getattr(import_module(api), operation.name)
-        return edge.handle(operation, view, services(), _request(app, services(), path_parameters))
+        return pipeline.handle(operation, view, services(), _request(app, services(), path_parameters))
 
     return handle
 
@@ -50,10 +50,10 @@ def _page_handler(
     app: Chalice, api: str, page: PageRoute, services: Callable[[], "Services"]
 ) -> Callable[..., Response]:
     def handle(**path_parameters: str) -> Response:
-        from chalicelib.platform.http import pipeline as edge
+        from chalicelib.platform.http import pipeline
 
         view = getattr(import_module(api), page.name)
-        return edge.handle_page(page, view, services(), _request(app, services(), path_parameters))
+        return pipeline.handle_page(page, view, services(), _request(app, services(), path_parameters))
 
     return handle
 
@@ -64,15 +64,15 @@ def _register_other_methods(app: Chalice, services: Callable[[], "Services"]) ->
     with_session = {operation.path for operation in OPERATIONS if operation.with_session}
 
     def preflight(**_: str) -> Response:
-        from chalicelib.platform.http import pipeline as edge
+        from chalicelib.platform.http import pipeline
 
         path = _path(app)
-        return edge.preflight(services(), _request(app, services(), {}), allowed[path], path in with_session)
+        return pipeline.preflight(services(), _request(app, services(), {}), allowed[path], path in with_session)
 
     def method_not_allowed(**_: str) -> Response:
-        from chalicelib.platform.http import pipeline as edge
+        from chalicelib.platform.http import pipeline
 
-        return edge.refuse_method(services(), _request(app, services(), {}), allowed[_path(app)])
+        return pipeline.refuse_method(services(), _request(app, services(), {}), allowed[_path(app)])
 
     for path, methods in allowed.items():
         others = [method for method in (*METHODS, "HEAD") if method not in methods]

@@ -1,4 +1,4 @@
-"""Requests in US dollars and euros that are paid in tokens: by a rate that is held, and by a contract that converts.
+"""Requests in US dollars and euros that are paid in tokens: by a rate that is locked, and by a contract that converts.
 
 The rates come from the price feeds of the local chain `mainnet` and from the local price source, which have to agree.
 """

@@ -150,7 +150,7 @@ def test_totals_and_status_are_those_of_the_contract_in_every_state() -> None:
             *(contract.moved(name) for name in ("void", "reclaim", "refund")),
         )
         assert books(payment) == of_contract
-        assert (payment.is_collected, payment.held, payment.refundable) == (
+        assert (payment.is_collected, payment.capturable, payment.refundable) == (
             contract.collected,
             contract.capturable,
             contract.refundable,
@@ -274,10 +274,10 @@ def test_the_payer_reclaims_from_the_second_of_the_expiry_on_and_a_void_has_no_b
 
 
 def test_nothing_expires_before_the_chain_was_read_up_to_the_second_of_the_expiry() -> None:
-    held = after_calls(Asked("authorize", 100))
+    authorized = after_calls(Asked("authorize", 100))
     for payment, expiry, before in (
         (PAYMENT, PAYMENT.pre_approval_expiry, CommerceStatus.PENDING),
-        (held, held.authorization_expiry, CommerceStatus.AUTHORIZED),
+        (authorized, authorized.authorization_expiry, CommerceStatus.AUTHORIZED),
     ):
         assert rules.status_of(payment, None) is before
         assert rules.status_of(payment, expiry - SECOND) is before
@@ -366,10 +366,10 @@ def test_one_base_unit_is_enough_for_every_operation() -> None:
     one = BaseUnits(1)
     payment = replace(PAYMENT, amount=one, max_amount=one)
     assert rules.refusal(payment, Operation(OperationKind.AUTHORIZE), START) is None
-    held = replace(payment, authorized=one)
-    assert rules.can_capture(held, START) and rules.can_void(held) and rules.can_reclaim(held, held.refund_expiry)
-    assert rules.refusal(held, Operation(OperationKind.CAPTURE, one), START) is None
-    captured = replace(held, captured=one)
+    authorized = replace(payment, authorized=one)
+    assert rules.can_capture(authorized, START) and rules.can_void(authorized) and rules.can_reclaim(authorized, authorized.refund_expiry)
+    assert rules.refusal(authorized, Operation(OperationKind.CAPTURE, one), START) is None
+    captured = replace(authorized, captured=one)
     assert rules.can_refund(captured, START)
     assert rules.refusal(captured, Operation(OperationKind.REFUND, one), START) is None
 
@@ -387,16 +387,16 @@ def test_a_fee_is_so_many_ten_thousandths_of_the_amount_rounded_down(amount: int
 
 def test_only_a_capture_or_charge_takes_a_fee_and_the_least_one_binds_only_these() -> None:
     terms = replace(PAYMENT, min_fee_bps=100, fee_receiver=FEES)
-    held = replace(terms, authorized=BaseUnits(100), captured=BaseUnits(50))
+    authorized = replace(terms, authorized=BaseUnits(100), captured=BaseUnits(50))
     for payment, kind in (
         (terms, OperationKind.AUTHORIZE),
-        (held, OperationKind.VOID),
-        (held, OperationKind.REFUND),
+        (authorized, OperationKind.VOID),
+        (authorized, OperationKind.REFUND),
     ):
         reserved = rules.reserve(payment, Operation(kind), START)
         assert isinstance(reserved, PendingOperation), kind
         assert (reserved.fee_bps, reserved.fee_receiver) == (0, None)
-    for payment, kind in ((terms, OperationKind.CHARGE), (held, OperationKind.CAPTURE)):
+    for payment, kind in ((terms, OperationKind.CHARGE), (authorized, OperationKind.CAPTURE)):
         for fee_bps, is_possible in ((99, False), (100, True), (1000, True), (1001, False)):
             reserved = rules.reserve(payment, Operation(kind, fee_bps=fee_bps), START)
             assert isinstance(reserved, PendingOperation) is is_possible, (kind, fee_bps)
@@ -553,7 +553,7 @@ def test_totals_are_balanced_unless_more_left_the_escrow_than_it_took_or_was_ref
 ) -> None:
     payment = replace(PAYMENT, **{name: BaseUnits(amount) for name, amount in changes.items()})  # type: ignore[arg-type]
     assert ledger.is_balanced(payment) is is_balanced
-    state = payment.is_collected, payment.held, payment.refundable
+    state = payment.is_collected, payment.capturable, payment.refundable
     assert ledger.is_state_of(payment, *state) is is_balanced
 
 

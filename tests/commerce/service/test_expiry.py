@@ -75,15 +75,15 @@ def test_a_capture_and_a_refund_are_refused_from_the_exact_second_of_their_expir
             assert commerce.refund(created, 1).step == "take"
 
 
-def test_what_was_never_authorized_expires_once_the_chain_was_read_past_it_and_the_merchant_is_told_once() -> None:
+def test_what_was_never_authorized_expires_once_the_chain_was_read_past_it_and_the_merchant_is_notified_once() -> None:
     commerce = Commerce()
     created = commerce.create()
     commerce.world.now = created.payment.pre_approval_expiry + SECOND
     assert status(commerce, created) is CommerceStatus.PENDING, "nobody knows what the newest blocks have"
     commerce.settle(4)
     assert status(commerce, created) is CommerceStatus.EXPIRED
-    (told,) = commerce.events("payment.failed")
-    assert '"failureReason":"expired"' in told.body
+    (notified,) = commerce.events("payment.failed")
+    assert '"failureReason":"expired"' in notified.body
     assert commerce.load(created).check_at is None
 
 
@@ -95,7 +95,7 @@ def test_a_payment_that_is_held_is_looked_at_daily_and_has_not_failed() -> None:
     commerce.world.advance(86_400)
     assert running.run_due(commerce.services) == 1
     commerce.settle(2)
-    assert not commerce.events("payment.failed") and not commerce.load(created).is_end_told
+    assert not commerce.events("payment.failed") and not commerce.load(created).is_end_notified
 
 
 def test_what_is_held_at_the_expiry_is_expired_until_the_payer_takes_it_back() -> None:
@@ -116,8 +116,8 @@ def test_a_payment_whose_books_differ_from_the_escrows_raises_an_alarm(capsys: p
     created = commerce.authorized()
     said = list[tuple[str, Any]]()
     commerce.services.log.error = lambda message, extra=None: said.append((message, extra))  # type: ignore[method-assign]
-    (held,) = commerce.payments.values()
-    held.capturable -= 1
+    (authorized,) = commerce.payments.values()
+    authorized.capturable -= 1
     commerce.world.advance(2 * 86_400)
     commerce.settle(2)
     assert ("escrow differs", created.payment.payable_id) in [(message, extra["payable"]) for message, extra in said]

@@ -31,7 +31,7 @@ def commerce() -> Commerce:
 def sums(commerce: Commerce, created: Any) -> tuple[int, ...]:
     payment = commerce.load(created)
     return (
-        payment.authorized, payment.captured, payment.voided, payment.reclaimed, payment.held, payment.refunded,
+        payment.authorized, payment.captured, payment.voided, payment.reclaimed, payment.capturable, payment.refunded,
     )  # fmt: skip
 
 
@@ -213,17 +213,17 @@ def test_a_payer_sees_why_the_tokens_could_not_be_taken_until_they_are(
         commerce.refuses["authorize"] = reasons.get(code, "<b>pay 0xbad instead</b>")
     commerce.settle(3)
 
-    def told() -> Any:
+    def notified() -> Any:
         payment = commerce.load(created)
         return commerce_facts(payment, status_of(payment, None)).failure
 
-    shown = told()
+    shown = notified()
     assert (shown and (shown.wallet, shown.reason)) == (code and (PAYER, code))
     commerce.refuses.clear()
     commerce.balances[PAYER.lower()] = HAD
     commerce.allow(PAYER, CONTRACTS.pre_approval, AMOUNT)
     commerce.settle(6)
-    assert commerce.load(created).authorized == AMOUNT and told() is None
+    assert commerce.load(created).authorized == AMOUNT and notified() is None
 
 
 def test_pressed_twice_is_one_operation_and_another_one_has_to_wait(commerce: Commerce) -> None:

@@ -222,8 +222,8 @@ def test_operations_in_any_order_and_trouble_move_exactly_what_the_books_say() -
                 commerce.minute()
         commerce.fails.clear()
         commerce.settle(45)
-        payment, (held,) = commerce.load(created), commerce.payments.values()
+        payment, (authorized,) = commerce.load(created), commerce.payments.values()
         assert payment.pending is None, payment
-        assert (payment.held, payment.refundable) == (held.capturable, held.refundable)
-        assert payment.authorized == payment.captured + payment.voided + payment.reclaimed + payment.held
+        assert (payment.capturable, payment.refundable) == (authorized.capturable, authorized.refundable)
+        assert payment.authorized == payment.captured + payment.voided + payment.reclaimed + payment.capturable
         check_conserved(commerce)

@@ -246,6 +246,6 @@ def test_only_what_the_services_own_account_operates_is_executed() -> None:
 
 
 def test_one_base_unit_that_is_held_is_looked_at_and_expires() -> None:
-    held = payment(authorized=BaseUnits(1))
-    assert rules.next_look(held, held.authorization_expiry - HOUR) == held.authorization_expiry
-    assert rules.is_over(held, held.authorization_expiry)
+    authorized = payment(authorized=BaseUnits(1))
+    assert rules.next_look(authorized, authorized.authorization_expiry - HOUR) == authorized.authorization_expiry
+    assert rules.is_over(authorized, authorized.authorization_expiry)

@@ -1,4 +1,4 @@
-"""What a merchant is told of an off-ramp order: every step in order, once; failures; and the end."""
+"""What a merchant is notified of an off-ramp order: every step in order, once; failures; and the end."""
 
 import random
 from dataclasses import replace
@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.offramp.core import rules
 from chalicelib.offramp.core.records import Order, OrderStatus
-from chalicelib.offramp.core.rules import ENDS, FAILURES, STEPS, Advance, OrderReport, Pace, Telling
+from chalicelib.offramp.core.rules import ENDS, FAILURES, STEPS, Advance, Notification, OrderReport, Pace
 from chalicelib.payments.recording.offramps import fiat_status
 from chalicelib.payments.requests.records import RequestStatus
 
@@ -20,16 +20,16 @@ PROGRESS = ["initiated", "pending_internal_assessment", "ongoing_checks", "sendi
 
 
 class Following:
-    """An order, and what its merchant was told of it so far."""
+    """An order, and what its merchant was notified of it so far."""
 
     def __init__(self, order: Order = ORDER) -> None:
-        self.order, self.sequence, self.told = order, 0, list[tuple[Telling, OrderStatus]]()
+        self.order, self.sequence, self.notified = order, 0, list[tuple[Notification, OrderStatus]]()
 
     def _keep(self, advance: Advance) -> list[tuple[str, str]]:
         self.order = advance.order
-        new = [(each.telling, each.status) for each in advance.announcements]
-        self.told += new
-        return [(telling.removeprefix("payment."), status.value) for telling, status in new]
+        new = [(each.notification, each.status) for each in advance.announcements]
+        self.notified += new
+        return [(notification.removeprefix("payment."), status.value) for notification, status in new]
 
     def pay(self, is_paid: bool = True) -> list[tuple[str, str]]:
         return self._keep(rules.after_payment(self.order, is_paid, NOW))
@@ -336,8 +336,8 @@ def test_without_its_payment_the_end_is_told_by_the_next_check() -> None:
     assert waiting.announcements == advance.announcements[:-1]
     assert waiting.order == replace(advance.order, is_settled=False, check_at=NOW)
     assert rules.is_under_way(waiting.order)
-    told = rules.checked(waiting.order, NOW, PACE)
-    assert told.announcements == advance.announcements[-1:] and told.order.is_settled
+    notified = rules.checked(waiting.order, NOW, PACE)
+    assert notified.announcements == advance.announcements[-1:] and notified.order.is_settled
     assert rules.before_end(Advance(ORDER), NOW) == Advance(ORDER)
 
 
@@ -353,7 +353,7 @@ class Expected:
     """What must have been told, kept as lists per attempt. An attempt begins with a payment, or after a failure."""
 
     def __init__(self) -> None:
-        self.paid, self.status, self.told = False, OrderStatus.CREATED, list[tuple[Telling, OrderStatus]]()
+        self.paid, self.status, self.notified = False, OrderStatus.CREATED, list[tuple[Notification, OrderStatus]]()
         self.attempt: list[OrderStatus] = []
         self.is_confirmed = False
 
@@ -378,16 +378,16 @@ class Expected:
             for step in wanted:
                 if step not in self.attempt:
                     self.attempt.append(step)
-                    self.told.append((Telling.PROCESSING, step))
+                    self.notified.append((Notification.PROCESSING, step))
             if self.status is OrderStatus.FIAT_SENT and not self.is_confirmed:
                 self.is_confirmed = True
-                self.told.append((Telling.CONFIRMED, self.status))
+                self.notified.append((Notification.CONFIRMED, self.status))
         if not is_entered:
             return
         if self.paid and self.status in reached:
-            self.told.append((Telling.PROCESSING, self.status))
+            self.notified.append((Notification.PROCESSING, self.status))
         if self.status in FAILURES:
-            self.told.append((Telling.FAILED, self.status))
+            self.notified.append((Notification.FAILED, self.status))
 
 
 def test_2000_random_walks_of_30_steps_tell_every_event_once_and_none_is_missing() -> None:
@@ -411,7 +411,7 @@ def test_2000_random_walks_of_30_steps_tell_every_event_once_and_none_is_missing
                 case "undo":
                     following.pay(False)
                     expected.pay(False)
-            assert following.told == expected.told, seed
+            assert following.notified == expected.notified, seed
             seen.add(following.order.status)
             assert rules.after_payment(following.order, expected.paid, NOW).announcements == ()
     assert seen == set(statuses)
@@ -430,7 +430,7 @@ def test_lost_reports_are_made_up_for_by_the_next_one_whatever_their_order() -> 
             if number == paid_at:
                 following.pay()
             following._keep(rules.after_report(following.order, report, NOW, PACE))
-        assert [each for _, each in following.told] == [*STEPS, OrderStatus.FIAT_SENT]
+        assert [each for _, each in following.notified] == [*STEPS, OrderStatus.FIAT_SENT]
 
 
 def test_the_order_id_names_its_request() -> None:

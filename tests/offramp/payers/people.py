@@ -44,7 +44,7 @@ def said_of(account: BankAccount, sequence: int, status: str, reason: str | None
     return ProviderAccount(account.details_id, account.user_id, sequence, status, reason)
 
 
-def told(world: World) -> list[dict[str, Any]]:
+def notified(world: World) -> list[dict[str, Any]]:
     """The bodies that the merchant's webhook has received."""
     world.drain()
     return [json.loads(each.body) for each in world.receiver.posted]
@@ -52,4 +52,4 @@ def told(world: World) -> list[dict[str, Any]]:
 
 def states(world: World) -> list[tuple[str, str]]:
     """The states of `compliance.updated` in the order in which they were told."""
-    return [(each["kycStatus"], each["agreementStatus"]) for each in told(world)]
+    return [(each["kycStatus"], each["agreementStatus"]) for each in notified(world)]

@@ -13,7 +13,7 @@ from chalicelib.platform.outbound.compliance import ProviderUnavailable
 from chalicelib.platform.storage.sweeping import SweepIncomplete
 from tests.fakes.compliance import FakeCompliance
 from tests.fakes.world import World
-from tests.offramp.payers.people import NAME, account, add_account, payer, register, states, told
+from tests.offramp.payers.people import NAME, account, add_account, notified, payer, register, states
 
 
 def later(world: World) -> int:
@@ -43,7 +43,7 @@ def test_a_lost_event_of_a_bank_account_is_made_good(world: World) -> None:
     made = add_account(world)
     world.compliance.provider.move("bank-accounts", made.details_id, {"status": "failed", "reason": "closed"})
     later(world)
-    assert (told(world)[0]["status"], told(world)[0]["rejectionMessage"]) == ("failed", "closed")
+    assert (notified(world)[0]["status"], notified(world)[0]["rejectionMessage"]) == ("failed", "closed")
     assert account(world, made).check_at is None
 
 

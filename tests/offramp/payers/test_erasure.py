@@ -21,7 +21,7 @@ from infra.local.provider import ACCOUNT, SECRETS, ProviderServer
 from tests.fakes.compliance import BANK, PERSON
 from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
 from tests.fakes.world import PREFIX, World, in_process_aws
-from tests.offramp.payers.people import NAME, add_account, payer, register, said, said_of, told
+from tests.offramp.payers.people import NAME, add_account, notified, payer, register, said, said_of
 from tests.support.client import Api, Reply
 from tests.support.running import restart, running, serving
 
@@ -231,7 +231,7 @@ def test_the_provider_tells_no_more_of_a_person_who_was_erased(world: World) -> 
     erase(world.services, world.actor, NAME)
     reports.take_user(world.services, said(made, 7, "approved", "completed"))
     reports.take_account(world.services, said_of(bank, 7, "approved"))
-    assert told(world) == []
+    assert notified(world) == []
     found = store.payer(world.services.store, made.user_id)
     assert found is not None and not found.is_compliant
 

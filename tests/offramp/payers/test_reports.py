@@ -18,7 +18,7 @@ from chalicelib.webhooks.jobs import sweep_outbox
 from tests.fakes.crash import Crash, FragileClient, FragileQueue, Interruption, Tripwire
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import START, World, in_process_aws
-from tests.offramp.payers.people import NAME, account, add_account, payer, register, said, said_of, states, told
+from tests.offramp.payers.people import NAME, account, add_account, notified, payer, register, said, said_of, states
 
 WALKS, STEPS = 2_000, 30
 KYC, AGREEMENT = list(KycStatus), list(AgreementStatus)
@@ -110,7 +110,7 @@ def test_the_webhook_is_told_what_the_walk_of_the_provider_says(data: st.DataObj
 def test_the_event_has_the_published_fields(world: World) -> None:
     world.register_webhook()
     reports.take_user(world.services, said(register(world), 2, "completed", "completed"))
-    ((event),) = told(world)
+    ((event),) = notified(world)
     timestamp = event.pop("timestamp")
     assert timestamp.startswith("2026-03-15T10:00:0")
     assert event == {
@@ -130,7 +130,7 @@ def test_a_bank_account_is_told_with_the_reason_of_its_failure(world: World) -> 
     reports.take_account(world.services, said_of(made, 2, "failed", "No such account"))
     reports.take_account(world.services, said_of(made, 2, "failed", "No such account"))
     reports.take_account(world.services, said_of(made, 1, "pending"))
-    (event,) = told(world)
+    (event,) = notified(world)
     assert event["event"] == "payment_detail.updated"
     assert (event["paymentDetailsId"], event["clientUserId"]) == (made.details_id, NAME)
     assert (event["status"], event["rejectionMessage"]) == ("failed", "No such account")

@@ -157,8 +157,8 @@ def test_a_payer_is_found_by_the_hash_of_account_and_id() -> None:
 def test_the_bodies_of_events_have_the_published_fields() -> None:
     found = payer(kyc_status=KycStatus.APPROVED, agreement_status=AgreementStatus.SIGNED)
     statuses = {"kycStatus": "approved", "agreementStatus": "signed"}
-    told = {"clientUserId": "ada", **statuses, "isCompliant": False}
-    assert rules.compliance_facts(found, "ada") == {**told, "rawPayload": {"userId": "user", **statuses}}
+    notified = {"clientUserId": "ada", **statuses, "isCompliant": False}
+    assert rules.compliance_facts(found, "ada") == {**notified, "rawPayload": {"userId": "user", **statuses}}
     failed = account(status=AccountStatus.FAILED)
     body = rules.account_facts(failed, "No such account", "ada")
     assert body == {

@@ -17,7 +17,7 @@ from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.outbound.compliance import ProviderUnavailable, order_of
-from tests.fakes.offramps import load_order, processing, store_payer, told
+from tests.fakes.offramps import load_order, notified, processing, store_payer
 from tests.fakes.requests import load_request, standalone, store_request
 from tests.fakes.world import World
 from tests.offramp.service.test_flows import CHOSEN, STEPS
@@ -86,7 +86,7 @@ def test_a_payment_at_another_rate_makes_the_order_one_for_its_tokens(world: Wor
     assert load_order(world.services, request).amount == amount
     for step in STEPS[1:]:
         say(world, step)
-    assert told(world) == [*processing(*STEPS), ("confirmed", "")]
+    assert notified(world) == [*processing(*STEPS), ("confirmed", "")]
 
 
 def test_a_payment_at_the_same_rate_changes_no_order(world: World) -> None:
@@ -101,13 +101,13 @@ def test_a_shortfall_that_is_only_one_by_the_rate_is_told_to_nobody(world: World
     """The provider sees the tokens first, before the service has told it that they are all."""
     request = chosen(world)
     say(world, "insufficient_funds")
-    assert (told(world), load_request(world.services, request).fiat) == ([], None)
+    assert (notified(world), load_request(world.services, request).fiat) == ([], None)
     pay(world, request, FEWER)
     say(world, "insufficient_funds")
     check_due(world.services)
     assert (order(world)["amount"], order(world)["status"]) == ("12.4", "initiated")
     say(world, "fiat_sent")
-    assert told(world) == [*processing(*STEPS), ("confirmed", "")]
+    assert notified(world) == [*processing(*STEPS), ("confirmed", "")]
 
 
 def test_the_word_that_too_little_came_makes_the_next_check_due_at_once(world: World) -> None:
@@ -119,7 +119,7 @@ def test_the_word_that_too_little_came_makes_the_next_check_due_at_once(world: W
     assert load_order(world.services, request).check_at == world.now
     assert check_due(world.services) == 1
     assert load_order(world.services, request).status is OrderStatus.INSUFFICIENT_FUNDS
-    assert told(world)[-1] == ("failed", "insufficient_funds"), "the order was for what was paid"
+    assert notified(world)[-1] == ("failed", "insufficient_funds"), "the order was for what was paid"
 
 
 def test_an_order_that_cannot_be_amended_fails_and_is_logged(world: World, logged: list[str]) -> None:
@@ -129,12 +129,12 @@ def test_an_order_that_cannot_be_amended_fails_and_is_logged(world: World, logge
     world.compliance.trouble = lambda method, path: (422, b"{}") if method == "PUT" else None
     check_due(world.services)
     assert logged == ["off-ramp order is not for what was paid"]
-    assert told(world)[-1] == ("failed", "insufficient_funds")
+    assert notified(world)[-1] == ("failed", "insufficient_funds")
     world.compliance.trouble = lambda method, path: None
     world.advance(86_400)
     check_due(world.services)
     assert order(world)["amount"] == "12.4", "it is tried again, once a day"
-    assert told(world)[-1] == ("processing", "initiated")
+    assert notified(world)[-1] == ("processing", "initiated")
 
 
 def test_an_order_under_way_to_the_bank_is_not_amended_any_more(world: World, logged: list[str]) -> None:
@@ -179,7 +179,7 @@ def test_new_calldata_at_another_rate_renews_the_order_and_the_same_rate_does_no
     assert choose(world, request, 12_400_000) == request
     assert (order(world)["amount"], load_order(world.services, request).amount) == ("12.4", "12.4")
     assert load_request(world.services, request).payee == request.payee
-    assert told(world) == []
+    assert notified(world) == []
 
 
 def test_a_renewal_without_an_answer_is_repeated_by_the_same_call(world: World) -> None:

@@ -12,7 +12,7 @@ from chalicelib.offramp.service import checking, flows
 from chalicelib.offramp.service.jobs import check_offramps
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.storage.sweeping import SweepIncomplete
-from tests.fakes.offramps import load_order, load_payer, processing, store_payer, told
+from tests.fakes.offramps import load_order, load_payer, notified, processing, store_payer
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import World
 from tests.offramp.service.test_flows import STEPS, choose, moved, paid
@@ -50,7 +50,7 @@ def test_what_a_lost_event_would_have_told_is_read(world: World) -> None:
     assert check(world) == 0  # not due yet
     world.advance(world.services.settings.offramp_check_seconds)
     assert check(world) == 1
-    assert told(world) == [*processing(*STEPS), ("confirmed", "")]
+    assert notified(world) == [*processing(*STEPS), ("confirmed", "")]
     assert load_payer(world.services, payer).open_orders == 0
 
 
@@ -70,7 +70,7 @@ def test_money_that_a_bank_returns_days_later_is_noticed(world: World) -> None:
     silently(world, request, "bounced")
     world.advance(86_400)
     check(world)
-    assert told(world)[-3:] == [("confirmed", ""), *processing("bounced"), ("failed", "bounced")]
+    assert notified(world)[-3:] == [("confirmed", ""), *processing("bounced"), ("failed", "bounced")]
 
 
 def test_a_provider_that_does_not_answer_is_asked_once_per_run_and_about_another_order_next(world: World) -> None:
@@ -99,9 +99,9 @@ def test_an_end_whose_payment_was_not_at_hand_is_told_by_the_next_check_once(wor
     sent = {"status": OrderStatus.FIAT_SENT, "provider_status": "fiat_sent", "announced": 5, "sequence": 2}
     world.services.store.write(replace(known, **sent, check_at=world.now))
     assert check(world) == 1
-    assert told(world)[-1] == ("confirmed", "")
+    assert notified(world)[-1] == ("confirmed", "")
     run(world, days=2)
-    assert [event for event, _ in told(world)].count("confirmed") == 1
+    assert [event for event, _ in notified(world)].count("confirmed") == 1
     assert load_request(world.services, request).is_settled
 
 
@@ -137,7 +137,10 @@ def test_an_order_that_the_provider_does_not_know_is_lost_and_told_to_nobody_as_
     run(world, days=1)
     assert load_order(world.services, request).status is OrderStatus.LOST
     assert set(logged) == {"off-ramp order is not known to the provider"}
-    assert (told(world), load_request(world.services, request).shown_status) == (processing("initiated"), "processing")
+    assert (notified(world), load_request(world.services, request).shown_status) == (
+        processing("initiated"),
+        "processing",
+    )
     assert load_payer(world.services, payer).open_orders == 1
 
 
@@ -161,7 +164,7 @@ def test_an_order_that_never_ends_is_asked_for_ever_more_seldom_given_up_and_its
     assert erased(load_payer(world.services, payer), world.now).sealed is None
     before = asked(world)
     assert (run(world, days=60, every=timedelta(hours=6)), asked(world)) == (0, before)
-    assert told(world)[-1][0] == "processing", "the merchant is not told of a failure that nobody knows of"
+    assert notified(world)[-1][0] == "processing", "the merchant is not told of a failure that nobody knows of"
 
 
 def test_an_order_that_was_given_up_goes_on_when_the_provider_tells_of_it(world: World) -> None:
@@ -172,7 +175,7 @@ def test_an_order_that_was_given_up_goes_on_when_the_provider_tells_of_it(world:
     assert load_payer(world.services, payer).open_orders == 1
     silently(world, request, "fiat_sent")
     run(world, days=1)
-    assert told(world) == [*processing(*STEPS), ("confirmed", "")]
+    assert notified(world) == [*processing(*STEPS), ("confirmed", "")]
     assert load_payer(world.services, payer).open_orders == 0
 
 
@@ -188,7 +191,7 @@ def test_an_order_that_is_found_again_is_lost_no_more(world: World) -> None:
     run(world, days=1)
     found = load_order(world.services, request)
     assert (found.status, found.missing_since) == (OrderStatus.ONGOING_CHECKS, None)
-    assert told(world) == processing(*STEPS[:3])
+    assert notified(world) == processing(*STEPS[:3])
 
 
 def test_an_order_of_another_person_under_the_same_id_is_none(world: World, logged: list[str]) -> None:
@@ -198,7 +201,7 @@ def test_an_order_of_another_person_under_the_same_id_is_none(world: World, logg
     world.compliance.provider.resources["orders"][load_order(world.services, request).order_id]["userId"] = "another"
     run(world, days=1)
     assert load_order(world.services, request).status is OrderStatus.LOST
-    assert told(world) == processing("initiated")
+    assert notified(world) == processing("initiated")
 
 
 def test_an_order_without_an_end_raises_an_alarm_after_days(world: World, logged: list[str]) -> None:

@@ -27,9 +27,9 @@ from tests.fakes.offramps import (
     bodies,
     load_order,
     load_payer,
+    notified,
     processing,
     store_payer,
-    told,
 )
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import World, in_process_aws
@@ -244,7 +244,7 @@ def test_a_paid_request_goes_through_every_step_to_its_end(world: World) -> None
             flows.take(world.services, report)
         if step == "ongoing_checks":
             assert load_payer(world.services, payer).open_orders == 1
-    assert told(world) == [*processing(*STEPS), ("confirmed", "")]
+    assert notified(world) == [*processing(*STEPS), ("confirmed", "")]
     confirmed = bodies(world)[-1]
     assert (confirmed["isCryptoToFiat"], confirmed["totalAmountPaid"]) == (True, "12.5")
     assert (confirmed["txHash"], confirmed["payee"]) == (load_request(world.services, request).tx_hash, request.payee)
@@ -258,7 +258,7 @@ def test_reports_that_come_late_or_in_another_order_add_nothing(world: World) ->
     reports = [moved(world, request, step) for step in ("initiated", "sending_fiat", "fiat_sent")]
     for report in reversed(reports):
         flows.take(world.services, report)
-    assert told(world) == [*processing(*STEPS), ("confirmed", "")]
+    assert notified(world) == [*processing(*STEPS), ("confirmed", "")]
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_an_order_that_ended_before_its_payment_is_told_and_cannot_be_paid(world
     store_payer(world.services)
     request = choose(world, unpaid(world))
     flows.take(world.services, moved(world, request, "cancelled"))
-    assert told(world) == [("failed", "failed")]
+    assert notified(world) == [("failed", "failed")]
     assert bodies(world)[0]["txHash"] is None
     with pytest.raises(Conflict, match="create a new request"):
         choose(world, request)
@@ -382,4 +382,4 @@ def test_a_payer_record_that_is_gone_stops_no_report(world: World) -> None:
         Key={"pk": {"S": payer.key.pk}, "sk": {"S": payer.key.sk}},
     )
     flows.take(world.services, moved(world, request, "fiat_sent"))
-    assert told(world)[-1] == ("confirmed", "")
+    assert notified(world)[-1] == ("confirmed", "")

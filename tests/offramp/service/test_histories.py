@@ -11,7 +11,7 @@ from chalicelib.offramp.core.rules import FAILURES, STEPS
 from chalicelib.offramp.service import checking, flows
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.outbound.compliance import ProviderOrder, order_of
-from tests.fakes.offramps import load_order, load_payer, store_payer, told
+from tests.fakes.offramps import load_order, load_payer, notified, store_payer
 from tests.fakes.requests import load_request
 from tests.fakes.world import World, in_process_aws
 from tests.offramp.service.test_flows import choose, unpaid
@@ -69,7 +69,7 @@ def test_every_history_is_told_in_order_without_repetition_and_to_its_end(group:
             history(world, request, chance, steps=25)
             order = load_order(world.services, request)
             assert order.provider_status == provided(world, order.order_id), seed
-            check(told(world), order.status, seed)
+            check(notified(world), order.status, seed)
             assert load_request(world.services, request).fiat is not None
             assert load_payer(world.services, payer).open_orders == order.is_counted
 

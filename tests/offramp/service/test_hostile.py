@@ -80,8 +80,8 @@ def test_a_provider_that_was_faster_than_the_confirmations_and_a_fork_end_with_o
     world.chain.pay(request)
     world.scan()
     kinds = [body["event"].removeprefix("payment.") for body in bodies(world)]
-    told = [*["processing"] * 5, "confirmed"]
-    assert kinds == [*told, "failed", *told]
+    notified = [*["processing"] * 5, "confirmed"]
+    assert kinds == [*notified, "failed", *notified]
 
 
 def test_a_payer_is_not_erased_while_a_payment_may_be_on_the_way(world: World) -> None:

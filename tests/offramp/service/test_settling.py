@@ -1,4 +1,4 @@
-"""Orders that an operator settles: what the merchant is told, what is in the audit log, and what is refused."""
+"""Orders that an operator settles: what the merchant is notified, what is in the audit log, and what is refused."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -14,7 +14,7 @@ from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.outbound.compliance import ProviderUnavailable
 from chalicelib.platform.storage.store import WriteConflict
 from tests.fakes.crash import FragileClient, Interruption
-from tests.fakes.offramps import bodies, load_order, load_payer, processing, store_payer, told
+from tests.fakes.offramps import bodies, load_order, load_payer, notified, processing, store_payer
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import World, in_process_aws
 from tests.offramp.service.test_checking import run
@@ -46,7 +46,7 @@ def test_a_lost_order_whose_fiat_was_sent_is_told_to_its_end(world: World) -> No
     request = lost(world)
     settled = settle(world, request, SENT)
     assert settled == load_order(world.services, request)
-    assert told(world) == [*processing(*STEPS), ("confirmed", "")]
+    assert notified(world) == [*processing(*STEPS), ("confirmed", "")]
     assert load_request(world.services, request).is_settled
     assert load_payer(world.services, payer).open_orders == 0
     assert entries(world) == [("operator", "offramp.settled", settled.order_id)]
@@ -57,7 +57,7 @@ def test_a_lost_order_that_failed_is_told_as_failed_and_its_payer_can_be_erased(
     payer = store_payer(world.services)
     request = lost(world)
     settle(world, request, end)
-    assert told(world)[-1] == ("failed", "failed")
+    assert notified(world)[-1] == ("failed", "failed")
     assert bodies(world)[-1]["failureReason"] == "settled_by_operator"
     assert load_payer(world.services, payer).open_orders == 0
     assert run(world, days=1) == 0, "it is read no more"
@@ -77,7 +77,7 @@ def test_what_the_provider_says_is_never_overruled(world: World) -> None:
     moved(world, request, "refunded")
     settled = settle(world, request, REFUNDED)
     assert (settled.reason, len(entries(world))) == (None, 1), "it was the provider's word"
-    assert told(world)[-1] == ("failed", "failed")
+    assert notified(world)[-1] == ("failed", "failed")
 
 
 def test_an_order_that_the_provider_has_for_another_person_is_not_this_one(world: World) -> None:
@@ -129,7 +129,7 @@ def test_an_end_that_was_not_told_yet_is_told_when_it_is_settled(world: World) -
     sent = {"status": SENT, "provider_status": "fiat_sent", "announced": 5}
     world.services.store.write(replace(load_order(world.services, request), **sent))
     settle(world, request, SENT)
-    assert told(world)[-1] == ("confirmed", "")
+    assert notified(world)[-1] == ("confirmed", "")
 
 
 def test_a_report_while_an_order_is_settled_is_not_overwritten() -> None:
@@ -149,7 +149,7 @@ def test_a_report_while_an_order_is_settled_is_not_overwritten() -> None:
             with suppress(WriteConflict):
                 settled = settling.settle(world.start(FragileClient(client, other)), actor, request.request_id, FAILED)
                 assert settled.status is OrderStatus.FAILED
-            events = [each for each in told(world) if each[0] == "failed"]
+            events = [each for each in notified(world) if each[0] == "failed"]
             is_failed = load_order(world.services, request).status is OrderStatus.FAILED
             assert len(events) == len(entries(world)) <= 1
             assert is_failed or load_order(world.services, request).status is OrderStatus.SENDING_FIAT

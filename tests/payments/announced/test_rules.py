@@ -73,7 +73,7 @@ def look(**facts: object) -> Observation:
 
 
 @pytest.mark.parametrize(
-    ("seen", "status"),
+    ("observation", "status"),
     [
         (look(), AnnouncedStatus.PENDING),
         (look(nonce=7), AnnouncedStatus.PENDING),
@@ -84,8 +84,8 @@ def look(**facts: object) -> Observation:
         (look(nonce=8), AnnouncedStatus.REPLACED),
     ],
 )
-def test_what_was_seen_decides(seen: Observation, status: AnnouncedStatus) -> None:
-    assert decide(ANNOUNCED, seen, START + MIN_CHECK_DELAY).status is status
+def test_what_was_seen_decides(observation: Observation, status: AnnouncedStatus) -> None:
+    assert decide(ANNOUNCED, observation, START + MIN_CHECK_DELAY).status is status
 
 
 def test_an_execution_is_kept_with_its_block_and_transaction() -> None:
@@ -168,17 +168,17 @@ def test_blocks_are_not_counted_as_read_while_the_safe_is_unknown() -> None:
 
 @settings(max_examples=200)
 @given(st.sampled_from(sorted(FINAL)), looks, times)
-def test_what_has_ended_never_changes_again(status: AnnouncedStatus, seen: Observation, now: object) -> None:
+def test_what_has_ended_never_changes_again(status: AnnouncedStatus, observation: Observation, now: object) -> None:
     ended = replace(ANNOUNCED, status=status)
-    assert decide(ended, seen, now) == ended  # type: ignore[arg-type]
+    assert decide(ended, observation, now) == ended  # type: ignore[arg-type]
 
 
 @settings(max_examples=200)
 @given(st.lists(st.tuples(looks, times), max_size=8))
 def test_whatever_is_seen_in_whatever_order_it_ends_once_and_names_what_it_is_by(steps: list) -> None:
     announced, ended = ANNOUNCED, None
-    for seen, now in steps:
-        before, announced = announced, decide(announced, seen, now)
+    for observation, now in steps:
+        before, announced = announced, decide(announced, observation, now)
         if ended is not None:
             assert announced == ended
             continue
@@ -188,8 +188,8 @@ def test_whatever_is_seen_in_whatever_order_it_ends_once_and_names_what_it_is_by
         )
         if announced.status in FINAL:
             ended = announced
-            assert (announced.status is AnnouncedStatus.SETTLED) == seen.is_completed
-            assert announced.status is not AnnouncedStatus.FAILED or seen.execution is not None
+            assert (announced.status is AnnouncedStatus.SETTLED) == observation.is_completed
+            assert announced.status is not AnnouncedStatus.FAILED or observation.execution is not None
         else:
             assert announced.check_at > now
 

@@ -83,7 +83,7 @@ def bodies(world: World) -> list[dict[str, Any]]:
     return [json.loads(each.body) for each in world.receiver.posted if not each.event.endswith(copies)]
 
 
-def told(world: World) -> list[str]:
+def notified(world: World) -> list[str]:
     return [each["event"] for each in bodies(world)]
 
 
@@ -95,7 +95,7 @@ def test_an_authorization_is_no_payment_and_tells_nobody(world: World) -> None:
     assert totals(world, payment) == {"authorized": 100, "held": 100}
     found = load_commerce(world.services, payment)
     assert (found.pre_approved_by, found.payer, found.check_at) == ((BUYER,), BUYER, found.changed_at)
-    assert (request_of(world, payment).status, payments_of(world, payment), told(world)) == (RequestStatus.CREATED, [], [])
+    assert (request_of(world, payment).status, payments_of(world, payment), notified(world)) == (RequestStatus.CREATED, [], [])
     assert entries(world, payment) == [("authorized", 100, EntryState.POSTED)]
 
 
@@ -142,7 +142,7 @@ def test_captures_are_payments_with_what_the_merchant_got_and_the_fee(world: Wor
     assert (body["payerAddress"], body["fees"][0]["amount"]) == (BUYER, "0.000001")
     escrow.log(Kind.CAPTURED, 40)
     world.scan()
-    assert told(world) == ["payment.partial", "payment.confirmed"]
+    assert notified(world) == ["payment.partial", "payment.confirmed"]
     payable = load_payable(world.services, payment)
     assert payable.link is not None and payable.link.status is LinkStatus.COMPLETED
 
@@ -153,7 +153,7 @@ def test_a_charge_is_a_payment_at_once_and_expects_what_was_charged(world: World
     world.scan()
     assert totals(world, payment) == {"authorized": 70, "captured": 70, "fees": 7}
     request = request_of(world, payment)
-    assert (request.amount, request.status, told(world)) == (70, RequestStatus.PAID, ["payment.confirmed"])
+    assert (request.amount, request.status, notified(world)) == (70, RequestStatus.PAID, ["payment.confirmed"])
 
 
 @pytest.mark.parametrize(("kind", "reason"), [(Kind.VOIDED, "voided"), (Kind.RECLAIMED, "reclaimed")])
@@ -177,7 +177,7 @@ def test_after_the_end_of_the_rest_what_was_captured_is_all_that_was_expected(wo
     log = escrow.log(end, 40)
     world.scan()
     assert totals(world, payment) == {"authorized": 100, "captured": 60, end.value: 40}
-    assert told(world) == ["payment.partial", "payment.confirmed"]
+    assert notified(world) == ["payment.partial", "payment.confirmed"]
     request = request_of(world, payment)
     assert (request.status, request.amount, request.paid) == (RequestStatus.PAID, 60, 60)
     body = bodies(world)[-1]
@@ -191,14 +191,14 @@ def test_after_the_end_of_the_rest_what_was_captured_is_all_that_was_expected(wo
     link, request = load_payable(world.services, payment).link, request_of(world, payment)
     assert (request.status, request.amount) == (RequestStatus.PARTIALLY_PAID, 100)
     assert link is not None and link.status is not LinkStatus.COMPLETED
-    assert told(world) == ["payment.partial", "payment.confirmed", "payment.failed"]
+    assert notified(world) == ["payment.partial", "payment.confirmed", "payment.failed"]
     body = bodies(world)[-1]
     assert (body["failureReason"], body["txHash"]) == ("chain_reorganization", log["transactionHash"])
     assert (body["amount"], body["totalAmountPaid"], body["expectedAmount"]) == ("0", "0.00006", "0.0001")
     world.chain.restore(dropped)
     world.scan()
     world.scan()
-    assert told(world)[3:] == ["payment.confirmed"]
+    assert notified(world)[3:] == ["payment.confirmed"]
 
 
 def test_a_fork_that_removes_the_last_capture_and_the_void_after_it_tells_each(world: World) -> None:
@@ -208,13 +208,13 @@ def test_a_fork_that_removes_the_last_capture_and_the_void_after_it_tells_each(w
     escrow.log(Kind.CAPTURED, 60)
     escrow.log(Kind.VOIDED, 40)
     world.scan()
-    assert told(world) == ["payment.partial", "payment.confirmed"]
+    assert notified(world) == ["payment.partial", "payment.confirmed"]
     world.chain.fork(4)
     world.scan()
     request = request_of(world, payment)
     assert (request.status, request.amount, request.paid) == (RequestStatus.CREATED, 100, 0)
     assert bodies(world)[-1]["totalAmountPaid"] == "0"
-    assert set(told(world)[2:]) == {"payment.failed"}
+    assert set(notified(world)[2:]) == {"payment.failed"}
 
 
 def test_refunds_are_told_and_leave_what_was_paid(world: World) -> None:
@@ -270,7 +270,7 @@ def test_a_fork_undoes_a_capture_and_says_so(world: World) -> None:
     world.scan()
     assert totals(world, payment) == {"authorized": 100, "held": 100}
     assert (payments_of(world, payment), request_of(world, payment).status) == ([], RequestStatus.CREATED)
-    assert told(world) == ["payment.confirmed", "payment.failed"]
+    assert notified(world) == ["payment.confirmed", "payment.failed"]
     assert bodies(world)[-1]["failureReason"] == "chain_reorganization"
     assert entries(world, payment) == [("authorized", 100, EntryState.POSTED), ("captured", 100, EntryState.VOIDED)]
 
@@ -283,7 +283,7 @@ def test_a_fork_that_moves_the_events_changes_only_their_blocks(world: World) ->
     world.chain.fork(4, moved_by=1)
     world.scan()
     assert totals(world, payment) == {"authorized": 100, "captured": 100}
-    assert told(world) == ["payment.confirmed"]
+    assert notified(world) == ["payment.confirmed"]
     posted = [(kind, amount) for kind, amount, state in entries(world, payment) if state is EntryState.POSTED]
     assert posted == [("authorized", 100), ("captured", 100)]
 
@@ -380,7 +380,7 @@ def test_what_is_paid_beside_the_escrow_is_no_payment(world: World) -> None:
     payment, _ = started(world)
     world.chain.pay(request_of(world, payment))
     world.scan()
-    assert (payments_of(world, payment), told(world)) == ([], [])
+    assert (payments_of(world, payment), notified(world)) == ([], [])
     (stray,) = payment_store.unmatched_transfers(world.services.store, payment.request_id)
     assert stray.reason == "wrong_payee"
 
@@ -416,7 +416,7 @@ def test_a_crash_at_any_call_leaves_the_books_and_events_complete_in_the_end(cal
         world.drain()
         sweep_outbox(world.services)
         assert totals(world, payment) == {"authorized": 100, "captured": 60, "voided": 40}
-        assert set(told(world)) == {"payment.partial", "payment.confirmed"}
+        assert set(notified(world)) == {"payment.partial", "payment.confirmed"}
         assert len(payments_of(world, payment)) == 1
 
 

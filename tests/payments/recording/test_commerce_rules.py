@@ -1,4 +1,4 @@
-"""What one event of the escrow changes, and how often the merchant is told that a commerce payment has ended."""
+"""What one event of the escrow changes, and how often the merchant is notified that a commerce payment has ended."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -73,36 +73,36 @@ def test_any_wallet_may_pre_approve_what_another_one_has_paid() -> None:
 @pytest.mark.parametrize("end", [Kind.VOIDED, Kind.RECLAIMED])
 def test_the_end_of_what_is_held_is_told_once_and_again_only_after_a_fork_brought_it_back(end: Kind) -> None:
     _, ended = after(logged(Kind.AUTHORIZED, 100), logged(end, 100))
-    assert (len(ended.events), ended.payment.is_end_told) == (1, True)
+    assert (len(ended.events), ended.payment.is_end_notified) == (1, True)
     assert escrows.expired(ended.payment, REQUEST, CONTEXT) == (ended.payment, None)
     undone = escrows.undo(ended.payment, REQUEST, ended.entry, CONTEXT)
-    assert undone is not None and (undone.payment.held, undone.payment.is_end_told) == (100, False)
+    assert undone is not None and (undone.payment.capturable, undone.payment.is_end_notified) == (100, False)
     again = escrows.post(undone.payment, REQUEST, logged(end, 100), undone.entry, None, CONTEXT)
     assert len(again.events) == 1
 
 
 def test_an_expiry_that_was_told_stays_told_whatever_else_a_fork_removes() -> None:
-    approved, held = after(logged(Kind.PRE_APPROVED), logged(Kind.AUTHORIZED, 100))
-    told, event = escrows.expired(held.payment, REQUEST, LATER)
-    assert event is not None and (told.is_end_told, told.changed_at) == (True, LATER.now)
-    assert escrows.expired(told, REQUEST, LATER) == (told, None)
-    for entry in (approved.entry, held.entry):
-        undone = escrows.undo(told, REQUEST, entry, CONTEXT)
-        assert undone is not None and undone.payment.is_end_told
-    (ended,) = after(logged(Kind.RECLAIMED, 100), payment=told)
+    approved, authorized = after(logged(Kind.PRE_APPROVED), logged(Kind.AUTHORIZED, 100))
+    notified, event = escrows.expired(authorized.payment, REQUEST, LATER)
+    assert event is not None and (notified.is_end_notified, notified.changed_at) == (True, LATER.now)
+    assert escrows.expired(notified, REQUEST, LATER) == (notified, None)
+    for entry in (approved.entry, authorized.entry):
+        undone = escrows.undo(notified, REQUEST, entry, CONTEXT)
+        assert undone is not None and undone.payment.is_end_notified
+    (ended,) = after(logged(Kind.RECLAIMED, 100), payment=notified)
     assert ended.events == ()
     late = escrows.undo(replace(ended.payment, authorized=BaseUnits(0)), REQUEST, ended.entry, CONTEXT)
-    assert late is not None and late.payment.is_end_told, "nothing is held again"
+    assert late is not None and late.payment.is_end_notified, "nothing is held again"
 
 
 def test_nothing_has_ended_of_which_something_was_captured() -> None:
     _, captured, voided = after(logged(Kind.AUTHORIZED, 100), logged(Kind.CAPTURED, 60), logged(Kind.VOIDED, 40))
-    assert (voided.events, voided.payment.is_end_told) == ((), False)
+    assert (voided.events, voided.payment.is_end_notified) == ((), False)
     assert escrows.expired(captured.payment, REQUEST, CONTEXT) == (captured.payment, None)
 
 
 def test_an_event_in_another_block_has_the_place_and_time_of_that_block() -> None:
-    (held,) = after(logged(Kind.AUTHORIZED, 100))
+    (authorized,) = after(logged(Kind.AUTHORIZED, 100))
     moved_to = replace(
         logged(Kind.AUTHORIZED, 100),
         block_number=9,
@@ -110,7 +110,7 @@ def test_an_event_in_another_block_has_the_place_and_time_of_that_block() -> Non
         log_index=4,
         paid_at=START + timedelta(minutes=3),
     )
-    voided, moved = escrows.move(replace(held.entry, version=2), moved_to)
+    voided, moved = escrows.move(replace(authorized.entry, version=2), moved_to)
     assert (voided.state, voided.operation, voided.block_number, voided.version) == (EntryState.VOIDED, None, 1, 2)
     assert (moved.state, moved.block_number, moved.block_hash, moved.log_index) == (EntryState.POSTED, 9, "0x99", 4)
     assert (moved.at, moved.version, moved.amount) == (START + timedelta(minutes=3), 0, 100)

@@ -46,7 +46,7 @@ class Recorder:
         self.log: dict[object, LoggedTransfer] = {}
         self.payments: dict[RecordedId, Payment] = {}
         self.unmatched: dict[RecordedId, UnmatchedTransfer] = {}
-        self.told: list[str] = []
+        self.notified: list[str] = []
 
     def record(
         self,
@@ -76,7 +76,7 @@ class Recorder:
         stored = Stored(wanted, self.payments, self.unmatched, listed, self.refunds, valuation_rates)
         changes = decide(self.payable, part, stored, ACCEPTED, CONTEXT)
         self.payable = changes.payable
-        self.told += [event.kind for event in changes.events]
+        self.notified += [event.kind for event in changes.events]
         for record in changes.records.values():
             match record:
                 case LoggedTransfer():
@@ -101,7 +101,7 @@ def test_a_transfer_that_counts_becomes_a_payment_with_its_entry_its_request_and
     recorder, first = Recorder(), entry(1)
     changes = recorder.record(first)
     assert {type(record).__name__ for record in changes.records.values()} == {"LoggedTransfer", "Payment", "Request"}
-    assert (changes.recorded, changes.skipped, recorder.told) == (1, [], ["payment.partial"])
+    assert (changes.recorded, changes.skipped, recorder.notified) == (1, [], ["payment.partial"])
     assert (recorder.paid, recorder.state(first)) == (1_000_000, TransferState.PAYMENT)
 
 
@@ -119,7 +119,7 @@ def test_the_transfers_of_a_part_add_up_and_the_one_that_completes_the_request_i
     recorder = Recorder()
     changes = recorder.record(entry(1, 4_000_000), entry(2, 6_000_000), entry(3, 5))
     assert (recorder.paid, recorder.payable.requests[0].status) == (10_000_005, RequestStatus.PAID)
-    assert recorder.told == ["payment.partial", "payment.confirmed", "payment.unexpected"]
+    assert recorder.notified == ["payment.partial", "payment.confirmed", "payment.unexpected"]
     assert changes.recorded == 3
 
 
@@ -130,7 +130,7 @@ def test_a_transfer_that_does_not_count_is_kept_with_its_reason_and_counted_by_k
     (kept,) = recorder.unmatched.values()
     assert (kept.reason, kept.amount, kept.event_key) == ("wrong_payee", 1_000_000, "e-0")
     assert (recorder.payable.requests[0].other_payee_count, recorder.paid) == (1, 0)
-    assert (recorder.state(stray), recorder.told) == (TransferState.UNMATCHED, ["payment.unexpected"])
+    assert (recorder.state(stray), recorder.notified) == (TransferState.UNMATCHED, ["payment.unexpected"])
 
 
 def test_a_transfer_beyond_the_limit_of_its_kind_is_ignored() -> None:
@@ -187,20 +187,20 @@ def test_a_removed_payment_is_reversed_and_may_come_back() -> None:
     assert [each.status for each in recorder.payments.values()] == [PaymentStatus.REVERSED]
     recorder.record(first)
     assert (recorder.paid, recorder.state(first)) == (10_000_000, TransferState.PAYMENT)
-    assert recorder.told == ["payment.confirmed", "payment.failed", "payment.confirmed"]
+    assert recorder.notified == ["payment.confirmed", "payment.failed", "payment.confirmed"]
 
 
 @pytest.mark.parametrize("payee", [PAYEE.lower(), STRANGER], ids=["payment", "unmatched"])
 def test_a_transfer_that_moved_keeps_what_it_became_with_its_new_block(payee: str) -> None:
     recorder, first = Recorder(), entry(1, payee=payee)
     recorder.record(first)
-    request, told, state = recorder.payable.requests[0], list(recorder.told), recorder.state(first)
+    request, notified, state = recorder.payable.requests[0], list(recorder.notified), recorder.state(first)
     second = moved(first)
     recorder.record(second, removed=[first])
     assert (recorder.state(first), recorder.state(second)) == (TransferState.REVERSED, state)
     (kept,) = (*recorder.payments.values(), *recorder.unmatched.values())
     assert (kept.block_number, kept.block_hash, kept.status) == (99, "0xb99", PaymentStatus.CONFIRMED)
-    assert (recorder.payable.requests[0], recorder.told) == (request, told)
+    assert (recorder.payable.requests[0], recorder.notified) == (request, notified)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_transfer_that_has_another_content_in_its_new_block_is_recorded_in_pla
     recorder.record(first)
     second = replace(moved(first), **changes)  # type: ignore[arg-type]
     recorder.record(second, removed=[first])
-    assert recorder.told[1] == "payment.failed"
+    assert recorder.notified[1] == "payment.failed"
     assert recorder.state(first) is TransferState.REVERSED
     counts = not changes.keys() & {"payee", "token_address", "reference_topic"}
     assert recorder.paid == (second.amount if counts else 0)
@@ -242,28 +242,28 @@ def test_a_summed_transfer_that_moved_stays_summed_once(monkeypatch: pytest.Monk
 
 
 def test_a_paid_request_that_a_removal_makes_unpaid_is_told_whatever_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The merchant was told that it is paid, though not by the payment that vanishes now."""
+    """The merchant was notified that it is paid, though not by the payment that vanishes now."""
     first, second, third = entry(1, 10_000_000), entry(2, 6_000_000), entry(3, 5_000_000)
     recorder = Recorder()
     recorder.record(first, second, third)
     recorder.record(removed=[first])
     unexpected = ["payment.unexpected"]
-    told = ["payment.confirmed", *unexpected * 2, "payment.failed", "payment.confirmed"]
-    assert (recorder.paid, recorder.told) == (11_000_000, told)
+    notified = ["payment.confirmed", *unexpected * 2, "payment.failed", "payment.confirmed"]
+    assert (recorder.paid, recorder.notified) == (11_000_000, notified)
     recorder.record(removed=[second])
-    told = ["payment.failed", *unexpected]
-    assert (link_of(recorder.payable).status, recorder.told[5:]) == (LinkStatus.PENDING, told)
+    notified = ["payment.failed", *unexpected]
+    assert (link_of(recorder.payable).status, recorder.notified[5:]) == (LinkStatus.PENDING, notified)
 
     monkeypatch.setattr(payments, "MAX_SMALL_PAYMENTS", 0)
     dust, rest = entry(4, 1), entry(5, 9_999_999)
     recorder = Recorder()
     recorder.record(dust, rest)
     changes = recorder.record(removed=[dust])
-    assert (link_of(recorder.payable).status, recorder.told) == (LinkStatus.PENDING, ["payment.confirmed", "payment.failed"])
+    assert (link_of(recorder.payable).status, recorder.notified) == (LinkStatus.PENDING, ["payment.confirmed", "payment.failed"])
     said = json.loads(changes.events[0].body)
     assert (said["txHash"], said["amount"], said["totalAmountPaid"]) == (dust.tx_hash, "0.000001", "9.999999")
     assert recorder.record(dust).recorded == 1
-    assert recorder.told[2:] == ["payment.confirmed"]
+    assert recorder.notified[2:] == ["payment.confirmed"]
 
 
 def test_a_transfer_that_moved_before_it_was_recorded_is_recorded_in_its_new_block() -> None:
@@ -271,7 +271,7 @@ def test_a_transfer_that_moved_before_it_was_recorded_is_recorded_in_its_new_blo
     second = moved(first)
     changes = recorder.record(second, removed=[first])
     assert (recorder.state(first), recorder.state(second)) == (TransferState.REVERSED, TransferState.PAYMENT)
-    assert (recorder.paid, changes.recorded, recorder.told) == (1_000_000, 1, ["payment.partial"])
+    assert (recorder.paid, changes.recorded, recorder.notified) == (1_000_000, 1, ["payment.partial"])
 
 
 @pytest.mark.parametrize("payee", [PAYEE.lower(), STRANGER], ids=["payment", "unmatched"])
@@ -279,10 +279,10 @@ def test_the_removal_of_a_transfer_that_is_in_another_block_now_leaves_what_it_b
     """The move and the removal of the former block may come in two parts."""
     recorder, first = Recorder(), entry(1, payee=payee)
     recorder.record(first)
-    request, told = recorder.payable.requests[0], list(recorder.told)
+    request, notified = recorder.payable.requests[0], list(recorder.notified)
     recorder.record(moved(first))
     recorder.record(removed=[first])
-    assert (recorder.payable.requests[0], recorder.told) == (request, told)
+    assert (recorder.payable.requests[0], recorder.notified) == (request, notified)
     assert recorder.state(first) is TransferState.REVERSED
     (kept,) = (*recorder.payments.values(), *recorder.unmatched.values())
     assert (kept.block_hash, kept.status) == ("0xb99", PaymentStatus.CONFIRMED)

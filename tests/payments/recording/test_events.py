@@ -1,4 +1,4 @@
-"""What a merchant is told of a payment: every field of the bodies, and what each kind adds."""
+"""What a merchant is notified of a payment: every field of the bodies, and what each kind adds."""
 
 import json
 from dataclasses import replace
@@ -53,7 +53,7 @@ def paid(amount: int = 10_000_000) -> Request:
     return replace(MADE.requests[0], paid=BaseUnits(amount), status=status)
 
 
-def told(
+def notified(
     link: Link | None = LINK, request: Request | None = None, payment: Payment = PAYMENT
 ) -> list[dict[str, Any]]:
     request = request or paid()
@@ -68,7 +68,7 @@ def told(
 
 def test_a_payment_is_told_with_every_field_of_the_interface() -> None:
     request = paid()
-    assert told()[0] == {
+    assert notified()[0] == {
         "event": "payment.confirmed",
         "requestId": request.request_id,
         "requestID": request.request_id,
@@ -105,13 +105,13 @@ def test_a_correction_is_told_with_the_same_facts_and_its_reason() -> None:
 
 
 def test_a_reference_is_the_requests_own_where_it_was_merged_from_another_link() -> None:
-    assert told(request=replace(paid(), reference="PAY-9"))[0]["reference"] == "PAY-9"
-    assert told(replace(LINK, reference=None))[0]["reference"] is None
+    assert notified(request=replace(paid(), reference="PAY-9"))[0]["reference"] == "PAY-9"
+    assert notified(replace(LINK, reference=None))[0]["reference"] is None
 
 
 @pytest.mark.parametrize(("amount", "excess"), [(9_999_999, None), (10_000_000, None), (10_000_001, "0.000001")])
 def test_only_what_is_above_the_amount_is_an_excess(amount: int, excess: str | None) -> None:
-    body = told(request=paid(amount))[0]
+    body = notified(request=paid(amount))[0]
     assert body.get("excessAmount") == excess
     assert ("excessAmount" in body) is (excess is not None)
     assert body["event"] == ("payment.partial" if amount < 10_000_000 else "payment.confirmed")
@@ -128,19 +128,19 @@ def test_only_what_is_above_the_amount_is_an_excess(amount: int, excess: str | N
     ids=["nothing", "to a stranger", "of a link without one", "nothing of a link without one"],
 )
 def test_what_did_not_reach_the_links_fee_address_is_no_fee(link: Link, payment: Payment) -> None:
-    assert told(link, payment=payment)[0]["fees"] == []
+    assert notified(link, payment=payment)[0]["fees"] == []
 
 
 def test_the_variants_name_the_client_id_and_the_checkout() -> None:
-    kinds = [body["event"] for body in told()]
+    kinds = [body["event"] for body in notified()]
     assert kinds == ["payment.confirmed", "payment.confirmed.checkout"]
-    bodies = told(request=replace(paid(), client_id="cli_shop"))
+    bodies = notified(request=replace(paid(), client_id="cli_shop"))
     assert [body["event"] for body in bodies] == ["payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"]
     assert all((body["clientId"], body["origin"]) == ("cli_shop", "") for body in bodies)
-    core, *variants = told(request=replace(paid(), client_id="cli_shop", origin="https://shop.example"))
+    core, *variants = notified(request=replace(paid(), client_id="cli_shop", origin="https://shop.example"))
     assert core["origin"] == "https://shop.example"
     assert all({**variant, "event": core["event"]} == core for variant in variants), "they differ in the event alone"
-    assert not any("clientId" in body or "origin" in body for body in told())
+    assert not any("clientId" in body or "origin" in body for body in notified())
 
 
 def test_a_payment_in_another_currency_is_told_in_that_of_the_invoice_with_the_rate() -> None:
@@ -152,7 +152,7 @@ def test_a_payment_in_another_currency_is_told_in_that_of_the_invoice_with_the_r
     payment = replace(PAYMENT, amount=BaseUnits(4_285_715), value=BaseUnits(420_000_000), rate=rate)
     failed = removed_event(request, payment, CONTEXT)
     assert_is_described(json.loads(failed.body))
-    for body in (*told(request=request, payment=payment), json.loads(failed.body)):
+    for body in (*notified(request=request, payment=payment), json.loads(failed.body)):
         assert (body["currency"], body["paymentCurrency"]) == ("USD", "fUSDC")
         assert (body["amount"], body["totalAmountPaid"], body["expectedAmount"]) == ("4.2", "4.2", "10")
         assert {name: body[name] for name in CONVERSION} == {
@@ -163,37 +163,37 @@ def test_a_payment_in_another_currency_is_told_in_that_of_the_invoice_with_the_r
             "convertedAmountDestination": "4.2",
             "rateProvider": "coingecko",
         }
-    assert told(request=request, payment=payment)[0]["fees"] == [{"type": "platform", "amount": "0.1", "currency": "fUSDC"}]
+    assert notified(request=request, payment=payment)[0]["fees"] == [{"type": "platform", "amount": "0.1", "currency": "fUSDC"}]
 
 
 def test_an_excess_is_told_in_the_invoice_currency() -> None:
     request = replace(paid(), invoice_currency="USD", amount=BaseUnits(1_000_000_000), paid=BaseUnits(1_050_000_001))
-    assert told(request=request)[0]["excessAmount"] == "0.50000001"
+    assert notified(request=request)[0]["excessAmount"] == "0.50000001"
 
 
 def test_a_payment_in_the_invoice_currency_tells_no_rate() -> None:
-    assert not told()[0].keys() & CONVERSION
+    assert not notified()[0].keys() & CONVERSION
 
 
 def test_payer_and_customer_are_told_as_they_are_known() -> None:
     address = CustomerAddress(street="1 Main St", postal_code="10001", country="US")
     info = CustomerInfo(first_name="Ada", email="ada@example.com", address=address)
-    body = told(request=replace(paid(), customer_info=info), payment=replace(PAYMENT, payer=PAYEE))[0]
+    body = notified(request=replace(paid(), customer_info=info), payment=replace(PAYMENT, payer=PAYEE))[0]
     assert body["payerAddress"] == PAYEE
     assert body["customerInfo"] == {
         "firstName": "Ada",
         "email": "ada@example.com",
         "address": {"street": "1 Main St", "postalCode": "10001", "country": "US"},
     }
-    assert "customerInfo" not in told()[0]
-    assert told(request=replace(paid(), customer_info=CustomerInfo(last_name="L")))[0]["customerInfo"] == {"lastName": "L"}
+    assert "customerInfo" not in notified()[0]
+    assert notified(request=replace(paid(), customer_info=CustomerInfo(last_name="L")))[0]["customerInfo"] == {"lastName": "L"}
 
 
 def test_a_request_without_a_link_is_told_with_the_same_fields_and_no_checkout() -> None:
     alone = replace(paid(), payable_id=paid().request_id, reference="INV-1", fee_address=FEE_ADDRESS)
-    (body,) = told(None, alone)
-    assert body == told(replace(LINK, payer_identifier=None))[0]
-    kinds = [body["event"] for body in told(None, replace(alone, client_id="cli_shop"))]
+    (body,) = notified(None, alone)
+    assert body == notified(replace(LINK, payer_identifier=None))[0]
+    kinds = [body["event"] for body in notified(None, replace(alone, client_id="cli_shop"))]
     assert kinds == ["payment.confirmed", "payment.confirmed.client_id"]
 
 

@@ -57,8 +57,8 @@ def test_a_full_payment_completes_the_link_and_tells_the_merchant_three_times(wo
     assert (body["txHash"], body["network"]) == (log["transactionHash"], "sepolia")
     assert body["fees"] == [{"type": "platform", "amount": "0.125", "currency": "fUSDC"}]
     for posted in world.receiver.posted:
-        told = json.loads(posted.body)
-        assert (told["clientId"], told["origin"]) == (world.client_id, world.origin)
+        notified = json.loads(posted.body)
+        assert (notified["clientId"], notified["origin"]) == (world.client_id, world.origin)
 
 
 def test_two_partial_payments_complete_a_link_and_totals_are_recomputed(world: World) -> None:

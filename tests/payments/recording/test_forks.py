@@ -1,4 +1,4 @@
-"""What a fork below the confirmations changes: payments that move, vanish and come back, and what merchants are told."""
+"""What a fork below the confirmations changes: payments that move, vanish and come back, and what merchants are notified."""
 
 import json
 from dataclasses import replace
@@ -22,7 +22,7 @@ def payments_of(world: World, payment: PayableLink) -> tuple[Payment, ...]:
     return world.services.store.query(Payment, Payment.KEY.all(request_id=request_id))
 
 
-def told(world: World) -> list[str]:
+def notified(world: World) -> list[str]:
     """The core events that the merchant got, in the order in which they happened."""
     world.drain()
     bodies = [json.loads(posted.body) for posted in world.receiver.posted]
@@ -43,7 +43,7 @@ def test_a_payment_whose_transaction_is_in_another_block_after_a_fork_changes_it
     payment = new_link(world)
     world.chain.pay(payment.requests[0])
     world.scan()
-    before, (old,), events = world.load(payment), payments_of(world, payment), told(world)
+    before, (old,), events = world.load(payment), payments_of(world, payment), notified(world)
     world.chain.fork(4, moved_by)
     world.scan()
     world.scan()
@@ -56,7 +56,7 @@ def test_a_payment_whose_transaction_is_in_another_block_after_a_fork_changes_it
     assert new == replace(old, **moved)
     after = world.load(payment)
     assert (after.link, after.requests) == (before.link, before.requests)
-    assert told(world) == events == ["payment.confirmed"]
+    assert notified(world) == events == ["payment.confirmed"]
 
 
 def test_a_payment_whose_transaction_is_not_confirmed_after_a_fork_is_corrected_until_it_is(world: World) -> None:
@@ -66,10 +66,10 @@ def test_a_payment_whose_transaction_is_not_confirmed_after_a_fork_is_corrected_
     world.chain.fork(4, moved_by=7)
     del world.chain.blocks[-2:]  # its new block is the head
     world.tick()
-    assert (world.load(payment).link.status, told(world)) == (LinkStatus.PENDING, ["payment.confirmed", "payment.failed"])
+    assert (world.load(payment).link.status, notified(world)) == (LinkStatus.PENDING, ["payment.confirmed", "payment.failed"])
     world.scan()
     assert world.load(payment).link.status is LinkStatus.COMPLETED
-    assert told(world) == ["payment.confirmed", "payment.failed", "payment.confirmed"]
+    assert notified(world) == ["payment.confirmed", "payment.failed", "payment.confirmed"]
 
 
 def test_a_branch_that_loses_wins_and_loses_again_changes_the_block_each_time(world: World) -> None:
@@ -89,7 +89,7 @@ def test_a_branch_that_loses_wins_and_loses_again_changes_the_block_each_time(wo
     world.chain.mine(12)
     world.scan()
     assert payments_of(world, payment)[0].block_hash == second
-    assert told(world) == ["payment.confirmed"]
+    assert notified(world) == ["payment.confirmed"]
     assert world.load(payment).requests[0].paid == 12_500_000
 
 
@@ -106,7 +106,7 @@ def test_a_payment_that_vanishes_and_comes_back_is_corrected_and_told_again(worl
     world.scan()
     assert world.load(payment).link.status is LinkStatus.COMPLETED
     assert [each.status for each in payments_of(world, payment)] == [PaymentStatus.CONFIRMED]
-    assert told(world) == ["payment.confirmed", "payment.failed", "payment.confirmed"]
+    assert notified(world) == ["payment.confirmed", "payment.failed", "payment.confirmed"]
 
 
 def test_a_surplus_that_vanishes_sends_no_failure(world: World) -> None:
@@ -120,7 +120,7 @@ def test_a_surplus_that_vanishes_sends_no_failure(world: World) -> None:
     after = world.load(payment)
     assert (after.link.status, after.requests[0].paid) == (LinkStatus.COMPLETED, 12_500_000)
     assert [each.status for each in payments_of(world, payment)].count(PaymentStatus.REVERSED) == 1
-    assert told(world) == ["payment.confirmed"]
+    assert notified(world) == ["payment.confirmed"]
 
 
 def test_a_surplus_that_keeps_the_request_paid_is_confirmed_when_the_announced_payment_vanishes(world: World) -> None:
@@ -141,7 +141,7 @@ def test_a_surplus_that_keeps_the_request_paid_is_confirmed_when_the_announced_p
     after = world.load(payment)
     assert (after.link.status, after.requests[0].paid) == (LinkStatus.COMPLETED, 20_000_000)
     assert after.requests[0].tx_hash == log["transactionHash"]
-    assert told(world) == ["payment.confirmed", "payment.failed", "payment.confirmed"]
+    assert notified(world) == ["payment.confirmed", "payment.failed", "payment.confirmed"]
     bodies = [json.loads(posted.body) for posted in world.receiver.posted]
     failed = next(body for body in bodies if body["event"] == "payment.failed")
     last = [body for body in bodies if body["event"] == "payment.confirmed"][-1]
@@ -157,7 +157,7 @@ def test_payments_that_vanish_together_are_undone_newest_first_and_none_is_annou
     world.chain.fork(10)
     world.scan()
     assert world.load(payment).requests[0].paid == 0
-    assert told(world) == ["payment.confirmed", "payment.failed"]
+    assert notified(world) == ["payment.confirmed", "payment.failed"]
 
 
 def test_a_part_that_vanishes_lowers_the_total_and_the_rest_completes_it(world: World) -> None:
@@ -173,7 +173,7 @@ def test_a_part_that_vanishes_lowers_the_total_and_the_rest_completes_it(world: 
     world.chain.pay(payment.requests[0], amount=7_500_000)
     world.scan()
     assert world.load(payment).link.status is LinkStatus.COMPLETED
-    assert told(world) == ["payment.partial", "payment.partial", "payment.failed", "payment.confirmed"]
+    assert notified(world) == ["payment.partial", "payment.partial", "payment.failed", "payment.confirmed"]
 
 
 @pytest.mark.parametrize("moved_by", [None, 0, 3])
@@ -235,7 +235,7 @@ def test_a_fork_that_is_deeper_than_one_transaction_undoes_every_request_of_a_ba
     after = world.load(batch)
     assert after.link.status is LinkStatus.PENDING
     assert {(request.paid, request.status) for request in after.requests} == {(0, RequestStatus.CREATED)}
-    assert told(world) == ["payment.confirmed"] * 8 + ["payment.failed"] * 8
+    assert notified(world) == ["payment.confirmed"] * 8 + ["payment.failed"] * 8
 
 
 def test_a_recorder_that_is_late_records_a_payment_and_its_removal_in_their_order(world: World) -> None:
@@ -249,7 +249,7 @@ def test_a_recorder_that_is_late_records_a_payment_and_its_removal_in_their_orde
     assert len(scan_store.unrecorded(world.services.store, payment.link.token, 10)) == 2
     world.record()
     assert world.load(payment).requests[0].paid == 0
-    assert told(world) in ([], ["payment.confirmed", "payment.failed"])
+    assert notified(world) in ([], ["payment.confirmed", "payment.failed"])
 
 
 def test_a_transfer_that_a_fork_removes_again_before_its_return_is_recorded_does_not_count(world: World) -> None:
@@ -266,4 +266,4 @@ def test_a_transfer_that_a_fork_removes_again_before_its_return_is_recorded_does
     scanning.scan(world.services, "sepolia")
     world.record()
     assert (world.load(payment).link.status, world.load(payment).requests[0].paid) == (LinkStatus.PENDING, 0)
-    assert told(world) == ["payment.confirmed", "payment.failed", "payment.confirmed", "payment.failed"]
+    assert notified(world) == ["payment.confirmed", "payment.failed", "payment.confirmed", "payment.failed"]

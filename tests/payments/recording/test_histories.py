@@ -49,12 +49,12 @@ STRANGER = "0x" + "22" * 20
 class MortalStore(MemoryStore):
     """A store whose process dies at a write, of which a part may be done, and writes nothing until it is restarted.
 
-    `told` are the events in the order in which they were committed.
+    `notified` are the events in the order in which they were committed.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.told, self._writes_left, self._is_after = list[Event](), 10**9, False
+        self.notified, self._writes_left, self._is_after = list[Event](), 10**9, False
 
     def dies_at(self, write: int, after: bool) -> None:
         self._writes_left, self._is_after = write, after
@@ -65,7 +65,7 @@ class MortalStore(MemoryStore):
     def write(self, *writes: Write) -> Any:
         def act() -> Any:
             stored = super(MortalStore, self).write(*writes)
-            self.told += [each for each in writes if isinstance(each, Event) and each.version == 0]
+            self.notified += [each for each in writes if isinstance(each, Event) and each.version == 0]
             return stored
 
         return self._guarded(act, act)
@@ -295,19 +295,19 @@ def check_events(history: History, request: Request, standing: list[Payment]) ->
 
     A payment that was not told has a correction only if the request was told to be paid and is not any more without it.
     """
-    bodies = [json.loads(event.body) for event in history.store.told]
+    bodies = [json.loads(event.body) for event in history.store.notified]
     own = [body for body in bodies if body["requestId"] == request.request_id and body["event"] != "payment.unexpected"]
-    balance, is_told_paid = Counter[str](), False
+    balance, is_notified_as_paid = Counter[str](), False
     for body in own:
         if body["event"] == "payment.failed" and not balance[body["txHash"]]:
-            assert is_told_paid, "no correction comes before what it corrects"
+            assert is_notified_as_paid, "no correction comes before what it corrects"
         else:
             balance[body["txHash"]] += -1 if body["event"] == "payment.failed" else 1
-        is_told_paid = is_told_paid or body["event"] == "payment.confirmed"
+        is_notified_as_paid = is_notified_as_paid or body["event"] == "payment.confirmed"
     assert +balance == Counter(each.tx_hash for each in standing if each.is_announced)
     if request.status is RequestStatus.PAID and not request.dust_count:
-        told = [body["txHash"] for body in own if body["event"] == "payment.confirmed"]
-        assert any(each.tx_hash in told for each in standing if each.is_announced)
+        notified = [body["txHash"] for body in own if body["event"] == "payment.confirmed"]
+        assert any(each.tx_hash in notified for each in standing if each.is_announced)
 
 
 FORK_AFTER_A_DEATH: list[tuple[Any, ...]] = [

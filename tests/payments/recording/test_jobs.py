@@ -60,8 +60,8 @@ def test_events_are_in_the_order_of_the_chain_whatever_the_order_of_the_messages
     world.queue.messages.reverse()
     world.drain()
     bodies = [json.loads(posted.body) for posted in world.receiver.posted]
-    told = [(body["event"], body["amount"], body["totalAmountPaid"]) for body in bodies if body["event"].count(".") == 1]
-    assert told == [
+    notified = [(body["event"], body["amount"], body["totalAmountPaid"]) for body in bodies if body["event"].count(".") == 1]
+    assert notified == [
         ("payment.partial", "5", "5"),
         ("payment.partial", "4", "9"),
         ("payment.confirmed", "3.5", "12.5"),

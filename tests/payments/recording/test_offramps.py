@@ -14,7 +14,7 @@ from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.outbox import sweep as sweep_outbox
 from tests.fakes.crash import Crash, FragileClient, Tripwire
-from tests.fakes.offramps import bodies, load_order, processing, store_order, told
+from tests.fakes.offramps import bodies, load_order, notified, processing, store_order
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import World, in_process_aws
 
@@ -31,7 +31,7 @@ def test_a_paid_request_is_told_of_as_being_processed_and_not_as_confirmed(world
     request = store_order(world.services)
     world.chain.pay(request)
     world.scan()
-    assert told(world) == processing("initiated")
+    assert notified(world) == processing("initiated")
     stored, order = load_request(world.services, request), load_order(world.services, request)
     assert (stored.status, stored.fiat, stored.is_settled) == (RequestStatus.PAID, RequestStatus.PROCESSING, False)
     assert (order.announced, order.paid_at is not None, order.check_at) == (1, True, order.paid_at)
@@ -51,7 +51,7 @@ def test_a_part_is_told_of_as_a_partial_payment(world: World) -> None:
     assert body["paymentProcessor"] == "service-network"
     world.chain.pay(request, amount=7_500_000)
     world.scan()
-    assert told(world) == [("partial", ""), *processing("initiated")]
+    assert notified(world) == [("partial", ""), *processing("initiated")]
 
 
 def test_what_the_provider_said_before_the_payment_is_told_with_it(world: World) -> None:
@@ -60,7 +60,7 @@ def test_what_the_provider_said_before_the_payment_is_told_with_it(world: World)
     request = store_order(world.services, **status)
     world.chain.pay(request)
     world.scan()
-    assert told(world) == [*ALL_STEPS, ("confirmed", "")]
+    assert notified(world) == [*ALL_STEPS, ("confirmed", "")]
     confirmed = bodies(world)[-1]
     assert (confirmed["isCryptoToFiat"], confirmed["paymentProcessor"]) == (True, "service-tech")
     assert confirmed["fees"] == [{"type": "crypto-to-fiat", "amount": "0.5", "currency": "fUSDC"}]
@@ -100,7 +100,7 @@ def test_a_transfer_to_a_request_whose_payee_is_not_known_yet_does_not_count(wor
     world.chain.pay(request, payee="0x" + "00" * 20)
     world.scan()
     stored = load_request(world.services, request)
-    assert (stored.status, stored.other_payee_count, told(world)) == (RequestStatus.CREATED, 1, [])
+    assert (stored.status, stored.other_payee_count, notified(world)) == (RequestStatus.CREATED, 1, [])
 
 
 def test_a_fork_that_removes_the_payment_is_told_and_the_steps_begin_again(world: World) -> None:
@@ -109,15 +109,15 @@ def test_a_fork_that_removes_the_payment_is_told_and_the_steps_begin_again(world
     world.chain.pay(request)
     world.scan()
     begun = ALL_STEPS[:3]
-    assert told(world) == begun
+    assert notified(world) == begun
     world.chain.fork(3)
     world.scan()
-    assert told(world) == [*begun, ("failed", "failed")]
+    assert notified(world) == [*begun, ("failed", "failed")]
     assert bodies(world)[-1]["failureReason"] == "chain_reorganization"
     assert (load_order(world.services, request).paid_at, load_request(world.services, request).fiat) == (None, None)
     world.chain.pay(request)
     world.scan()
-    assert told(world) == [*begun, ("failed", "failed"), *begun]
+    assert notified(world) == [*begun, ("failed", "failed"), *begun]
 
 
 def test_more_than_is_owed_changes_nothing_of_the_order(world: World) -> None:
@@ -129,7 +129,7 @@ def test_more_than_is_owed_changes_nothing_of_the_order(world: World) -> None:
     world.chain.pay(request)
     world.scan()
     assert load_order(world.services, request) == order
-    assert told(world) == processing("initiated")
+    assert notified(world) == processing("initiated")
 
 
 @pytest.mark.parametrize("before", [True, False])
@@ -148,7 +148,7 @@ def test_a_crash_at_any_call_while_a_payment_is_recorded_tells_of_it_once(before
             recording.sweep(world.services)
             world.record()
             sweep_outbox(world.services)
-            assert told(world) == processing("initiated"), fatal
+            assert notified(world) == processing("initiated"), fatal
             assert load_order(world.services, request).announced == 1
             if wire.calls < fatal:
                 return

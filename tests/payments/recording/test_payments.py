@@ -316,22 +316,22 @@ def test_a_payment_that_is_only_summed_up_can_be_subtracted_again_and_reopens_th
     assert ledger.payments == []
     ledger.pay(transfer(9_995_000, 2))
     assert link_of(ledger.state).status is LinkStatus.COMPLETED
-    told = list(ledger.events)
+    notified = list(ledger.events)
     ledger.subtract(transfer(5_000, 1))
     assert (ledger.request.paid, ledger.request.dust_count, ledger.request.dust_amount) == (9_995_000, 0, 0)
     assert (ledger.request.status, link_of(ledger.state).status) == (RequestStatus.PARTIALLY_PAID, LinkStatus.PENDING)
-    assert ledger.events == [*told, "payment.failed"], "the merchant was told that it is paid"
+    assert ledger.events == [*notified, "payment.failed"], "the merchant was told that it is paid"
 
 
 def test_a_surplus_is_told_as_unexpected_alone_and_so_is_its_loss() -> None:
     ledger = Ledger(new_payable())
     ledger.pay(transfer(10_000_000, 1))
-    told = list(ledger.events)
+    notified = list(ledger.events)
     ledger.pay(transfer(5, 2))
     surplus = ledger.payments[1]
     assert (surplus.is_announced, ledger.request.tx_hash) == (False, ledger.payments[0].tx_hash)
     ledger.lose(surplus)
-    assert (ledger.events, ledger.request.paid) == ([*told, *["payment.unexpected"] * 2], 10_000_000)
+    assert (ledger.events, ledger.request.paid) == ([*notified, *["payment.unexpected"] * 2], 10_000_000)
     assert link_of(ledger.state).status is LinkStatus.COMPLETED
 
 
@@ -339,9 +339,9 @@ def test_an_announced_payment_that_is_lost_while_a_surplus_keeps_the_request_pai
     ledger = Ledger(new_payable())
     for number in (1, 2, 3):
         ledger.pay(transfer(10_000_000, number))
-    told, (first, _, newest) = len(ledger.events), ledger.payments
+    notified, (first, _, newest) = len(ledger.events), ledger.payments
     ledger.lose(first)
-    assert ledger.events[told:] == ["payment.failed", "payment.confirmed", "payment.confirmed.checkout"]
+    assert ledger.events[notified:] == ["payment.failed", "payment.confirmed", "payment.confirmed.checkout"]
     assert [each.is_announced for each in ledger.payments] == [True, False, True]
     assert ledger.request.tx_hash == newest.tx_hash
     assert link_of(ledger.state).status is LinkStatus.COMPLETED
@@ -367,11 +367,11 @@ def test_a_payment_that_comes_back_is_announced_again_if_it_completes_the_reques
 def test_a_payment_that_is_recorded_again_in_another_block_changes_its_block_only() -> None:
     ledger = Ledger(new_payable())
     ledger.pay(transfer(4_000_000, 1))
-    before, told = ledger.request, list(ledger.events)
+    before, notified = ledger.request, list(ledger.events)
     moved = transfer(4_000_000, 1, block_number=9, block_hash="0x99", log_index=7, paid_at=START + timedelta(seconds=9))
     decision = ledger.pay(moved)
     assert decision is not None
-    assert (ledger.request, ledger.events) == (before, told)
+    assert (ledger.request, ledger.events) == (before, notified)
     (payment,) = ledger.payments
     assert (payment.block_number, payment.block_hash, payment.log_index) == (9, "0x99", 7)
     assert payment.paid_at == START + timedelta(seconds=9)

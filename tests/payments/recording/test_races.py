@@ -76,8 +76,8 @@ def test_20_processes_that_hold_a_rate_at_once_give_the_same_quote(cloud: Cloud,
     world.prices.set("USD", "USDC", "1.0003")
     request = store_request(world.services, world.account_id, invoice_currency="USD")
     for number in range(3):
-        held = in_parallel(lambda services: quotes.hold(services, [request])[request.request_id], cloud, world)
-        assert {(quote.number, quote.at, quote.rate.fraction) for quote in held} == {(number, world.now, held[0].rate.fraction)}
+        quoted = in_parallel(lambda services: quotes.hold(services, [request])[request.request_id], cloud, world)
+        assert {(quote.number, quote.at, quote.rate.fraction) for quote in quoted} == {(number, world.now, quoted[0].rate.fraction)}
         world.advance(151)
         world.prices.set("USD", "USDC", f"1.000{number}")
 

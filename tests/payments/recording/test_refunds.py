@@ -68,7 +68,7 @@ def send(world: World, payment: PayableLink, amount: int, **altered: str) -> Non
     world.scan()
 
 
-def told(world: World) -> list[dict[str, str]]:
+def notified(world: World) -> list[dict[str, str]]:
     world.drain()
     bodies = [json.loads(posted.body) for posted in world.receiver.posted]
     return [body for body in bodies if body["event"] == "payment.refunded"]
@@ -89,12 +89,12 @@ def test_a_refund_that_is_sent_is_shown_as_sent_and_told_once(world: World) -> N
     after = offer(world, payment)
     assert (after.amount, after.sent, after.is_sent, after.transactions) == (EXCESS, EXCESS, True, ())
     assert after.tx_hash is not None
-    (event,) = told(world)
+    (event,) = notified(world)
     assert (event["requestId"], event["refundedTo"], event["refundAmount"], event["currency"], event["txHash"]) == (
         payment.requests[0].request_id, WALLET, "7.5", "fUSDC", after.tx_hash,
     )
     world.tick()
-    assert len(told(world)) == 1
+    assert len(notified(world)) == 1
 
 
 def test_the_rest_of_a_refund_that_was_sent_in_part_is_offered(world: World) -> None:
@@ -106,7 +106,7 @@ def test_the_rest_of_a_refund_that_was_sent_in_part_is_offered(world: World) -> 
     assert part.transactions[0].data.endswith(f"{5_000_000:064x}")
     send(world, payment, 5_000_000)
     assert offer(world, payment).is_sent
-    assert [event["refundAmount"] for event in told(world)] == ["2.5", "5"]
+    assert [event["refundAmount"] for event in notified(world)] == ["2.5", "5"]
 
 
 def test_a_refund_never_counts_as_a_payment(world: World) -> None:
@@ -119,7 +119,7 @@ def test_a_refund_never_counts_as_a_payment(world: World) -> None:
     assert (after.requests[0].paid, after.requests[0].status) == (0, RequestStatus.CREATED)
     assert after.link.status is LinkStatus.PENDING
     assert offer(world, payment).is_sent
-    assert [event["currency"] for event in told(world)] == ["fUSDT"], "the other token was not offered"
+    assert [event["currency"] for event in notified(world)] == ["fUSDT"], "the other token was not offered"
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,14 @@ def test_what_goes_to_somebody_else_or_is_something_else_sends_no_refund(world: 
     offer(world, payment)
     send(world, payment, EXCESS, **altered)
     assert offer(world, payment).sent == 0
-    assert told(world) == []
+    assert notified(world) == []
     assert world.load(payment).requests[0].paid == 20_000_000
 
 
 def test_a_reference_that_was_not_offered_changes_nothing(world: World) -> None:
     payment = overpaid(world)
     send(world, payment, EXCESS)
-    assert (offer(world, payment).sent, told(world)) == (0, [])
+    assert (offer(world, payment).sent, notified(world)) == (0, [])
 
 
 def test_the_same_reference_on_another_network_sends_no_refund() -> None:
@@ -181,7 +181,7 @@ def test_a_refund_that_a_fork_moves_to_another_block_stays_sent_and_is_told_once
     (refund,) = stored(world)
     assert (refund.sent, refund.sent_count) == (EXCESS, 1)
     assert offer(world, payment).is_sent
-    assert len(told(world)) == 1
+    assert len(notified(world)) == 1
 
 
 def test_what_reaches_a_payer_is_taken_for_the_earliest_transfers_first(world: World) -> None:
@@ -212,7 +212,7 @@ def test_small_transfers_with_a_public_reference_are_summed_and_told_so_often_on
     world.scan()
     (refund,) = stored(world)
     assert (refund.sent, refund.sent_count, refund.announced_count) == (MAX_ANNOUNCED + 5, MAX_ANNOUNCED + 5, MAX_ANNOUNCED)
-    assert len(told(world)) == MAX_ANNOUNCED
+    assert len(notified(world)) == MAX_ANNOUNCED
 
 
 def test_a_refund_has_the_sum_of_its_transfers_and_the_newest_one_and_loses_what_a_fork_removes() -> None:

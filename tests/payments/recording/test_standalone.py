@@ -31,7 +31,7 @@ def created(world: World, **changes: Any) -> Request:
     return store_request(world.services, world.account_id, **{**shop, **changes})
 
 
-def told(world: World) -> list[dict[str, Any]]:
+def notified(world: World) -> list[dict[str, Any]]:
     world.drain()
     return [json.loads(posted.body) for posted in world.receiver.posted]
 
@@ -44,8 +44,8 @@ def test_a_transfer_pays_a_request_without_a_link_and_is_told(world: World) -> N
     assert (paid.status, paid.paid, paid.payment_count) == (RequestStatus.PAID, request.amount, 1)
     (payment,) = payments(world.services.store, request.request_id)
     assert paid.tx_hash == payment.tx_hash
-    assert [body["event"] for body in told(world)] == ["payment.confirmed", "payment.confirmed.client_id"]
-    assert [body["reference"] for body in told(world)] == ["INV-7"] * 2
+    assert [body["event"] for body in notified(world)] == ["payment.confirmed", "payment.confirmed.client_id"]
+    assert [body["reference"] for body in notified(world)] == ["INV-7"] * 2
     assert reconcile(world.services, request.payable_id) == []
 
 
@@ -75,7 +75,7 @@ def test_parts_add_up_and_what_comes_after_is_an_excess(world: World) -> None:
         world.scan()
     paid = load_request(world.services, request)
     assert (paid.status, paid.paid, paid.payment_count) == (RequestStatus.PAID, 13_500_000, 3)
-    kinds = [body["event"] for body in told(world)]
+    kinds = [body["event"] for body in notified(world)]
     assert kinds == [f"payment.{kind}" for kind in ("partial", "partial.client_id", "confirmed", "confirmed.client_id")]
 
 
@@ -87,7 +87,7 @@ def test_another_token_and_another_payee_do_not_count(world: World) -> None:
     assert load_request(world.services, request).paid == 0
     kept = unmatched_transfers(world.services.store, request.request_id)
     assert sorted(each.reason for each in kept) == ["wrong_payee", "wrong_token"]
-    assert told(world) == []
+    assert notified(world) == []
 
 
 def test_a_fork_takes_a_payment_back_and_returns_it(world: World) -> None:
@@ -103,7 +103,7 @@ def test_a_fork_takes_a_payment_back_and_returns_it(world: World) -> None:
     world.chain.mine(4)
     world.scan()
     assert load_request(world.services, request).status is RequestStatus.PAID
-    kinds = [body["event"] for body in told(world) if not body["event"].endswith("client_id")]
+    kinds = [body["event"] for body in notified(world) if not body["event"].endswith("client_id")]
     assert kinds == ["payment.confirmed", "payment.failed", "payment.confirmed"]
 
 
@@ -166,7 +166,7 @@ def record_beside_another(position: int) -> int:
         recording.record(world.start(FragileClient(client, turn)), request.payable_id)
         after = load_request(world.services, request)
         assert (after.paid, after.payment_count, after.status) == (12_500_001, 3, RequestStatus.PAID)
-        assert [body["event"] for body in told(world)].count("payment.confirmed") == 1
+        assert [body["event"] for body in notified(world)].count("payment.confirmed") == 1
         return turn.calls
 
 
@@ -188,7 +188,7 @@ def test_a_request_of_a_link_that_is_paid_twice_at_once_counts_both_and_says_wha
     after = load_request(world.services, request)
     assert (after.paid, after.payment_count) == (2 * request.amount, 2)
     assert world.load(link).link.status is LinkStatus.COMPLETED
-    assert [body["event"] for body in told(world)].count("payment.confirmed") == 1
+    assert [body["event"] for body in notified(world)].count("payment.confirmed") == 1
     _, listing = transfers.list_of_request(world.services, request.request_id, Viewer(world.account_id, None))
     found = [each.classified for each in listing.transfers]
     assert [each.transfer.tx_hash for each in found] == hashes
@@ -201,5 +201,5 @@ def test_an_excess_of_two_payments_at_once_is_told_with_the_one_that_completes_t
     world.chain.pay(request, amount=2_500_000)
     world.chain.pay(request)
     world.scan()
-    confirmed = [body for body in told(world) if body["event"] == "payment.confirmed"]
+    confirmed = [body for body in notified(world) if body["event"] == "payment.confirmed"]
     assert [(body["amount"], body["totalAmountPaid"], body["excessAmount"]) for body in confirmed] == [("12.5", "15", "2.5")]

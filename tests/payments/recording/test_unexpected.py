@@ -40,7 +40,7 @@ class Shop:
         self.world.scan()
 
     @property
-    def told(self) -> list[dict[str, Any]]:
+    def notified(self) -> list[dict[str, Any]]:
         """The bodies of the events without their variants, in their order."""
         found = [json.loads(each.body) for each in sorted(self.store.all(Event), key=lambda each: each.event_id)]
         for body in found:
@@ -49,7 +49,7 @@ class Shop:
 
     @property
     def labels(self) -> list[tuple[str, list[str]]]:
-        return [(body["event"].removeprefix("payment."), body["labels"]) for body in self.told]
+        return [(body["event"].removeprefix("payment."), body["labels"]) for body in self.notified]
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_what_is_paid_after_the_links_expiry_is_late(shop: Shop) -> None:
 def test_a_payment_of_a_paid_request_is_told_by_its_own_event(shop: Shop) -> None:
     shop.pay()
     shop.pay(5_000_000)
-    confirmed, second = shop.told
+    confirmed, second = shop.notified
     assert (second["event"], second["labels"], second["status"]) == ("payment.unexpected", ["duplicate"], "confirmed")
     assert (second["amount"], second["receivedAmount"], second["totalAmountPaid"]) == ("5", "5", "17.5")
     assert (second["requestId"], second["untoldCount"]) == (confirmed["requestId"], 0)
@@ -96,16 +96,16 @@ def test_what_does_not_count_is_told(shop: Shop, altered: dict[str, str], labels
     if is_paid:
         shop.pay()
     shop.pay(**altered)
-    told = shop.told[-1]
-    assert (told["event"], told["labels"], told["amount"]) == ("payment.unexpected", labels, "0")
-    assert told["receivedAmount"] == "12.5"
-    assert len(shop.told) == 1 + is_paid
+    notified = shop.notified[-1]
+    assert (notified["event"], notified["labels"], notified["amount"]) == ("payment.unexpected", labels, "0")
+    assert notified["receivedAmount"] == "12.5"
+    assert len(shop.notified) == 1 + is_paid
 
 
 def test_worthless_tokens_and_what_is_not_stored_are_never_told(shop: Shop) -> None:
     for _ in range(3):
         shop.pay(token=WORTHLESS)
-    assert shop.told == []
+    assert shop.notified == []
 
 
 def test_a_reading_that_comes_again_and_a_block_that_moves_tell_nothing_twice(shop: Shop) -> None:
@@ -114,7 +114,7 @@ def test_a_reading_that_comes_again_and_a_block_that_moves_tell_nothing_twice(sh
     shop.pay(token=FUSDT)
     shop.world.chain.fork(6, moved_by=1)
     shop.world.scan()
-    assert [body["event"] for body in shop.told] == ["payment.confirmed", "payment.unexpected", "payment.unexpected"]
+    assert [body["event"] for body in shop.notified] == ["payment.confirmed", "payment.unexpected", "payment.unexpected"]
 
 
 def test_what_a_fork_removes_is_corrected_and_told_again_if_it_comes_back(shop: Shop) -> None:
@@ -125,12 +125,12 @@ def test_what_a_fork_removes_is_corrected_and_told_again_if_it_comes_back(shop: 
     removed = shop.world.chain.fork(len(shop.world.chain.blocks) - before)
     shop.world.advance(1)
     shop.world.scan()
-    told = [(body["event"], body["labels"], body["status"]) for body in shop.told[1:]]
-    assert told[:2] == [
+    notified = [(body["event"], body["labels"], body["status"]) for body in shop.notified[1:]]
+    assert notified[:2] == [
         ("payment.unexpected", ["duplicate"], "confirmed"),
         ("payment.unexpected", ["wrong_token"], "confirmed"),
     ]
-    assert sorted(told[2:]) == [
+    assert sorted(notified[2:]) == [
         ("payment.unexpected", ["duplicate"], "reversed"),
         ("payment.unexpected", ["wrong_token"], "reversed"),
     ]
@@ -141,7 +141,7 @@ def test_what_a_fork_removes_is_corrected_and_told_again_if_it_comes_back(shop: 
         place = {"blockNumber": hex(block.number), "blockHash": block.hash}
         block.logs += [{**log, **place} for log in old.logs]
     shop.world.scan()
-    assert [body["status"] for body in shop.told[5:]] == ["confirmed", "confirmed"]
+    assert [body["status"] for body in shop.notified[5:]] == ["confirmed", "confirmed"]
 
 
 def test_of_a_request_ten_are_told_a_day_and_the_next_says_how_many_were_not(shop: Shop) -> None:
@@ -149,11 +149,11 @@ def test_of_a_request_ten_are_told_a_day_and_the_next_says_how_many_were_not(sho
     shop.pay()
     for number in range(MAX_A_DAY + 4):
         shop.pay(1, **({"token": FUSDT} if number % 2 else {}))
-    assert [body["untoldCount"] for body in shop.told[1:]] == [0] * MAX_A_DAY
+    assert [body["untoldCount"] for body in shop.notified[1:]] == [0] * MAX_A_DAY
     shop.world.advance(timedelta(days=1).total_seconds())
     shop.pay(1)
     shop.pay(1)
-    assert [body["untoldCount"] for body in shop.told[1 + MAX_A_DAY :]] == [4, 0]
+    assert [body["untoldCount"] for body in shop.notified[1 + MAX_A_DAY :]] == [4, 0]
 
 
 def test_what_is_not_stored_any_more_is_not_told(shop: Shop) -> None:
@@ -162,7 +162,7 @@ def test_what_is_not_stored_any_more_is_not_told(shop: Shop) -> None:
             shop.world.chain.pay(shop.payment.requests[0], amount=1, payee=STRANGER)
         shop.world.scan()
         shop.world.advance(timedelta(days=1).total_seconds())
-    assert len(shop.told) == MAX_PER_KIND[UnmatchedKind.OTHER_PAYEE]
+    assert len(shop.notified) == MAX_PER_KIND[UnmatchedKind.OTHER_PAYEE]
 
 
 def test_only_webhooks_that_name_it_receive_it() -> None:
@@ -186,5 +186,5 @@ def test_dust_hides_no_payment_of_a_customer(shop: Shop) -> None:
     for _ in range(MAX_A_DAY + 2):
         shop.pay(1)
     shop.pay()
-    assert (shop.told[-1]["labels"], shop.told[-1]["amount"]) == (["duplicate"], "12.5")
-    assert [body["untoldCount"] for body in shop.told[1:]] == [0] * MAX_A_DAY + [2]
+    assert (shop.notified[-1]["labels"], shop.notified[-1]["amount"]) == (["duplicate"], "12.5")
+    assert [body["untoldCount"] for body in shop.notified[1:]] == [0] * MAX_A_DAY + [2]

@@ -28,7 +28,7 @@ from infra import admin
 from infra.local.gateway import LambdaContext
 from tests.fakes.crash import Crash
 from tests.fakes.world import FEE_ADDRESS, PAYEE, PREFIX, START
-from tests.platform.http.test_edge import event, handled
+from tests.platform.http.test_pipeline import event, handled
 from tests.platform.http.test_rate_limits import key_of
 from tests.support.api import Clock, Configured, stop_time
 from tests.support.client import Api, Reply, Shop, item, stored

@@ -212,7 +212,7 @@ def test_a_header_that_decides_something_and_comes_twice_is_400(shop: Shop, name
 
 def test_two_spellings_of_a_header_are_that_header_twice(shop: Shop) -> None:
     """API Gateway hands over names as they were sent."""
-    from tests.platform.http.test_edge import handled
+    from tests.platform.http.test_pipeline import handled
 
     many = {"X-Api-Key": [shop.key], "x-api-key": ["key_other"]}
     answer = handled("POST", CREATE, headers={"x-api-key": shop.key}, multiValueHeaders=many, body="{}")

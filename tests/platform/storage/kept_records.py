@@ -28,7 +28,7 @@ from chalicelib.commerce.core.records import (
     OperationKind,
     PendingOperation,
 )
-from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Held, Stage
+from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Returned, Stage
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent
 from chalicelib.crosschain.service.payment_intents.records import Stage as PermitStage
 from chalicelib.crosschain.service.router.records import KeptAnswer, RouterCircuit
@@ -54,7 +54,7 @@ from chalicelib.payments.requests.payments.records import (
     SentRefund,
     UnmatchedTransfer,
 )
-from chalicelib.payments.requests.quotes.records import HeldRate, Quote
+from chalicelib.payments.requests.quotes.records import LockedRate, Quote
 from chalicelib.payments.requests.records import (
     CustomerAddress,
     CustomerInfo,
@@ -213,7 +213,7 @@ ANNOUNCED = AnnouncedTransaction(
 QUOTE = Quote(
     REQUEST_ID, 3, Rate("USD", "USDC-base", BaseUnits(10**30 + 1), BaseUnits(10**30), "chainlink", NOW), NOW, NOW + HOUR
 )
-HELD_RATE = HeldRate(
+LOCKED_RATE = LockedRate(
     request_id=REQUEST_ID,
     intent_id="01KJM9CZ2YINTENT0000000000",
     rate=QUOTE.rate,
@@ -578,9 +578,9 @@ RECORDS: dict[str, Record] = {
         listening_since=NOW,
     ),
     "quote": QUOTE,
-    "held rate": HELD_RATE,
+    "held rate": LOCKED_RATE,
     "held rate of a recorded payment": replace(
-        HELD_RATE, fill_key="0x" + HASH, tx_hash="0x" + OTHER_HASH, event_key=f"{HASH[:16]}-1"
+        LOCKED_RATE, fill_key="0x" + HASH, tx_hash="0x" + OTHER_HASH, event_key=f"{HASH[:16]}-1"
     ),
     "reference": Reference("0x" + HASH, TOKEN, 3),
     "refund, offered": REFUND,
@@ -617,7 +617,7 @@ RECORDS: dict[str, Record] = {
             destination_hash="0x" + HASH,
             payment_key=f"{HASH[:16]}-1",
             refund_hash="0x" + OTHER_HASH,
-            held=Held(WALLET, "USDC-base", BaseUnits(7)),
+            returned=Returned(WALLET, "USDC-base", BaseUnits(7)),
             reason="nobody brought it",
             tool="across",
         ),
@@ -837,7 +837,7 @@ RECORDS: dict[str, Record] = {
         pending=OPERATION,
         operations=2,
         failure="It reverted",
-        is_end_told=True,
+        is_end_notified=True,
         check_at=NOW,
         version=7,
     ),

@@ -38,7 +38,7 @@ ADDED = {
         "is_moved",
         "is_crypto_to_fiat",
         "unexpected_count",
-        "unexpected_untold",
+        "unexpected_unnotified",
         "received",
         "refunded",
         "refund_count",

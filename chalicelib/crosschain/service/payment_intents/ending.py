@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from chalicelib.crosschain.service.payment_intents import held_rates, stages
+from chalicelib.crosschain.service.payment_intents import locked_rates, stages
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent
 from chalicelib.payments.events import failed
 from chalicelib.payments.requests import executions
 from chalicelib.payments.requests.executions import ExecutionStatus
 from chalicelib.payments.requests.payments.records import Payment
-from chalicelib.payments.requests.quotes.records import HeldRate
+from chalicelib.payments.requests.quotes.records import LockedRate
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import Add
@@ -18,7 +18,7 @@ from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.records import Event
 
 NOTHING_TAKEN = "Nothing was taken: the payment could not be begun"
-Also = tuple[Payment | Add | HeldRate | RelayedCall, ...]
+Also = tuple[Payment | Add | LockedRate | RelayedCall, ...]
 
 
 def end(services: Services, intent: PaymentIntent, request: Request, how: End, also: Also = ()) -> None:
@@ -28,7 +28,7 @@ def end(services: Services, intent: PaymentIntent, request: Request, how: End, a
         status = "bounced" if how is End.REFUNDED else "failed"
         context, facts = webhooks.event_context(services), {"network": intent.network, "subStatus": status}
         events = (failed(request, intent.reason, context, stages.counted(intent), intent.returned_by, **facts),)
-    write(services, ended, request, (*held_rates.ended(services, intent), *also), events)
+    write(services, ended, request, (*locked_rates.ended(services, intent), *also), events)
 
 
 def give_up(services: Services, intent: PaymentIntent, request: Request, why: str) -> None:

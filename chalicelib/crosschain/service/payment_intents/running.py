@@ -15,7 +15,7 @@ from datetime import timedelta
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.calldata import erc20, erc2612
-from chalicelib.crosschain.service.payment_intents import ending, held_rates, locking, rules, stages, store
+from chalicelib.crosschain.service.payment_intents import ending, locked_rates, locking, rules, stages, store
 from chalicelib.crosschain.service.payment_intents.ending import facts_of
 from chalicelib.crosschain.service.payment_intents.flows import is_wanted, trouble
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
@@ -90,7 +90,7 @@ def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
     """Has the tokens taken, until that is done or can be done no more."""
     now, known = services.clock(), relayer.outcome(services, stages.call_key(intent, "take"))
     if known is not None and known.status is CallStatus.SUCCEEDED:
-        services.store.write(stages.taken(intent, now), *held_rates.begun(intent, now))
+        services.store.write(stages.taken(intent, now), *locked_rates.begun(intent, now))
     elif known is not None and known.status is CallStatus.UNKNOWN:
         services.store.write(stages.postponed(intent, now))
     elif known is not None or stages.cannot_be_taken(intent, now):
@@ -151,12 +151,12 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
     now, key = services.clock(), f"spend/{intent.spends}"
     known = relayer.accepted(services, stages.call_key(intent, key))
     if known is None:
-        held = relayer.outcome(services, stages.call_key(intent, "take"))
-        if held is not None and held.status in (CallStatus.REVERTED, CallStatus.SUPERSEDED):  # since a deep fork
+        take = relayer.outcome(services, stages.call_key(intent, "take"))
+        if take is not None and take.status in (CallStatus.REVERTED, CallStatus.SUPERSEDED):  # since a deep fork
             ending.end(services, replace(intent, reason=ending.NOTHING_TAKEN), request, End.FAILED)
             return
         reason = trouble(services, intent)
-        if held is None or held.status is not CallStatus.SUCCEEDED:
+        if take is None or take.status is not CallStatus.SUCCEEDED:
             reason = "a fork of the chain has undone the taking of the tokens"
         after = replace(intent, reason=reason) if reason else _submit_spend(services, intent, request, key)
         services.store.write(stages.postponed(after, now))
@@ -229,7 +229,7 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
         services.store.write(stages.undone(intent, services.clock()))  # by a deep fork: it is seen what became of it
         return
     after = bridge_transfers.checked(services, payable, before, set())
-    rate = held_rates.known(services, intent, after)
+    rate = locked_rates.known(services, intent, after)
     if after.status is not AnnouncedStatus.PENDING:
         if scan_store.has_work(services.store, (request.payable_id,)):
             (after,) = bridge_transfers.put_off([before], [after], services.clock())

@@ -8,10 +8,10 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.bridges.deposits import UNFILLED, LoggedFill, fills_in, sent_tokens
 from chalicelib.chains.nodes.logs import InconsistentNode
-from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Held
+from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Returned
 from chalicelib.crosschain.service.tracking.chains import known_network, searched
 from chalicelib.crosschain.service.tracking.deposits import request_of
-from chalicelib.crosschain.service.tracking.observations import Arrival, ArrivalSeen
+from chalicelib.crosschain.service.tracking.observations import Arrival, ArrivalObservation
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.references import reference_topic
@@ -33,7 +33,7 @@ def read_arrival(
     announced: AnnouncedTransaction,
     bridge_transfer: BridgeTransfer,
     unavailable: set[str],
-) -> ArrivalSeen:
+) -> ArrivalObservation:
     """What became of a deposit on its destination chain, up to where detection has read that. Raises ChainUnavailable,
     RangeTooLarge."""
     cursor = scan_store.cursor(services.store, bridge_transfer.destination)
@@ -44,15 +44,15 @@ def read_arrival(
     chain, origin = services.chains.evm(bridge_transfer.destination), known_network(announced.network).chain_id
     found, last = _searched(chain, cursor, bridge_transfer, origin)
     if found is None and last < cursor.scanned_to:
-        return ArrivalSeen(Arrival.OPEN, last)
+        return ArrivalObservation(Arrival.OPEN, last)
     if found is None:
         if cursor.read_until <= deposit.fill_deadline:
-            return ArrivalSeen(Arrival.OPEN, last)
+            return ArrivalObservation(Arrival.OPEN, last)
         if chain.fill_status(bridge_transfer.relay_hash, cursor.scanned_to) in UNFILLED:
-            return ArrivalSeen(Arrival.EXPIRED, last)
+            return ArrivalObservation(Arrival.EXPIRED, last)
         found = _hinted(services, chain, announced, bridge_transfer, unavailable)
         if found is None or found.block_number > cursor.scanned_to:
-            return ArrivalSeen(Arrival.UNCLEAR, last)
+            return ArrivalObservation(Arrival.UNCLEAR, last)
     if chain.block_facts([found.block_number])[found.block_number].hash != found.block_hash:
         raise InconsistentNode(chain.network, f"a fill is of block {found.block_hash}, which is not canonical")
     logs = chain.logs_of_transactions([found.tx_hash])
@@ -105,7 +105,7 @@ def _filled(
     fill: LoggedFill,
     logs: Sequence[Mapping[str, Any]],
     searched_to: int,
-) -> ArrivalSeen:
+) -> ArrivalObservation:
     """Whether a fill paid, by the event of the payment that it made; if not, what the payer got there.
 
     `logs` are those of its transaction, in which others may pay the same request, by fills of their own or directly.
@@ -120,7 +120,7 @@ def _filled(
     for made, each in ((made, made.payment) for made in brought(request.network, logs)):
         is_own = made.fill.key == fill.key
         if is_own and (each.token_address, each.payee, each.amount, each.reference_topic) == paid:
-            return ArrivalSeen(Arrival.PAID, searched_to, fill.tx_hash, payment_key=each.event_key)
+            return ArrivalObservation(Arrival.PAID, searched_to, fill.tx_hash, payment_key=each.event_key)
     got = sent_tokens(own, token.address, fill.recipient or "", deposit.fallback)
-    held = Held(deposit.fallback, token.id, BaseUnits(got)) if got else None
-    return ArrivalSeen(Arrival.BOUNCED, searched_to, fill.tx_hash, held)
+    returned = Returned(deposit.fallback, token.id, BaseUnits(got)) if got else None
+    return ArrivalObservation(Arrival.BOUNCED, searched_to, fill.tx_hash, returned)

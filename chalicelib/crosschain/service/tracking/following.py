@@ -9,7 +9,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.crosschain.service.tracking import rules, times
 from chalicelib.crosschain.service.tracking.deposits import covers, least_due_of, request_of
 from chalicelib.crosschain.service.tracking.events import failed_event
-from chalicelib.crosschain.service.tracking.observations import SourceSeen
+from chalicelib.crosschain.service.tracking.observations import SourceObservation
 from chalicelib.crosschain.service.tracking.observing import observed
 from chalicelib.payments.events import Counted
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, Payable, PayableLink
@@ -44,10 +44,10 @@ def checked(
     Logs an error, of which an alarm is made, for one whose outcome is overdue.
     """
     now = services.clock()
-    known, seen = observed(services, payment, announced, unavailable)
-    if seen.source is not None:
-        seen = replace(seen, source=_measured(services, payment, announced, seen.source))
-    after = rules.decide(known, seen, now)
+    known, observation = observed(services, payment, announced, unavailable)
+    if observation.source is not None:
+        observation = replace(observation, source=_measured(services, payment, announced, observation.source))
+    after = rules.decide(known, observation, now)
     if after.status is AnnouncedStatus.PENDING and times.is_overdue(after, now):
         bridge_transfer = after.bridge_transfer
         assert bridge_transfer is not None, "it comes from another chain"
@@ -61,20 +61,22 @@ def checked(
     return after
 
 
-def _measured(services: Services, payment: Payable, announced: AnnouncedTransaction, seen: SourceSeen) -> SourceSeen:
+def _measured(
+    services: Services, payment: Payable, announced: AnnouncedTransaction, observation: SourceObservation
+) -> SourceObservation:
     """What was read, with whether a deposit for a link covers what is due, if it is read for the first time."""
     assert announced.bridge_transfer is not None, "it comes from another chain"
-    request = request_of(payment.requests, seen.deposit) if seen.deposit is not None else None
+    request = request_of(payment.requests, observation.deposit) if observation.deposit is not None else None
     if not isinstance(payment, PayableLink) or announced.bridge_transfer.deposit is not None:
-        return seen
-    if request is None or seen.deposit is None:
-        return seen
+        return observation
+    if request is None or observation.deposit is None:
+        return observation
     least: int | None
     try:
         least = least_due_of(services, (payment,), request)
     except RateUnavailable:  # then it is not known to be too little
         least = 0
-    return replace(seen, covers=seen.covers and covers(seen.deposit, request, least))
+    return replace(observation, covers=observation.covers and covers(observation.deposit, request, least))
 
 
 def put_off(
@@ -104,7 +106,7 @@ def concluded(
     `payment.failed` follows for a proven payment that failed, unless its request is paid, up to MAX_FAILURES_TOLD. It
     stays open, too, while there is no rate to tell it in the invoice currency.
     """
-    announcements, told = list[AnnouncedTransaction](), record.failures_notified
+    announcements, notified = list[AnnouncedTransaction](), record.failures_notified
     payments, counts, events = list[Payment](), list[Add](), list[Event]()
     for one, other in zip(before, after, strict=True):
         request = _request(payment, other)
@@ -118,15 +120,15 @@ def concluded(
             payments += changed
             other = _with_surplus(other, made)
         is_open = request is not None and request.status is not RequestStatus.PAID
-        if rules.is_failure(one, other) and request is not None and is_open and told < rules.MAX_FAILURES_TOLD:
+        if rules.is_failure(one, other) and request is not None and is_open and notified < rules.MAX_FAILURES_NOTIFIED:
             try:
                 events.append(failed_event(services, request, other, offered))
             except RateUnavailable:
                 announcements.append(times.postponed(one, services.clock()))
                 continue
-            told += 1
+            notified += 1
         announcements.append(other)
-    return Concluded(tuple(announcements), told, tuple(payments), tuple(counts), tuple(events))
+    return Concluded(tuple(announcements), notified, tuple(payments), tuple(counts), tuple(events))
 
 
 def _request(payment: Payable, announced: AnnouncedTransaction) -> Request | None:

@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
-from chalicelib.crosschain.core.records import Deposit, Held
+from chalicelib.crosschain.core.records import Deposit, Returned
 from chalicelib.payments.links.records import Proof
 
 
@@ -39,7 +39,7 @@ class Arrival(StrEnum):
 
 
 @frozen
-class SourceSeen:
+class SourceObservation:
     """What was read of the source chain; `time` is that of its newest block that is deep enough.
 
     `deposit` is that of the transaction if the node has it, or of what a Safe's owners sign, and `proof` how that is
@@ -68,7 +68,7 @@ class SourceSeen:
 
 
 @frozen
-class ArrivalSeen:
+class ArrivalObservation:
     """What was read of the destination chain, whose blocks up to `searched_to` were searched for the fill.
 
     `tx_hash` is that of the fill, and `payment_key` the event key of the payment that it made.
@@ -77,24 +77,24 @@ class ArrivalSeen:
     outcome: Arrival
     searched_to: int
     tx_hash: str | None = None
-    held: Held | None = None
+    returned: Returned | None = None
     is_surplus: bool = False
     payment_key: str | None = None
 
 
 @frozen
-class RefundSeen:
+class RefundObservation:
     """What was read of the source chain, whose blocks up to `searched_to` were searched for the refund."""
 
     searched_to: int
     tx_hash: str | None = None
-    held: Held | None = None
+    returned: Returned | None = None
 
 
 @frozen
-class Seen:
+class Observation:
     """One check; None for what was not read, or not answered."""
 
-    source: SourceSeen | None = None
-    arrival: ArrivalSeen | None = None
-    refund: RefundSeen | None = None
+    source: SourceObservation | None = None
+    arrival: ArrivalObservation | None = None
+    refund: RefundObservation | None = None

@@ -24,7 +24,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.crosschain.core.records import BridgeTransfer, Stage
 from chalicelib.crosschain.service.tracking.arrivals import read_arrival
-from chalicelib.crosschain.service.tracking.observations import Arrival, Seen, Source, SourceSeen
+from chalicelib.crosschain.service.tracking.observations import Arrival, Observation, Source, SourceObservation
 from chalicelib.crosschain.service.tracking.refunds import read_refund
 from chalicelib.crosschain.service.tracking.rules import redirected
 from chalicelib.crosschain.service.tracking.sources import read_source_chain
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 def observed(
     services: Services, payment: Payable, announced: AnnouncedTransaction, unavailable: set[str]
-) -> tuple[AnnouncedTransaction, Seen]:
+) -> tuple[AnnouncedTransaction, Observation]:
     """The announced transaction with what is known of its Safe's transaction, and what the chains say of it.
 
     A network that does not answer is added to `unavailable`, and not called again for the others of this run. What it
@@ -53,11 +53,11 @@ def observed(
             lambda: read_source_chain(services, payment, before, unavailable),
         )
         if read is None:
-            return announced, Seen()
+            return announced, Observation()
         announced, source = read
         bridge_transfer = _on_its_way(bridge_transfer, source)
     if bridge_transfer.stage is Stage.SOURCE:
-        return announced, Seen(source)
+        return announced, Observation(source)
     way, known = bridge_transfer, announced
     arrival = _answer(
         services, way.destination, unavailable, lambda: read_arrival(services, payment, known, way, unavailable)
@@ -65,7 +65,7 @@ def observed(
     refund = None
     if arrival is not None and arrival.outcome is Arrival.EXPIRED:
         refund = _answer(services, announced.network, unavailable, lambda: read_refund(services, known, way))
-    return announced, Seen(source, arrival, refund)
+    return announced, Observation(source, arrival, refund)
 
 
 def _answer(services: Services, name: str, unavailable: set[str], read: Callable[[], T]) -> T | None:
@@ -82,17 +82,17 @@ def _answer(services: Services, name: str, unavailable: set[str], read: Callable
     return None
 
 
-def _on_its_way(bridge_transfer: BridgeTransfer, seen: SourceSeen) -> BridgeTransfer:
+def _on_its_way(bridge_transfer: BridgeTransfer, observation: SourceObservation) -> BridgeTransfer:
     """The bridge transfer as it is after what was just read, so that its arrival is looked for in the same check."""
-    if seen.outcome is not Source.DEPOSITED:
+    if observation.outcome is not Source.DEPOSITED:
         return bridge_transfer
     return replace(
-        redirected(bridge_transfer, seen),
+        redirected(bridge_transfer, observation),
         stage=Stage.BRIDGE,
-        deposit=seen.deposit,
-        deposit_id=seen.deposit_id,
-        relay_hash=seen.relay_hash,
-        fill_key=seen.fill_key,
-        deposited_block=seen.block,
-        deposited_at=seen.deposited_at,
+        deposit=observation.deposit,
+        deposit_id=observation.deposit_id,
+        relay_hash=observation.relay_hash,
+        fill_key=observation.fill_key,
+        deposited_block=observation.block,
+        deposited_at=observation.deposited_at,
     )

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.logs import InconsistentNode
-from chalicelib.crosschain.core.records import BridgeTransfer, Held
+from chalicelib.crosschain.core.records import BridgeTransfer, Returned
 from chalicelib.crosschain.service.tracking.chains import known_network, newest_deep, searched
-from chalicelib.crosschain.service.tracking.observations import RefundSeen
+from chalicelib.crosschain.service.tracking.observations import RefundObservation
 from chalicelib.payments.links.records import AnnouncedTransaction
 from chalicelib.platform.services import Services
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from chalicelib.chains.nodes.evm import EvmChain
 
 
-def read_refund(services: Services, announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer) -> RefundSeen:
+def read_refund(
+    services: Services, announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer
+) -> RefundObservation:
     """What the bridge returned on the source chain after the deadline. Raises ChainUnavailable, RangeTooLarge."""
     chain, deposit = services.chains.evm(announced.network), bridge_transfer.deposit
     assert deposit is not None, "it was deposited"
@@ -34,9 +36,11 @@ def read_refund(services: Services, announced: AnnouncedTransaction, bridge_tran
             if facts.hash != each.block_hash:
                 raise InconsistentNode(chain.network, f"a refund is of block {each.block_hash}, not canonical")
             if facts.time > deposit.fill_deadline:
-                return RefundSeen(last, each.tx_hash, Held(deposit.depositor, token.id, deposit.input_amount))
+                return RefundObservation(
+                    last, each.tx_hash, Returned(deposit.depositor, token.id, deposit.input_amount)
+                )
         last = blocks.last
-    return RefundSeen(last)
+    return RefundObservation(last)
 
 
 def _last_block_until(chain: "EvmChain", instant: datetime, first: int, newest: int) -> int:

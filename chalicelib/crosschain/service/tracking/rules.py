@@ -20,11 +20,11 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.crosschain.core.records import BridgeTransfer, Stage
 from chalicelib.crosschain.service.tracking.observations import (
     Arrival,
-    ArrivalSeen,
-    RefundSeen,
-    Seen,
+    ArrivalObservation,
+    Observation,
+    RefundObservation,
     Source,
-    SourceSeen,
+    SourceObservation,
 )
 from chalicelib.crosschain.service.tracking.times import execution_deadline, postponed
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction
@@ -33,85 +33,91 @@ GONE_AFTER = timedelta(minutes=10)
 """How long a node has to be without a transaction before that counts: nodes behind one address may lag."""
 REFUSED_AFTER = timedelta(minutes=10)
 """How long the chain's clock has to be past a deadline before the chain is taken to refuse what comes later."""
-MAX_FAILURES_TOLD = 20
+MAX_FAILURES_NOTIFIED = 20
 """The most failures of one link's bridge transfers that are announced; anybody can cause some with little money."""
 _FILLED_BPS = 9_900
 _FAILURES = (AnnouncedStatus.FAILED, AnnouncedStatus.PARTIAL, AnnouncedStatus.REFUNDED)
 
 
-def decide(announced: AnnouncedTransaction, seen: Seen, now: datetime) -> AnnouncedTransaction:
+def decide(announced: AnnouncedTransaction, observation: Observation, now: datetime) -> AnnouncedTransaction:
     """The announced transaction after a check; unchanged if it is not pending."""
     if announced.status is not AnnouncedStatus.PENDING:
         return announced
     assert announced.bridge_transfer is not None, "it comes from another chain"
-    if announced.bridge_transfer.stage is Stage.SOURCE and seen.source is not None:
-        announced = _after_source(announced, announced.bridge_transfer, seen.source, now)
-    if _is_on_its_way(announced) and seen.arrival is not None:
-        announced = _after_arrival(announced, seen.arrival, seen.refund, now)
+    if announced.bridge_transfer.stage is Stage.SOURCE and observation.source is not None:
+        announced = _after_source(announced, announced.bridge_transfer, observation.source, now)
+    if _is_on_its_way(announced) and observation.arrival is not None:
+        announced = _after_arrival(announced, observation.arrival, observation.refund, now)
     return postponed(announced, now) if announced.status is AnnouncedStatus.PENDING else announced
 
 
 def _after_source(
-    announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer, seen: SourceSeen, now: datetime
+    announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer, observation: SourceObservation, now: datetime
 ) -> AnnouncedTransaction:
-    if seen.outcome in (Source.MISSING, Source.REPLACED):
-        return _after_missing(announced, bridge_transfer, seen, now)
+    if observation.outcome in (Source.MISSING, Source.REPLACED):
+        return _after_missing(announced, bridge_transfer, observation, now)
     is_new, bridge_transfer = (
         bridge_transfer.deposit is None,
-        replace(redirected(bridge_transfer, seen), nonce_used_since=None),
+        replace(redirected(bridge_transfer, observation), nonce_used_since=None),
     )
     announced = replace(
         announced,
         bridge_transfer=bridge_transfer,
-        wallet=announced.wallet or seen.wallet,
-        nonce=announced.nonce if announced.nonce is not None else seen.nonce,
-        transaction_hash=seen.tx_hash or announced.transaction_hash,
+        wallet=announced.wallet or observation.wallet,
+        nonce=announced.nonce if announced.nonce is not None else observation.nonce,
+        transaction_hash=observation.tx_hash or announced.transaction_hash,
         unseen_since=None,
     )
-    if seen.deposit is not None:
-        bridge_transfer = replace(bridge_transfer, deposit=seen.deposit)
+    if observation.deposit is not None:
+        bridge_transfer = replace(bridge_transfer, deposit=observation.deposit)
         announced = replace(
             announced,
-            proof=seen.proof or announced.proof,
-            locks=seen.covers if is_new else announced.locks,
+            proof=observation.proof or announced.proof,
+            locks=observation.covers if is_new else announced.locks,
             bridge_transfer=bridge_transfer,
-            ends_at=seen.deposit.execution_deadline,
+            ends_at=observation.deposit.execution_deadline,
         )
-    if seen.outcome is Source.FOREIGN:
+    if observation.outcome is Source.FOREIGN:
         return ended(announced, AnnouncedStatus.FAILED, now, reason="The transaction does not pay this link")
-    if seen.outcome is Source.REVERTED:
+    if observation.outcome is Source.REVERTED:
         reason = "The transaction failed on the chain that it was to pay from, and nothing was taken"
         return ended(
-            announced, AnnouncedStatus.FAILED, now, reason=f"{reason}: {seen.reason}" if seen.reason else reason
+            announced,
+            AnnouncedStatus.FAILED,
+            now,
+            reason=f"{reason}: {observation.reason}" if observation.reason else reason,
         )
-    if seen.outcome is Source.DEPOSITED:
-        assert seen.deposit is not None, "it was read from the deposit's event"
+    if observation.outcome is Source.DEPOSITED:
+        assert observation.deposit is not None, "it was read from the deposit's event"
         on_its_way = replace(
             bridge_transfer,
             stage=Stage.BRIDGE,
             since=now,
-            deposit_id=seen.deposit_id,
-            relay_hash=seen.relay_hash,
-            fill_key=seen.fill_key,
-            deposited_block=seen.block,
-            deposited_at=seen.deposited_at,
+            deposit_id=observation.deposit_id,
+            relay_hash=observation.relay_hash,
+            fill_key=observation.fill_key,
+            deposited_block=observation.block,
+            deposited_at=observation.deposited_at,
         )
         return replace(
-            announced, bridge_transfer=on_its_way, executed_block=seen.block, ends_at=seen.deposit.fill_deadline
+            announced,
+            bridge_transfer=on_its_way,
+            executed_block=observation.block,
+            ends_at=observation.deposit.fill_deadline,
         )
-    if seen.in_block:
+    if observation.in_block:
         return announced
-    if _is_refused(announced, seen.time, now):
+    if _is_refused(announced, observation.time, now):
         return ended(announced, AnnouncedStatus.LAPSED, now, reason="It was in no block before its deadline")
     return _without_lock(announced, now)
 
 
-def redirected(bridge_transfer: BridgeTransfer, seen: SourceSeen) -> BridgeTransfer:
+def redirected(bridge_transfer: BridgeTransfer, observation: SourceObservation) -> BridgeTransfer:
     """The bridge transfer with the destination that its transaction turned out to have, which a multicall's may not
     know."""
-    if seen.destination is None:
+    if observation.destination is None:
         return bridge_transfer
-    return replace(bridge_transfer, destination=seen.destination, searched_to=seen.searched_to)
+    return replace(bridge_transfer, destination=observation.destination, searched_to=observation.searched_to)
 
 
 def _without_lock(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTransaction:
@@ -122,11 +128,11 @@ def _without_lock(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTr
 
 
 def _after_missing(
-    announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer, seen: SourceSeen, now: datetime
+    announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer, observation: SourceObservation, now: datetime
 ) -> AnnouncedTransaction:
     """It ends only if that was read for some time: that its nonce is used, or that the chain refuses it by now."""
     unseen_since = announced.unseen_since or now
-    used_since = (bridge_transfer.nonce_used_since or now) if seen.outcome is Source.REPLACED else None
+    used_since = (bridge_transfer.nonce_used_since or now) if observation.outcome is Source.REPLACED else None
     announced = replace(
         announced, unseen_since=unseen_since, bridge_transfer=replace(bridge_transfer, nonce_used_since=used_since)
     )
@@ -134,7 +140,7 @@ def _after_missing(
         return ended(
             announced, AnnouncedStatus.REPLACED, now, reason="Its wallet sent another transaction in its place"
         )
-    if now - unseen_since >= GONE_AFTER and _is_refused(announced, seen.time, now):
+    if now - unseen_since >= GONE_AFTER and _is_refused(announced, observation.time, now):
         return ended(announced, AnnouncedStatus.LAPSED, now, reason="It was in no block before its deadline")
     return _without_lock(announced, now)
 
@@ -151,34 +157,39 @@ def _is_on_its_way(announced: AnnouncedTransaction) -> bool:
 
 
 def _after_arrival(
-    announced: AnnouncedTransaction, seen: ArrivalSeen, refund: RefundSeen | None, now: datetime
+    announced: AnnouncedTransaction, observation: ArrivalObservation, refund: RefundObservation | None, now: datetime
 ) -> AnnouncedTransaction:
     assert announced.bridge_transfer is not None, "it is on its way"
     bridge_transfer = replace(
-        announced.bridge_transfer, searched_to=max(announced.bridge_transfer.searched_to, seen.searched_to)
+        announced.bridge_transfer, searched_to=max(announced.bridge_transfer.searched_to, observation.searched_to)
     )
     announced = replace(announced, bridge_transfer=bridge_transfer)
-    if seen.outcome is Arrival.PAID:
+    if observation.outcome is Arrival.PAID:
         paid = replace(
             bridge_transfer,
             stage=Stage.DESTINATION,
-            destination_hash=seen.tx_hash,
-            payment_key=seen.payment_key,
-            is_surplus=seen.is_surplus,
+            destination_hash=observation.tx_hash,
+            payment_key=observation.payment_key,
+            is_surplus=observation.is_surplus,
         )
         return ended(replace(announced, bridge_transfer=paid), AnnouncedStatus.SETTLED, now)
-    if seen.outcome is Arrival.BOUNCED:
-        bounced = replace(bridge_transfer, stage=Stage.DESTINATION, destination_hash=seen.tx_hash, held=seen.held)
+    if observation.outcome is Arrival.BOUNCED:
+        bounced = replace(
+            bridge_transfer,
+            stage=Stage.DESTINATION,
+            destination_hash=observation.tx_hash,
+            returned=observation.returned,
+        )
         reason = "The payment failed on the chain of the request, and the payer has the tokens there"
         return ended(replace(announced, bridge_transfer=bounced), AnnouncedStatus.PARTIAL, now, reason=reason)
-    if seen.outcome is not Arrival.EXPIRED:
+    if observation.outcome is not Arrival.EXPIRED:
         return announced
     if bridge_transfer.stage is Stage.BRIDGE:
         bridge_transfer = replace(bridge_transfer, stage=Stage.REFUNDING, since=now)
     if refund is not None:
         bridge_transfer = replace(bridge_transfer, refund_searched_to=refund.searched_to)
         if refund.tx_hash is not None:
-            back = replace(bridge_transfer, stage=Stage.RETURNED, refund_hash=refund.tx_hash, held=refund.held)
+            back = replace(bridge_transfer, stage=Stage.RETURNED, refund_hash=refund.tx_hash, returned=refund.returned)
             reason = "Nobody brought the payment to the chain of the request in time, and the payer has it back"
             return ended(replace(announced, bridge_transfer=back), AnnouncedStatus.REFUNDED, now, reason=reason)
     return replace(announced, bridge_transfer=bridge_transfer)
@@ -197,7 +208,7 @@ def ended(
 
 
 def is_failure(before: AnnouncedTransaction, after: AnnouncedTransaction) -> bool:
-    """Whether a check ended a proven payment without paying: the merchant is told of it."""
+    """Whether a check ended a proven payment without paying: the merchant is notified of it."""
     has_ended = before.status is AnnouncedStatus.PENDING and after.status in _FAILURES
     return has_ended and after.bridge_transfer is not None and after.bridge_transfer.deposit is not None
 

@@ -10,7 +10,7 @@ from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.crosschain.service.router.rules import read_source
 from chalicelib.crosschain.service.tracking.chains import known_network, newest_deep
 from chalicelib.crosschain.service.tracking.deposits import paid_by, request_of
-from chalicelib.crosschain.service.tracking.observations import Source, SourceSeen
+from chalicelib.crosschain.service.tracking.observations import Source, SourceObservation
 from chalicelib.payments.announced.observing import execution, with_proposal
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable, Proof
 from chalicelib.payments.scanning import store as scan_store
@@ -24,7 +24,7 @@ _REPLAY_GAS = 2_000_000
 
 def read_source_chain(
     services: Services, payment: Payable, announced: AnnouncedTransaction, unavailable: set[str]
-) -> tuple[AnnouncedTransaction, SourceSeen]:
+) -> tuple[AnnouncedTransaction, SourceObservation]:
     """The announced transaction with what is known of its Safe's transaction, and what the source chain says. Raises
     ChainUnavailable.
 
@@ -44,35 +44,37 @@ def read_source_chain(
     if sent is None and announced.safe_tx_hash is not None and tx_hash is not None:
         raise InconsistentNode(chain.network, "it has the event of a Safe, but not its transaction")
     if sent is not None and tx_hash is not None:
-        return announced, _directed(services, payment, announced, source_seen(chain, payment, newest, sent, tx_hash))
+        return announced, _directed(
+            services, payment, announced, source_observation(chain, payment, newest, sent, tx_hash)
+        )
     outcome = _missing(chain, announced, newest, is_unknown)
-    return announced, SourceSeen(outcome, chain.block_facts([newest])[newest].time, proof=announced.proof)
+    return announced, SourceObservation(outcome, chain.block_facts([newest])[newest].time, proof=announced.proof)
 
 
 def _directed(
-    services: Services, payment: Payable, announced: AnnouncedTransaction, seen: SourceSeen
-) -> SourceSeen:
+    services: Services, payment: Payable, announced: AnnouncedTransaction, observation: SourceObservation
+) -> SourceObservation:
     """What was read, with the chain that it leads to if that is another one than was thought. Raises ChainUnavailable
     if that is not read here. At most one read."""
-    request = request_of(payment.requests, seen.deposit) if seen.deposit is not None else None
+    request = request_of(payment.requests, observation.deposit) if observation.deposit is not None else None
     if request is None or announced.bridge_transfer is None or request.network == announced.bridge_transfer.destination:
-        return seen
+        return observation
     cursor = scan_store.cursor(services.store, request.network)
     if cursor is None:
         raise ChainUnavailable(f"Detection has not begun on {request.network} yet")
     first = max(cursor.scanned_to - known_network(request.network).log_range, 0)
-    return replace(seen, destination=request.network, searched_to=first)
+    return replace(observation, destination=request.network, searched_to=first)
 
 
-def source_seen(
+def source_observation(
     chain: "EvmChain", payment: Payable, newest: int, sent: SentTransaction, tx_hash: str
-) -> SourceSeen:
+) -> SourceObservation:
     """What a transaction that the node has says. Raises InconsistentNode if its block is not the canonical one."""
     source = known_network(chain.network)
     is_deep = sent.block is not None and sent.block <= newest
     facts = chain.block_facts([newest, *([sent.block] if is_deep and sent.block is not None else [])])
     paid = paid_by(source, payment.requests, sent)
-    seen = SourceSeen(
+    observation = SourceObservation(
         Source.WAITING,
         facts[newest].time,
         in_block=sent.block is not None,
@@ -85,16 +87,16 @@ def source_seen(
     )
     if sent.block is None or not is_deep:
         is_of_other = not paid and read_source(source, sent.to or "", sent.data) is not None
-        return replace(seen, outcome=Source.FOREIGN) if is_of_other else seen
+        return replace(observation, outcome=Source.FOREIGN) if is_of_other else observation
     if sent.block_hash is not None and facts[sent.block].hash != sent.block_hash:
         raise InconsistentNode(chain.network, f"a receipt is of block {sent.block_hash}, which is not canonical")
     if not sent.success:
-        return replace(seen, outcome=Source.REVERTED, reason=_reason(chain, sent, sent.block))
+        return replace(observation, outcome=Source.REVERTED, reason=_reason(chain, sent, sent.block))
     if not paid or paid[0].logged is None:
-        return replace(seen, outcome=Source.FOREIGN)
+        return replace(observation, outcome=Source.FOREIGN)
     logged = paid[0].logged
     return replace(
-        seen,
+        observation,
         outcome=Source.DEPOSITED,
         deposit_id=logged.deposit_id,
         relay_hash=relay_hash(logged, source.chain_id),

@@ -59,7 +59,7 @@ class Payment(Record):
     (chains/nodes/logs.py).
 
     So it stays the same payment if a fork moves the transaction to another block. `is_announced` means that the
-    merchant was told of it by an event.
+    merchant was notified of it by an event.
 
     `amount` and `fee_amount` are in base units of `currency`, the token that moved. `value` is what counts for the
     request, in the units of the request's amount; `rate` is how it was valued, None if invoice and payment are in the
@@ -103,7 +103,7 @@ class Payment(Record):
     """Whether the daily counts of its account have it (payments/recording/counting.py)."""
     recurring_payment_id: str | None = None
     is_unexpected: bool = False
-    """Whether the merchant was told of it by `payment.unexpected` (payments/recording/unexpected.py)."""
+    """Whether the merchant was notified of it by `payment.unexpected` (payments/recording/unexpected.py)."""
     direction: Direction = Direction.IN
     """OUT is that of a SentRefund, among the payments in a list."""
     origin: Origin | None = None
@@ -233,5 +233,5 @@ class Refund(Record):
     tx_hash: str | None = None
     block_number: int | None = None
     announced_count: int = 0
-    """The number of transfers that the merchant was told of by an event."""
+    """The number of transfers that the merchant was notified of by an event."""
     version: int = 0

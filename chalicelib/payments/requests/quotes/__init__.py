@@ -1,1 +1,1 @@
-"""Rates that are held for the payers of a request."""
+"""Rates that are locked for the payers of a request."""

@@ -1,4 +1,4 @@
-"""Quotes: rates that are held for the payers of a request."""
+"""Quotes: rates that are locked for the payers of a request."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -42,21 +42,21 @@ def hold(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
     one transaction for 99 new quotes. Raises RateUnavailable.
     """
     while True:
-        held, new = renewed(services, requests)
+        locked, new = renewed(services, requests)
         try:
             for start in range(0, len(new), LARGEST_TRANSACTION):
                 services.store.write(*new[start : start + LARGEST_TRANSACTION])
-            return held
+            return locked
         except WriteConflict:  # another process wrote the same number, which may be an old one by now
             continue
 
 
 def renewed(services: Services, requests: Sequence[Request]) -> tuple[dict[str, Quote], list[Quote]]:
     """What `hold` returns, and those of the quotes that are new: the caller writes them."""
-    held = quote_store.newest(services.store, [each.request_id for each in requests])
+    locked = quote_store.newest(services.store, [each.request_id for each in requests])
     until = services.clock() + timedelta(seconds=services.settings.quote_seconds) / 2
-    new = _next(services, [each for each in requests if not _holds(held.get(each.request_id), until)], held, {})
-    return held | {quote.request_id: quote for quote in new}, new
+    new = _next(services, [each for each in requests if not _holds(locked.get(each.request_id), until)], locked, {})
+    return locked | {quote.request_id: quote for quote in new}, new
 
 
 def first(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
@@ -96,10 +96,10 @@ def _holds(quote: Quote | None, until: datetime) -> bool:
 
 
 def _next(
-    services: Services, requests: Sequence[Request], held: Mapping[str, Quote], holding: Mapping[Pair, Quote]
+    services: Services, requests: Sequence[Request], locked: Mapping[str, Quote], holding: Mapping[Pair, Quote]
 ) -> list[Quote]:
-    """The quotes that follow `held`, which are not written, with the rate and the end of a quote that is `holding` for
-    their currencies. Other rates are read once."""
+    """The quotes that follow `locked`, which are not written, with the rate and the end of a quote that is `holding`
+    for their currencies. Other rates are read once."""
     current = {pair: quote.rate for pair, quote in holding.items()}
     for each in requests:
         invoice, payment = invoice_of(each), currency_of(each)
@@ -108,7 +108,7 @@ def _next(
     now, made = services.clock(), list[Quote]()
     for each in requests:
         pair = invoice_of(each).id, currency_of(each).id
-        number = held[each.request_id].number + 1 if each.request_id in held else 0
+        number = locked[each.request_id].number + 1 if each.request_id in locked else 0
         end = holding[pair].ends_at if pair in holding else now + timedelta(seconds=services.settings.quote_seconds)
         made.append(Quote(each.request_id, number, current[pair], now, end))
     return made

@@ -1,4 +1,4 @@
-"""Stored records: quotes, and rates that are held for one payment."""
+"""Stored records: quotes, and rates that are locked for one payment."""
 
 from datetime import datetime, timedelta
 
@@ -13,7 +13,7 @@ RETENTION = timedelta(days=30)
 
 @frozen
 class Quote(Record):
-    """A rate that is held for the payers of one request from `at` to `ends_at`.
+    """A rate that is locked for the payers of one request from `at` to `ends_at`.
 
     A payment in a block of that time is valued by it, however the rate has moved.
     """
@@ -35,8 +35,8 @@ class Quote(Record):
 
 
 @frozen
-class HeldRate(Record):
-    """A rate that is held until `ends_at` for the one payment of a request that a payment intent makes.
+class LockedRate(Record):
+    """A rate that is locked until `ends_at` for the one payment of a request that a payment intent makes.
 
     It is no quote: nobody is offered it, and no other payment is valued by it. The payment is known by the deposit that
     brings it: `fill_key` (chains/nodes/bridges/deposits.py), None until the deposit was read. It is of `amount` base
@@ -44,7 +44,7 @@ class HeldRate(Record):
     payment once it is recorded: a second one in its transaction is valued as any other.
     """
 
-    KEY = KeyPattern(PAYMENTS, "HELD#{request_id}", "{intent_id}")
+    KEY = KeyPattern(PAYMENTS, "LOCKED#{request_id}", "{intent_id}")
 
     request_id: str
     intent_id: str

@@ -1,8 +1,8 @@
-"""Reads of quotes, and of rates that are held for one payment."""
+"""Reads of quotes, and of rates that are locked for one payment."""
 
 from collections.abc import Iterable
 
-from chalicelib.payments.requests.quotes.records import HeldRate, Quote
+from chalicelib.payments.requests.quotes.records import LockedRate, Quote
 from chalicelib.platform.storage.store import Store
 
 
@@ -23,11 +23,11 @@ def page(store: Store, request_id: str, before: str | None, limit: int) -> tuple
     return store.page(Quote, Quote.KEY.partition(request_id=request_id), before, limit, consistent=True)
 
 
-def held(store: Store, request_id: str, intent_id: str) -> HeldRate | None:
-    """The rate that is held for the payment of a payment intent. One read."""
-    return store.get(HeldRate, HeldRate.KEY.of(request_id=request_id, intent_id=intent_id))
+def locked(store: Store, request_id: str, intent_id: str) -> LockedRate | None:
+    """The rate that is locked for the payment of a payment intent. One read."""
+    return store.get(LockedRate, LockedRate.KEY.of(request_id=request_id, intent_id=intent_id))
 
 
-def all_held(store: Store, request_id: str) -> tuple[HeldRate, ...]:
+def all_locked(store: Store, request_id: str) -> tuple[LockedRate, ...]:
     """The rates that are or were held for payments of a request. One query."""
-    return store.query(HeldRate, HeldRate.KEY.all(request_id=request_id))
+    return store.query(LockedRate, LockedRate.KEY.all(request_id=request_id))

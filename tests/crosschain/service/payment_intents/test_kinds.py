@@ -24,7 +24,7 @@ from chalicelib.offramp.core.records import Order, OrderStatus
 from chalicelib.offramp.service.rules import NO_ACCOUNT, ChosenAccount
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.payable.rules import Owed, SourceToken, direct
-from chalicelib.payments.requests.quotes.records import HeldRate
+from chalicelib.payments.requests.quotes.records import LockedRate
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.outbound.lifi import RouterUnavailable
 from tests.fakes.event_bodies import assert_is_described
@@ -84,7 +84,7 @@ def make(payment_intents: PaymentIntents, intent: PaymentIntent) -> PaymentInten
 # --- amounts in other currencies ---
 
 
-def test_an_amount_in_dollars_is_paid_by_the_rate_that_is_held(payment_intents: PaymentIntents) -> None:
+def test_an_amount_in_dollars_is_paid_by_the_rate_that_is_locked(payment_intents: PaymentIntents) -> None:
     intent = signed_for(payment_intents, in_dollars(payment_intents, "1.002"))
     assert (intent.due, intent.owed) == (12_525_000, DOLLARS)
     make(payment_intents, payment_intents.accept(intent))
@@ -98,7 +98,7 @@ def test_a_part_of_an_amount_in_dollars_is_paid(payment_intents: PaymentIntents)
     assert payment_intents.loaded().paid == 500_000_000 and payment_intents.load(intent).end is End.SETTLED
 
 
-def test_once_its_rate_is_not_held_any_more_the_signature_is_refused(payment_intents: PaymentIntents) -> None:
+def test_once_its_rate_is_not_locked_any_more_the_signature_is_refused(payment_intents: PaymentIntents) -> None:
     intent = signed_for(payment_intents, in_dollars(payment_intents))
     payment_intents.world.advance(payment_intents.services.settings.quote_seconds + 1)
     with pytest.raises(Conflict, match="rate by which this amount is converted"):
@@ -111,8 +111,8 @@ def test_what_was_taken_pays_the_whole_amount_though_the_rate_moves_until_it_is_
     payment_intents.accept(intent)
     payment_intents.minute()
     payment_intents.settle(1)
-    (held,) = payment_intents.services.store.all(HeldRate)
-    assert held.ends_at == payment_intents.load(intent).taken_at + HALF_AN_HOUR
+    (locked,) = payment_intents.services.store.all(LockedRate)
+    assert locked.ends_at == payment_intents.load(intent).taken_at + HALF_AN_HOUR
     payment_intents.world.prices.set("USD", "USDC", "1.02")
     payment_intents.settle(8)
     make(payment_intents, intent)
@@ -131,7 +131,7 @@ def test_who_delays_the_payment_does_not_keep_the_rate(payment_intents: PaymentI
     assert payment_intents.load(intent).end is End.FAILED and payment_intents.made["take"] == 0
 
 
-def test_a_rate_that_is_dearer_since_does_not_matter_while_the_signed_one_is_held(payment_intents: PaymentIntents) -> None:
+def test_a_rate_that_is_dearer_since_does_not_matter_while_the_signed_one_is_locked(payment_intents: PaymentIntents) -> None:
     intent = signed_for(payment_intents, in_dollars(payment_intents))
     payment_intents.world.prices.set("USD", "USDC", "1.01")
     payment_intents.world.advance(payment_intents.services.settings.quote_seconds * 0.6)

@@ -60,7 +60,7 @@ def test_a_payment_that_fails_on_the_other_chain_leaves_the_payer_with_the_token
     found = payment_intents.load(intent)
     assert found.end is End.PARTIAL and not payment_intents.loaded().is_executed
     assert found.announced is not None and found.announced.bridge_transfer is not None
-    assert found.announced.bridge_transfer.held is not None and found.announced.bridge_transfer.held.wallet == PAYER
+    assert found.announced.bridge_transfer.returned is not None and found.announced.bridge_transfer.returned.wallet == PAYER
     assert len(payment_intents.events("payment.failed")) == 1
     check_conserved(payment_intents)
 

@@ -1,4 +1,4 @@
-"""What a merchant is told of a payment from another chain that did not pay."""
+"""What a merchant is notified of a payment from another chain that did not pay."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from tests.fakes.event_bodies import assert_is_described
 
 
 @pytest.mark.parametrize(
-    ("status", "reason", "told"),
+    ("status", "reason", "notified"),
     [
         (AnnouncedStatus.FAILED, "It failed: ERC20: transfer amount exceeds balance", "insufficient_funds"),
         (AnnouncedStatus.FAILED, "It failed: INSUFFICIENT allowance", "insufficient_funds"),
@@ -27,7 +27,7 @@ from tests.fakes.event_bodies import assert_is_described
     ],
 )
 def test_its_sub_status_says_whether_the_payer_had_too_little_or_has_the_tokens_back(
-    bridge: Bridge, status: AnnouncedStatus, reason: str | None, told: str
+    bridge: Bridge, status: AnnouncedStatus, reason: str | None, notified: str
 ) -> None:
     payment = bridge.link()
     announced = bridge.announce(payment, bridge.send(payment))
@@ -35,7 +35,7 @@ def test_its_sub_status_says_whether_the_payer_had_too_little_or_has_the_tokens_
     ended = replace(announced, status=status, bridge_transfer=replace(announced.bridge_transfer, reason=reason))
     event = failed_event(bridge.world.services, payment.requests[0], ended, None)
     body = json.loads(event.body)
-    assert (body["subStatus"], body["isCryptoToFiat"], body["txHash"]) == (told, False, announced.transaction_hash)
+    assert (body["subStatus"], body["isCryptoToFiat"], body["txHash"]) == (notified, False, announced.transaction_hash)
 
 
 def in_dollars(bridge: Bridge, is_quoted: bool = True) -> PayableLink:
@@ -75,7 +75,7 @@ def reverts(bridge: Bridge, payment: PayableLink, sent: Sent) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ends", "status", "told"),
+    ("ends", "status", "notified"),
     [
         (given_back, AnnouncedStatus.PARTIAL, "bounced"),
         (nobody_fills, AnnouncedStatus.REFUNDED, "bounced"),
@@ -83,7 +83,7 @@ def reverts(bridge: Bridge, payment: PayableLink, sent: Sent) -> None:
     ],
 )
 def test_a_failure_of_an_invoice_in_dollars_is_told_in_dollars(
-    bridge: Bridge, ends: Callable[[Bridge, PayableLink, Sent], None], status: AnnouncedStatus, told: str
+    bridge: Bridge, ends: Callable[[Bridge, PayableLink, Sent], None], status: AnnouncedStatus, notified: str
 ) -> None:
     payment = in_dollars(bridge)
     ends(bridge, payment, sent_for(bridge, payment))
@@ -91,7 +91,7 @@ def test_a_failure_of_an_invoice_in_dollars_is_told_in_dollars(
     (body,) = failures(bridge)
     assert_is_described(body)
     assert (body["amount"], body["expectedAmount"], body["totalAmountPaid"]) == ("12.5", "12.5", "0")
-    assert (body["currency"], body["paymentCurrency"], body["subStatus"]) == ("USD", "USDC", told)
+    assert (body["currency"], body["paymentCurrency"], body["subStatus"]) == ("USD", "USDC", notified)
     assert (body["convertedAmountSource"], body["conversionRateSource"]) == ("15.625", "1.25")
 
 

@@ -101,11 +101,11 @@ def test_what_lifis_receiver_gives_back_is_known_as_held_too(bridge: Bridge) -> 
     bridge.track()
     assert state_of(bridge, payment) == (AnnouncedStatus.PARTIAL, Stage.DESTINATION)
     bridge_transfer = bridge.announced(payment).bridge_transfer
-    assert bridge_transfer is not None and bridge_transfer.held is not None
-    assert (bridge_transfer.held.amount, bridge_transfer.held.wallet) == (12_625_000, SENDER)
+    assert bridge_transfer is not None and bridge_transfer.returned is not None
+    assert (bridge_transfer.returned.amount, bridge_transfer.returned.wallet) == (12_625_000, SENDER)
 
 
-def test_a_failed_call_leaves_the_tokens_with_the_payer_and_the_merchant_is_told_once(bridge: Bridge) -> None:
+def test_a_failed_call_leaves_the_tokens_with_the_payer_and_the_merchant_is_notified_once(bridge: Bridge) -> None:
     bridge.world.register_webhook()
     payment = bridge.link()
     sent = deposited(bridge, payment)
@@ -114,8 +114,8 @@ def test_a_failed_call_leaves_the_tokens_with_the_payer_and_the_merchant_is_told
     assert state_of(bridge, payment) == (AnnouncedStatus.PARTIAL, Stage.DESTINATION)
     assert is_free(bridge, payment)
     bridge_transfer = bridge.announced(payment).bridge_transfer
-    assert bridge_transfer is not None and bridge_transfer.held is not None
-    assert (bridge_transfer.destination_hash, bridge_transfer.held.amount, bridge_transfer.held.wallet) == (
+    assert bridge_transfer is not None and bridge_transfer.returned is not None
+    assert (bridge_transfer.destination_hash, bridge_transfer.returned.amount, bridge_transfer.returned.wallet) == (
         filled,
         12_625_000,
         SENDER,
@@ -251,7 +251,7 @@ def test_a_cent_that_the_filler_pays_with_the_same_reference_is_not_the_payment(
     bridge.track()
     announced = bridge.announced(payment)
     assert announced.status is AnnouncedStatus.PARTIAL
-    assert announced.bridge_transfer.held.amount == sent.deposit.output_amount
+    assert announced.bridge_transfer.returned.amount == sent.deposit.output_amount
 
 
 def test_a_transaction_that_no_node_has_locks_the_link_until_the_source_chain_would_refuse_it(bridge: Bridge) -> None:
@@ -469,8 +469,8 @@ def test_two_payers_of_a_link_from_two_chains_are_both_followed_and_one_is_count
         "optimism": False,
         "base": True,
     }
-    told = announced_bridge_transfers(bridge.world.load(payment).announced)
-    assert {(each["sourceNetwork"], each["isSurplus"]) for each in told} == {("base", True), ("optimism", False)}
+    notified = announced_bridge_transfers(bridge.world.load(payment).announced)
+    assert {(each["sourceNetwork"], each["isSurplus"]) for each in notified} == {("base", True), ("optimism", False)}
     listing = transfers.list_of_link(bridge.world.services, payment.link.token, Viewer(bridge.world.account_id, None))
     offers = [(each.refund.payer, each.refund.amount) for each in listing.transfers if each.refund is not None]
     assert offers == [(SENDER, payment.requests[0].amount)], "the payee can send it back, to who came second"

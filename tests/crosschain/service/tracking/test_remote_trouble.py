@@ -13,11 +13,11 @@ from chalicelib.crosschain.core.records import Stage
 from chalicelib.crosschain.service.tracking import following, observing, rules, sources
 from chalicelib.crosschain.service.tracking.observations import (
     Arrival,
-    ArrivalSeen,
-    RefundSeen,
-    Seen,
+    ArrivalObservation,
+    Observation,
+    RefundObservation,
     Source,
-    SourceSeen,
+    SourceObservation,
 )
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction
 from chalicelib.platform.services import Services
@@ -53,8 +53,8 @@ def waits_as_on_the_links_own_chain(patch: pytest.MonkeyPatch) -> None:
 
 
 def compares_no_block_of_a_receipt(patch: pytest.MonkeyPatch) -> None:
-    seen = sources.source_seen
-    patch.setattr(sources, "source_seen", lambda *given: seen(*given[:3], replace(given[3], block_hash=None), given[4]))
+    observation = sources.source_observation
+    patch.setattr(sources, "source_observation", lambda *given: observation(*given[:3], replace(given[3], block_hash=None), given[4]))
 
 
 def takes_silence_for_an_end(patch: pytest.MonkeyPatch) -> None:
@@ -66,7 +66,7 @@ def takes_silence_for_an_end(patch: pytest.MonkeyPatch) -> None:
 
     def observed(services: Services, payment: Any, announced: AnnouncedTransaction, unavailable: set[str]) -> Any:
         found = look(services, payment, announced, unavailable)
-        return found if found[1] != Seen() else (announced, Seen(SourceSeen(Source.FOREIGN, services.clock())))
+        return found if found[1] != Observation() else (announced, Observation(SourceObservation(Source.FOREIGN, services.clock())))
 
     look = observing.observed
     patch.setattr(observing, "_answer", answer)
@@ -74,7 +74,7 @@ def takes_silence_for_an_end(patch: pytest.MonkeyPatch) -> None:
 
 
 def takes_an_expired_deposit_for_refunded(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(observing, "read_refund", lambda *_: RefundSeen(0, "0x" + "66" * 32))
+    patch.setattr(observing, "read_refund", lambda *_: RefundObservation(0, "0x" + "66" * 32))
 
 
 def offers_the_link_while_the_bridge_refunds(patch: pytest.MonkeyPatch) -> None:
@@ -93,8 +93,8 @@ def believes_the_router(patch: pytest.MonkeyPatch) -> None:
     def observed(services: Services, payment: Any, announced: AnnouncedTransaction, unavailable: set[str]) -> Any:
         claim = services.router.status(announced.transaction_hash or "", 8453, 42161, None)
         if claim.substatus == "REFUNDED":
-            refund = RefundSeen(0, claim.receiving_hash)
-            return announced, Seen(arrival=ArrivalSeen(Arrival.EXPIRED, 0), refund=refund)
+            refund = RefundObservation(0, claim.receiving_hash)
+            return announced, Observation(arrival=ArrivalObservation(Arrival.EXPIRED, 0), refund=refund)
         return look(services, payment, announced, unavailable)
 
     look = observing.observed
@@ -104,10 +104,10 @@ def believes_the_router(patch: pytest.MonkeyPatch) -> None:
 def believes_its_own_clock(patch: pytest.MonkeyPatch) -> None:
     decide = rules.decide
 
-    def decided(announced: AnnouncedTransaction, seen: Seen, now: datetime) -> AnnouncedTransaction:
+    def decided(announced: AnnouncedTransaction, observation: Observation, now: datetime) -> AnnouncedTransaction:
         deposit = announced.bridge_transfer.deposit if announced.bridge_transfer is not None else None
         is_late = deposit is not None and now > deposit.fill_deadline
-        return rules.ended(announced, AnnouncedStatus.REFUNDED, now) if is_late else decide(announced, seen, now)
+        return rules.ended(announced, AnnouncedStatus.REFUNDED, now) if is_late else decide(announced, observation, now)
 
     patch.setattr(rules, "decide", decided)
 
@@ -115,9 +115,9 @@ def believes_its_own_clock(patch: pytest.MonkeyPatch) -> None:
 def gives_up_after_some_time(patch: pytest.MonkeyPatch) -> None:
     decide = rules.decide
 
-    def decided(announced: AnnouncedTransaction, seen: Seen, now: datetime) -> AnnouncedTransaction:
+    def decided(announced: AnnouncedTransaction, observation: Observation, now: datetime) -> AnnouncedTransaction:
         is_old = now - announced.created_at > timedelta(minutes=45)
-        return rules.ended(announced, AnnouncedStatus.LAPSED, now) if is_old else decide(announced, seen, now)
+        return rules.ended(announced, AnnouncedStatus.LAPSED, now) if is_old else decide(announced, observation, now)
 
     patch.setattr(rules, "decide", decided)
 

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.crosschain.core.records import LONGEST_QUOTE, BridgeTransfer, Deposit, Held, Stage
+from chalicelib.crosschain.core.records import LONGEST_QUOTE, BridgeTransfer, Deposit, Returned, Stage
 from chalicelib.crosschain.service.tracking.observations import (
     Arrival,
-    ArrivalSeen,
-    RefundSeen,
-    Seen,
+    ArrivalObservation,
+    Observation,
+    RefundObservation,
     Source,
-    SourceSeen,
+    SourceObservation,
 )
 from chalicelib.crosschain.service.tracking.rules import GONE_AFTER, REFUSED_AFTER, decide, is_failure, least_input
 from chalicelib.crosschain.service.tracking.times import (
@@ -42,7 +42,7 @@ DEPOSIT = Deposit(
     execution_deadline=START + timedelta(hours=1),
     fill_deadline=START + timedelta(hours=3),
 )
-HELD = Held(WALLET, "USDC-arbitrum-one", BaseUnits(12_625_000))
+RETURNED = Returned(WALLET, "USDC-arbitrum-one", BaseUnits(12_625_000))
 ANNOUNCED = AnnouncedTransaction(
     link_token="01M0000000000000000000000A",
     announced_id="01M0000000000000000000000B",
@@ -60,19 +60,19 @@ ANNOUNCED = AnnouncedTransaction(
     transaction_hash=TX,
     bridge_transfer=BridgeTransfer("arbitrum-one", START, 100),
 )
-DEPOSITED = SourceSeen(
+DEPOSITED = SourceObservation(
     Source.DEPOSITED, START, True, Proof.SENT, WALLET, 7, TX, DEPOSIT, 5, "0x" + "77" * 32, 90, START
 )
-ON_ITS_WAY = decide(ANNOUNCED, Seen(DEPOSITED), START + timedelta(minutes=1))
+ON_ITS_WAY = decide(ANNOUNCED, Observation(DEPOSITED), START + timedelta(minutes=1))
 LATE = DEPOSIT.fill_deadline + timedelta(minutes=1)
 
 
-def seen_source(outcome: Source, time: datetime = START, **facts: object) -> Seen:
-    return Seen(SourceSeen(outcome, time, **facts))  # type: ignore[arg-type]
+def observed_source(outcome: Source, time: datetime = START, **facts: object) -> Observation:
+    return Observation(SourceObservation(outcome, time, **facts))  # type: ignore[arg-type]
 
 
-def seen_arrival(outcome: Arrival, refund: RefundSeen | None = None, **facts: object) -> Seen:
-    return Seen(arrival=ArrivalSeen(outcome, 200, **facts), refund=refund)  # type: ignore[arg-type]
+def observed_arrival(outcome: Arrival, refund: RefundObservation | None = None, **facts: object) -> Observation:
+    return Observation(arrival=ArrivalObservation(outcome, 200, **facts), refund=refund)  # type: ignore[arg-type]
 
 
 def bridge_transfer_of(announced: AnnouncedTransaction) -> BridgeTransfer:
@@ -81,21 +81,21 @@ def bridge_transfer_of(announced: AnnouncedTransaction) -> BridgeTransfer:
 
 
 @pytest.mark.parametrize(
-    ("seen", "status"),
+    ("observation", "status"),
     [
-        (Seen(), AnnouncedStatus.PENDING),
-        (seen_source(Source.WAITING), AnnouncedStatus.PENDING),
-        (seen_source(Source.MISSING), AnnouncedStatus.PENDING),
-        (seen_source(Source.REPLACED), AnnouncedStatus.PENDING),
-        (seen_source(Source.REVERTED, reason="too late"), AnnouncedStatus.FAILED),
-        (seen_source(Source.FOREIGN), AnnouncedStatus.FAILED),
-        (Seen(DEPOSITED), AnnouncedStatus.PENDING),
-        (Seen(DEPOSITED, ArrivalSeen(Arrival.PAID, 120, FILL)), AnnouncedStatus.SETTLED),
-        (seen_arrival(Arrival.PAID), AnnouncedStatus.PENDING),
+        (Observation(), AnnouncedStatus.PENDING),
+        (observed_source(Source.WAITING), AnnouncedStatus.PENDING),
+        (observed_source(Source.MISSING), AnnouncedStatus.PENDING),
+        (observed_source(Source.REPLACED), AnnouncedStatus.PENDING),
+        (observed_source(Source.REVERTED, reason="too late"), AnnouncedStatus.FAILED),
+        (observed_source(Source.FOREIGN), AnnouncedStatus.FAILED),
+        (Observation(DEPOSITED), AnnouncedStatus.PENDING),
+        (Observation(DEPOSITED, ArrivalObservation(Arrival.PAID, 120, FILL)), AnnouncedStatus.SETTLED),
+        (observed_arrival(Arrival.PAID), AnnouncedStatus.PENDING),
     ],
 )
-def test_what_the_source_chain_says_decides_until_it_has_the_deposit(seen: Seen, status: AnnouncedStatus) -> None:
-    assert decide(ANNOUNCED, seen, START + timedelta(minutes=1)).status is status
+def test_what_the_source_chain_says_decides_until_it_has_the_deposit(observation: Observation, status: AnnouncedStatus) -> None:
+    assert decide(ANNOUNCED, observation, START + timedelta(minutes=1)).status is status
 
 
 def test_a_transaction_in_the_source_chain_tells_its_wallet_its_deposit_and_its_deadline() -> None:
@@ -106,21 +106,21 @@ def test_a_transaction_in_the_source_chain_tells_its_wallet_its_deposit_and_its_
 
 
 @pytest.mark.parametrize(
-    ("seen", "status", "stage"),
+    ("observation", "status", "stage"),
     [
-        (seen_arrival(Arrival.OPEN), AnnouncedStatus.PENDING, Stage.BRIDGE),
-        (seen_arrival(Arrival.UNCLEAR), AnnouncedStatus.PENDING, Stage.BRIDGE),
-        (seen_arrival(Arrival.EXPIRED), AnnouncedStatus.PENDING, Stage.REFUNDING),
-        (seen_arrival(Arrival.PAID, tx_hash=FILL), AnnouncedStatus.SETTLED, Stage.DESTINATION),
-        (seen_arrival(Arrival.BOUNCED, tx_hash=FILL, held=HELD), AnnouncedStatus.PARTIAL, Stage.DESTINATION),
-        (seen_arrival(Arrival.EXPIRED, RefundSeen(300)), AnnouncedStatus.PENDING, Stage.REFUNDING),
-        (seen_arrival(Arrival.EXPIRED, RefundSeen(300, REFUND, HELD)), AnnouncedStatus.REFUNDED, Stage.RETURNED),
-        (seen_arrival(Arrival.OPEN, RefundSeen(300, REFUND, HELD)), AnnouncedStatus.PENDING, Stage.BRIDGE),
-        (seen_source(Source.REVERTED), AnnouncedStatus.PENDING, Stage.BRIDGE),
+        (observed_arrival(Arrival.OPEN), AnnouncedStatus.PENDING, Stage.BRIDGE),
+        (observed_arrival(Arrival.UNCLEAR), AnnouncedStatus.PENDING, Stage.BRIDGE),
+        (observed_arrival(Arrival.EXPIRED), AnnouncedStatus.PENDING, Stage.REFUNDING),
+        (observed_arrival(Arrival.PAID, tx_hash=FILL), AnnouncedStatus.SETTLED, Stage.DESTINATION),
+        (observed_arrival(Arrival.BOUNCED, tx_hash=FILL, returned=RETURNED), AnnouncedStatus.PARTIAL, Stage.DESTINATION),
+        (observed_arrival(Arrival.EXPIRED, RefundObservation(300)), AnnouncedStatus.PENDING, Stage.REFUNDING),
+        (observed_arrival(Arrival.EXPIRED, RefundObservation(300, REFUND, RETURNED)), AnnouncedStatus.REFUNDED, Stage.RETURNED),
+        (observed_arrival(Arrival.OPEN, RefundObservation(300, REFUND, RETURNED)), AnnouncedStatus.PENDING, Stage.BRIDGE),
+        (observed_source(Source.REVERTED), AnnouncedStatus.PENDING, Stage.BRIDGE),
     ],
 )
-def test_after_the_deposit_the_destination_decides(seen: Seen, status: AnnouncedStatus, stage: Stage) -> None:
-    after = decide(ON_ITS_WAY, seen, LATE)
+def test_after_the_deposit_the_destination_decides(observation: Observation, status: AnnouncedStatus, stage: Stage) -> None:
+    after = decide(ON_ITS_WAY, observation, LATE)
     assert (after.status, bridge_transfer_of(after).stage) == (status, stage)
 
 
@@ -130,45 +130,45 @@ def test_each_end_says_in_words_why_nothing_was_paid() -> None:
     missed = replace(waiting, unseen_since=START, wallet=WALLET, nonce=7)
     used = replace(missed, bridge_transfer=replace(bridge_transfer_of(missed), nonce_used_since=START))
     reverted = "The transaction failed on the chain that it was to pay from, and nothing was taken"
-    for before, seen, words in (
-        (ANNOUNCED, seen_source(Source.FOREIGN), "The transaction does not pay this link"),
-        (ANNOUNCED, seen_source(Source.REVERTED), reverted),
-        (ANNOUNCED, seen_source(Source.REVERTED, reason="too late"), f"{reverted}: too late"),
-        (waiting, seen_source(Source.WAITING, over), "It was in no block before its deadline"),
-        (missed, seen_source(Source.MISSING, over), "It was in no block before its deadline"),
-        (used, seen_source(Source.REPLACED), "Its wallet sent another transaction in its place"),
+    for before, observation, words in (
+        (ANNOUNCED, observed_source(Source.FOREIGN), "The transaction does not pay this link"),
+        (ANNOUNCED, observed_source(Source.REVERTED), reverted),
+        (ANNOUNCED, observed_source(Source.REVERTED, reason="too late"), f"{reverted}: too late"),
+        (waiting, observed_source(Source.WAITING, over), "It was in no block before its deadline"),
+        (missed, observed_source(Source.MISSING, over), "It was in no block before its deadline"),
+        (used, observed_source(Source.REPLACED), "Its wallet sent another transaction in its place"),
         (
             ON_ITS_WAY,
-            seen_arrival(Arrival.BOUNCED, tx_hash=FILL, held=HELD),
+            observed_arrival(Arrival.BOUNCED, tx_hash=FILL, returned=RETURNED),
             "The payment failed on the chain of the request, and the payer has the tokens there",
         ),
         (
             ON_ITS_WAY,
-            seen_arrival(Arrival.EXPIRED, RefundSeen(300, REFUND, HELD)),
+            observed_arrival(Arrival.EXPIRED, RefundObservation(300, REFUND, RETURNED)),
             "Nobody brought the payment to the chain of the request in time, and the payer has it back",
         ),
     ):
-        after = decide(before, seen, over)
+        after = decide(before, observation, over)
         assert after.status is not AnnouncedStatus.PENDING
         assert (bridge_transfer_of(after).reason, bridge_transfer_of(after).since) == (words, over)
-    paid = decide(ON_ITS_WAY, seen_arrival(Arrival.PAID, tx_hash=FILL), over)
+    paid = decide(ON_ITS_WAY, observed_arrival(Arrival.PAID, tx_hash=FILL), over)
     assert bridge_transfer_of(paid).reason is None
 
 
 def test_what_was_searched_is_not_searched_again_and_what_was_found_is_kept() -> None:
     for searched, kept in ((200, 200), (50, 100)):
-        after = bridge_transfer_of(decide(ON_ITS_WAY, Seen(arrival=ArrivalSeen(Arrival.OPEN, searched)), START))
+        after = bridge_transfer_of(decide(ON_ITS_WAY, Observation(arrival=ArrivalObservation(Arrival.OPEN, searched)), START))
         assert (after.searched_to, after.refund_searched_to) == (kept, None)
-    paid = bridge_transfer_of(decide(ON_ITS_WAY, seen_arrival(Arrival.PAID, tx_hash=FILL, is_surplus=True), LATE))
-    assert (paid.destination_hash, paid.is_surplus, paid.held) == (FILL, True, None)
-    bounced = bridge_transfer_of(decide(ON_ITS_WAY, seen_arrival(Arrival.BOUNCED, tx_hash=FILL, held=HELD), LATE))
-    assert (bounced.destination_hash, bounced.held) == (FILL, HELD)
-    refunding = bridge_transfer_of(decide(ON_ITS_WAY, seen_arrival(Arrival.EXPIRED, RefundSeen(300)), LATE))
+    paid = bridge_transfer_of(decide(ON_ITS_WAY, observed_arrival(Arrival.PAID, tx_hash=FILL, is_surplus=True), LATE))
+    assert (paid.destination_hash, paid.is_surplus, paid.returned) == (FILL, True, None)
+    bounced = bridge_transfer_of(decide(ON_ITS_WAY, observed_arrival(Arrival.BOUNCED, tx_hash=FILL, returned=RETURNED), LATE))
+    assert (bounced.destination_hash, bounced.returned) == (FILL, RETURNED)
+    refunding = bridge_transfer_of(decide(ON_ITS_WAY, observed_arrival(Arrival.EXPIRED, RefundObservation(300)), LATE))
     assert (refunding.refund_searched_to, refunding.refund_hash, refunding.since) == (300, None, LATE)
-    back = bridge_transfer_of(decide(ON_ITS_WAY, seen_arrival(Arrival.EXPIRED, RefundSeen(300, REFUND, HELD)), LATE))
-    assert (back.refund_searched_to, back.refund_hash, back.held) == (300, REFUND, HELD)
+    back = bridge_transfer_of(decide(ON_ITS_WAY, observed_arrival(Arrival.EXPIRED, RefundObservation(300, REFUND, RETURNED)), LATE))
+    assert (back.refund_searched_to, back.refund_hash, back.returned) == (300, REFUND, RETURNED)
     later = LATE + timedelta(minutes=1)
-    again = decide(decide(ON_ITS_WAY, seen_arrival(Arrival.EXPIRED), LATE), seen_arrival(Arrival.EXPIRED), later)
+    again = decide(decide(ON_ITS_WAY, observed_arrival(Arrival.EXPIRED), LATE), observed_arrival(Arrival.EXPIRED), later)
     assert bridge_transfer_of(again).since == LATE, "since it began"
 
 
@@ -181,78 +181,78 @@ def test_a_chain_refuses_what_is_later_than_its_deadline_and_some_time_by_both_c
         (limit + second, limit, False),
     ):
         for outcome in (Source.MISSING, Source.WAITING):
-            after = decide(waiting, seen_source(outcome, chain), now)
+            after = decide(waiting, observed_source(outcome, chain), now)
             assert (after.status is AnnouncedStatus.LAPSED) is is_over
 
 
 def test_ten_minutes_without_a_proof_and_no_second_less_change_something() -> None:
     over, second = START + LONGEST_QUOTE + REFUSED_AFTER + timedelta(minutes=1), timedelta(seconds=1)
     for since, status in ((over - GONE_AFTER, AnnouncedStatus.LAPSED), (over - GONE_AFTER + second, AnnouncedStatus.PENDING)):
-        assert decide(replace(ANNOUNCED, unseen_since=since), seen_source(Source.MISSING, over), over).status is status
+        assert decide(replace(ANNOUNCED, unseen_since=since), observed_source(Source.MISSING, over), over).status is status
     claim = replace(ANNOUNCED, is_public=True)
     for now, locks in ((START + GONE_AFTER, False), (START + GONE_AFTER - second, True)):
         for outcome in (Source.MISSING, Source.WAITING):
-            assert decide(claim, seen_source(outcome), now).locks is locks
-        assert decide(replace(claim, proof=Proof.SENT), seen_source(Source.WAITING), now).locks
+            assert decide(claim, observed_source(outcome), now).locks is locks
+        assert decide(replace(claim, proof=Proof.SENT), observed_source(Source.WAITING), now).locks
 
 
 def test_a_transaction_that_leads_elsewhere_is_followed_there_from_the_block_that_was_read() -> None:
-    elsewhere = seen_source(Source.WAITING, deposit=DEPOSIT, destination="optimism", searched_to=55)
+    elsewhere = observed_source(Source.WAITING, deposit=DEPOSIT, destination="optimism", searched_to=55)
     assert (bridge_transfer_of(ANNOUNCED).destination, bridge_transfer_of(ANNOUNCED).searched_to) == ("arbitrum-one", 100)
     after = bridge_transfer_of(decide(ANNOUNCED, elsewhere, START))
     assert (after.destination, after.searched_to, after.deposit) == ("optimism", 55, DEPOSIT)
 
 
 def test_while_the_bridge_refunds_a_fill_that_was_overlooked_still_decides() -> None:
-    refunding = decide(ON_ITS_WAY, seen_arrival(Arrival.EXPIRED), LATE)
-    assert decide(refunding, seen_arrival(Arrival.PAID, tx_hash=FILL), LATE).status is AnnouncedStatus.SETTLED
-    assert decide(refunding, Seen(refund=RefundSeen(300, REFUND, HELD)), LATE).status is AnnouncedStatus.PENDING
+    refunding = decide(ON_ITS_WAY, observed_arrival(Arrival.EXPIRED), LATE)
+    assert decide(refunding, observed_arrival(Arrival.PAID, tx_hash=FILL), LATE).status is AnnouncedStatus.SETTLED
+    assert decide(refunding, Observation(refund=RefundObservation(300, REFUND, RETURNED)), LATE).status is AnnouncedStatus.PENDING
 
 
 def test_what_no_node_has_ends_by_two_readings_and_by_the_chains_clock() -> None:
-    first = decide(ANNOUNCED, seen_source(Source.MISSING), START + timedelta(minutes=1))
+    first = decide(ANNOUNCED, observed_source(Source.MISSING), START + timedelta(minutes=1))
     assert first.unseen_since == START + timedelta(minutes=1)
     over = START + LONGEST_QUOTE + REFUSED_AFTER + timedelta(minutes=1)
-    assert decide(first, seen_source(Source.MISSING, START), over).status is AnnouncedStatus.PENDING, "the chain's clock"
-    assert decide(first, seen_source(Source.MISSING, over), START + timedelta(minutes=20)).status is AnnouncedStatus.PENDING
-    assert decide(ANNOUNCED, seen_source(Source.MISSING, over), over).status is AnnouncedStatus.PENDING, "one reading"
-    assert decide(first, seen_source(Source.MISSING, over), over).status is AnnouncedStatus.LAPSED
-    assert decide(first, seen_source(Source.WAITING), over).unseen_since is None
+    assert decide(first, observed_source(Source.MISSING, START), over).status is AnnouncedStatus.PENDING, "the chain's clock"
+    assert decide(first, observed_source(Source.MISSING, over), START + timedelta(minutes=20)).status is AnnouncedStatus.PENDING
+    assert decide(ANNOUNCED, observed_source(Source.MISSING, over), over).status is AnnouncedStatus.PENDING, "one reading"
+    assert decide(first, observed_source(Source.MISSING, over), over).status is AnnouncedStatus.LAPSED
+    assert decide(first, observed_source(Source.WAITING), over).unseen_since is None
 
 
 def test_a_used_nonce_counts_after_some_time() -> None:
-    known = decide(ANNOUNCED, seen_source(Source.WAITING, deposit=DEPOSIT, wallet=WALLET, nonce=7), START)
-    once = decide(known, seen_source(Source.REPLACED), START + timedelta(minutes=1))
+    known = decide(ANNOUNCED, observed_source(Source.WAITING, deposit=DEPOSIT, wallet=WALLET, nonce=7), START)
+    once = decide(known, observed_source(Source.REPLACED), START + timedelta(minutes=1))
     assert once.status is AnnouncedStatus.PENDING
-    assert decide(once, seen_source(Source.REPLACED), START + timedelta(minutes=1) + GONE_AFTER).status is AnnouncedStatus.REPLACED
+    assert decide(once, observed_source(Source.REPLACED), START + timedelta(minutes=1) + GONE_AFTER).status is AnnouncedStatus.REPLACED
 
 
 def test_one_that_waits_for_a_block_beyond_its_deadline_is_refused_by_every_block() -> None:
-    waiting = decide(ANNOUNCED, seen_source(Source.WAITING, deposit=DEPOSIT), START)
+    waiting = decide(ANNOUNCED, observed_source(Source.WAITING, deposit=DEPOSIT), START)
     late = DEPOSIT.execution_deadline + REFUSED_AFTER + timedelta(seconds=1)
-    assert decide(waiting, seen_source(Source.WAITING, late, in_block=True), late).status is AnnouncedStatus.PENDING
-    assert decide(waiting, seen_source(Source.WAITING, late), late).status is AnnouncedStatus.LAPSED
+    assert decide(waiting, observed_source(Source.WAITING, late, in_block=True), late).status is AnnouncedStatus.PENDING
+    assert decide(waiting, observed_source(Source.WAITING, late), late).status is AnnouncedStatus.LAPSED
 
 
-def test_the_merchant_is_told_of_proven_payments_alone() -> None:
-    proven = decide(ANNOUNCED, seen_source(Source.REVERTED, deposit=DEPOSIT), START)
+def test_the_merchant_is_notified_of_proven_payments_alone() -> None:
+    proven = decide(ANNOUNCED, observed_source(Source.REVERTED, deposit=DEPOSIT), START)
     assert is_failure(ANNOUNCED, proven)
-    assert not is_failure(ANNOUNCED, decide(ANNOUNCED, seen_source(Source.REVERTED), START))
-    assert not is_failure(ANNOUNCED, decide(ANNOUNCED, seen_source(Source.FOREIGN), START))
-    assert not is_failure(ON_ITS_WAY, decide(ON_ITS_WAY, seen_arrival(Arrival.PAID), START))
+    assert not is_failure(ANNOUNCED, decide(ANNOUNCED, observed_source(Source.REVERTED), START))
+    assert not is_failure(ANNOUNCED, decide(ANNOUNCED, observed_source(Source.FOREIGN), START))
+    assert not is_failure(ON_ITS_WAY, decide(ON_ITS_WAY, observed_arrival(Arrival.PAID), START))
     assert not is_failure(proven, proven)
 
 
 def test_the_longer_it_takes_the_later_it_is_checked_and_it_is_shown_as_unknown_and_overdue() -> None:
-    soon = decide(ON_ITS_WAY, Seen(), START + timedelta(minutes=1))
+    soon = decide(ON_ITS_WAY, Observation(), START + timedelta(minutes=1))
     assert soon.check_at == START + timedelta(minutes=1) + MIN_DELAY
     assert not is_unknown(soon, DEPOSIT.fill_deadline)
     later = DEPOSIT.fill_deadline + OVERDUE_AFTER
-    assert decide(soon, Seen(), later).check_at == later + MAX_DELAY
+    assert decide(soon, Observation(), later).check_at == later + MAX_DELAY
     assert is_unknown(soon, later) and not is_overdue(soon, later)
     after = later + timedelta(seconds=1)
     assert is_overdue(soon, after)
-    assert decide(soon, Seen(), after).check_at == after + OVERDUE_DELAY
+    assert decide(soon, Observation(), after).check_at == after + OVERDUE_DELAY
 
 
 def test_a_deposit_that_nobody_would_fill_is_known_by_its_amounts() -> None:
@@ -287,43 +287,43 @@ class Truth:
         elif step == "refunded" and self.tx == "deposited" and self.fill is None and not self.can_pay():
             self.is_refunded = True
 
-    def read(self, how: str) -> Seen:
+    def read(self, how: str) -> Observation:
         """What the nodes answer: nothing, an old state, a wrong one, or the truth."""
         time = self.now - timedelta(seconds=30)
         if how == "no answer":
-            return Seen()
+            return Observation()
         if how.startswith("says it is missing") and self.lag():
             is_used = self.tx not in ("waiting", "gone") and how.endswith("nonce used")
-            return Seen(SourceSeen(Source.REPLACED if is_used else Source.MISSING, time))
+            return Observation(SourceObservation(Source.REPLACED if is_used else Source.MISSING, time))
         if how == "says it expired":
-            return Seen(arrival=ArrivalSeen(Arrival.EXPIRED, 200), refund=self._refund())
+            return Observation(arrival=ArrivalObservation(Arrival.EXPIRED, 200), refund=self._refund())
         if how == "does not have the fill":
-            return Seen(arrival=ArrivalSeen(Arrival.OPEN, 150))
+            return Observation(arrival=ArrivalObservation(Arrival.OPEN, 150))
         if how == "the destination is down":
-            return Seen(self._source(time))
+            return Observation(self._source(time))
         self.hidden_since = None
-        return Seen(self._source(time), self._arrival(time), self._refund())
+        return Observation(self._source(time), self._arrival(time), self._refund())
 
     def lag(self) -> bool:
         """Whether a node may still be behind: not for long."""
         self.hidden_since = self.hidden_since or self.now
         return self.now - self.hidden_since < GONE_AFTER
 
-    def _source(self, time: datetime) -> SourceSeen:
+    def _source(self, time: datetime) -> SourceObservation:
         if self.tx == "deposited":
             return replace(DEPOSITED, time=time)
         outcome = {"waiting": Source.WAITING, "gone": Source.MISSING, "used": Source.REPLACED, "failed": Source.REVERTED}
-        return SourceSeen(outcome[self.tx], time, deposit=None if self.tx in ("gone", "used") else DEPOSIT)
+        return SourceObservation(outcome[self.tx], time, deposit=None if self.tx in ("gone", "used") else DEPOSIT)
 
-    def _arrival(self, time: datetime) -> ArrivalSeen | None:
+    def _arrival(self, time: datetime) -> ArrivalObservation | None:
         if self.tx != "deposited":
             return None
         if self.fill is not None:
-            return ArrivalSeen(Arrival.PAID if self.fill == "paid" else Arrival.BOUNCED, 200, FILL, HELD)
-        return ArrivalSeen(Arrival.EXPIRED if time > DEPOSIT.fill_deadline else Arrival.OPEN, 200)
+            return ArrivalObservation(Arrival.PAID if self.fill == "paid" else Arrival.BOUNCED, 200, FILL, RETURNED)
+        return ArrivalObservation(Arrival.EXPIRED if time > DEPOSIT.fill_deadline else Arrival.OPEN, 200)
 
-    def _refund(self) -> RefundSeen:
-        return RefundSeen(300, REFUND, HELD) if self.is_refunded else RefundSeen(300)
+    def _refund(self) -> RefundObservation:
+        return RefundObservation(300, REFUND, RETURNED) if self.is_refunded else RefundObservation(300)
 
     @property
     def ends(self) -> set[AnnouncedStatus]:

@@ -1,4 +1,4 @@
-"""Rates that are held for payers: how often a new one is made, by how many processes, and which held at a time."""
+"""Rates that are locked for payers: how often a new one is made, by how many processes, and which held at a time."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -81,9 +81,9 @@ def test_whoever_asks_in_a_loop_makes_one_quote_in_half_of_its_time(pauses: list
     start = world.now
     for pause in pauses:
         world.advance(pause)
-        held = hold(world)
-        assert held.ends_at - world.now >= timedelta(seconds=150)
-        assert held.number <= (world.now - start).total_seconds() // 150
+        locked = hold(world)
+        assert locked.ends_at - world.now >= timedelta(seconds=150)
+        assert locked.number <= (world.now - start).total_seconds() // 150
 
 
 @pytest.mark.parametrize(("pause", "rate"), [(300, "1.0003"), (301, "1.2")])

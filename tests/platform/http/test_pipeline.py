@@ -202,7 +202,13 @@ def test_another_content_type_or_none_is_415(shop: Shop, path: str, content_type
 
 @pytest.mark.parametrize(
     "content_type",
-    ["application/json", "Application/JSON", "application/json; charset=utf-8", "application/json;x", " application/json "],
+    [
+        "application/json",
+        "Application/JSON",
+        "application/json; charset=utf-8",
+        "application/json;x",
+        " application/json ",
+    ],
 )
 def test_json_is_accepted_however_it_is_announced(shop: Shop, content_type: str) -> None:
     assert post(shop, json.dumps(BODY).encode(), content_type=content_type).status == 201

@@ -1,4 +1,4 @@
-"""A rate that is held for a signed payment is that payment's alone, whatever is signed, sent and paid beside it."""
+"""A rate that is locked for a signed payment is that payment's alone, whatever is signed, sent and paid beside it."""
 
 import random
 from contextlib import suppress
@@ -21,7 +21,7 @@ from chalicelib.payments.payable.rules import SourceToken
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment, PaymentKind
-from chalicelib.payments.requests.quotes.records import HeldRate
+from chalicelib.payments.requests.quotes.records import LockedRate
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.platform.outbound.lifi import RouterUnavailable
 from tests.fakes.bridge import Sent
@@ -103,7 +103,7 @@ def test_small_signed_payments_hold_no_rate_for_the_rest(payment_intents: Paymen
     assert rest.counted == 98 * DOLLAR * 100 // 105
 
 
-def test_a_rate_that_is_held_is_offered_to_nobody(payment_intents: PaymentIntents) -> None:
+def test_a_rate_that_is_locked_is_offered_to_nobody(payment_intents: PaymentIntents) -> None:
     begin(payment_intents, "1")
     payment_intents.world.prices.set("USD", "USDC", "1.05")
     payment_intents.settle(3)
@@ -117,7 +117,7 @@ def test_a_rate_that_is_held_is_offered_to_nobody(payment_intents: PaymentIntent
     assert Fraction(payment_intents.loaded().paid, DOLLAR) == 1
 
 
-def test_the_payment_waits_until_it_is_known_whether_the_rate_is_held_for_it(payment_intents: PaymentIntents) -> None:
+def test_the_payment_waits_until_it_is_known_whether_the_rate_is_locked_for_it(payment_intents: PaymentIntents) -> None:
     """It may be recorded before the source chain's deposit was read. Nobody is alarmed, and nothing else waits."""
     alarms = list[str]()
     payment_intents.services.log.error = lambda message, **_: alarms.append(message)
@@ -149,7 +149,7 @@ def test_the_fill_of_another_deposit_has_no_part_in_the_rate(payment_intents: Pa
     assert payment_intents.load(intent).end is End.SETTLED
 
 
-def test_after_half_an_hour_the_rate_is_not_held_any_more(payment_intents: PaymentIntents) -> None:
+def test_after_half_an_hour_the_rate_is_not_locked_any_more(payment_intents: PaymentIntents) -> None:
     _, sent = begin(payment_intents, "1")
     settle(payment_intents)
     payment_intents.world.prices.set("USD", "USDC", "1.05")
@@ -182,8 +182,8 @@ def test_what_goes_back_to_the_payer_leaves_no_rate_behind(payment_intents: Paym
     payment_intents.world.advance(120)
     payment_intents.settle(30)
     assert payment_intents.load(intent).end is End.REFUNDED
-    (held,) = payment_intents.services.store.all(HeldRate)
-    assert held.ends_at == payment_intents.load(intent).taken_at
+    (locked,) = payment_intents.services.store.all(LockedRate)
+    assert locked.ends_at == payment_intents.load(intent).taken_at
 
 
 @pytest.mark.parametrize("step", ["0.97", "1.03", "either"], ids=["falling", "rising", "either"])
