@@ -4,7 +4,7 @@ A deployment writes the policies of its stage to `.chalice/policies`, where Chal
 in the table has no policy, and `chalice deploy` stops. tests/support/permissions.py compares the table with the calls
 that all tests make, and tests/deploy/permissions.txt holds what they permit in stage prod, as a change is reviewed:
 
-    python -m infra.iam > tests/deploy/permissions.txt
+    python -m infra.permissions > tests/deploy/permissions.txt
 
 A transaction has no IAM action: DynamoDB requires the action of each item in it. Secrets Manager adds six random
 characters to every ARN. The local cloud requires some permissions that AWS does not, which stage local adds: the name
@@ -13,7 +13,6 @@ conditions on the encryption context, which stage local leaves out.
 """
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -298,43 +297,3 @@ def write_policies(folder: Path, stage: str, place: Place) -> None:
 
 def text_of(policy: dict[str, Any]) -> str:
     return json.dumps(policy, indent=2) + "\n"
-
-
-def permissions(stage: str) -> str:
-    """What all policies of a stage permit, to be read: a line for each statement, `{}` for the prefix of the stage."""
-    from infra.people import PEOPLE  # whose tables name what is here
-
-    policies = {each: policy(stage, each) for each in ACCESS} | {each: made(stage) for each, made in PEOPLE.items()}
-    paragraphs = ["\n".join([name, *map(_line, each["Statement"])]) for name, each in policies.items()]
-    return "\n\n".join(paragraphs).replace(f"{APP}-{stage}", "{}") + "\n"
-
-
-def _line(statement: dict[str, Any]) -> str:
-    return f"  {_resources(statement)}: {_actions(statement)}{_conditions(statement)}"
-
-
-def _resources(statement: dict[str, Any]) -> str:
-    """The resources, without service, region and account: `table/{}-payments`."""
-    return " ".join(re.sub(r"^arn:aws:[a-z0-9]+:[^:]*:[^:]*:", "", name) for name in statement["Resource"])
-
-
-def _actions(statement: dict[str, Any]) -> str:
-    """The actions, with the service before the first of each."""
-    by_service: dict[str, list[str]] = {}
-    for action in statement["Action"]:
-        service, _, name = action.partition(":")
-        by_service.setdefault(service, []).append(name)
-    return ", ".join(f"{service} {' '.join(names)}" for service, names in by_service.items())
-
-
-def _conditions(statement: dict[str, Any]) -> str:
-    found = [
-        f"{key} {test} {' '.join(value) if isinstance(value, list) else value}"
-        for test, keys in statement.get("Condition", {}).items()
-        for key, value in keys.items()
-    ]
-    return f"; if {' and '.join(found)}" if found else ""
-
-
-if __name__ == "__main__":
-    print(permissions("prod"), end="")

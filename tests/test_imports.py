@@ -1,7 +1,9 @@
 """What a cold start pays for, and how modules introduce themselves."""
 
 import ast
+import graphlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -79,14 +81,14 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 
 
 WORKERS = {
-    "deliver_webhook": ("webhooks", 55),
+    "deliver_webhook": ("webhooks", 56),
     "scan_chain": ("payments.scanning", 64),
-    "record_transfers": ("payments.recording", 79),
+    "record_transfers": ("payments.recording", 82),
     "expire_links": ("payments.links", 49),
-    "track_intents": ("checkout.announced", 111),
-    "run_permits": ("crosschain.service.payment_intents", 170),
-    "check_offramps": ("offramp.service", 84),
-    "run_commerce": ("commerce.service", 131),
+    "track_intents": ("checkout.announced", 120),
+    "run_permits": ("crosschain.service.payment_intents", 165),
+    "check_offramps": ("offramp.service", 85),
+    "run_commerce": ("commerce.service", 118),
 }
 """The room of each worker's jobs, and how many of our modules it may load beside those of `import app`, without the
 packages themselves, which hold one line each."""
@@ -119,6 +121,27 @@ def imported_by(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module.split(".")[0])
     return names
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """The files of this project that a Python module or a script of the page imports, wherever it does."""
+    if path.suffix == ".js":
+        for name in re.findall(r'(?:from|import\()\s*"(\./[^"]+)"', path.read_text()):
+            yield str((path.parent / name).relative_to(ROOT))
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            folder = ROOT.joinpath(*node.module.split("."))
+            names = [folder.with_suffix(".py"), *((folder / each.name).with_suffix(".py") for each in node.names)]
+            yield from (str(file.relative_to(ROOT)) for file in names if file.is_file())
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    files = [*MODULES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "chalicelib").rglob("*.js")]
+    files = [path for path in files if "node_modules" not in path.parts]
+    graph = {str(path.relative_to(ROOT)): set(imports_of(path)) for path in files}
+    assert sum(map(len, graph.values())) > 3000
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError, which names the files
 
 
 def test_a_module_says_in_its_first_line_what_it_holds_and_stays_short() -> None:

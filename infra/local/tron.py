@@ -7,19 +7,17 @@ a block is solid when SOLID_AFTER others follow it.
 """
 
 import json
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from chalicelib.base.keccak import keccak256
 from infra.local.chain import Chain, RpcError
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
+from infra.local.tron_blocks import Ledger, TronBlocks
 from infra.local.tron_jsonrpc import ENERGY_PRICE, JsonRpc, block_id, revert_data
 from infra.local.tron_transactions import Call, Malformed, Transaction, address21, base58_address
-
-SOLID_AFTER = 2
 
 _LIFETIME, _LONGEST_LIFETIME = 60_000, 24 * 3600 * 1000
 _MOST_BYTES = 500 * 1024
@@ -29,50 +27,11 @@ _PARAMETERS = {"getTransactionFee": 1000, "getEnergyFee": ENERGY_PRICE, "getMaxF
 _VERSION = 31
 
 
-class Ledger:
-    """Maps Tron transactions to anvil's; stored in a file, if one is given, like the chain's state."""
-
-    def __init__(self, file: Path | None) -> None:
-        self._file, self._lock = file, threading.Lock()
-        self._by_id, self._by_hash = dict[str, tuple[str, Transaction]](), dict[str, str]()
-        for line in file.read_text().splitlines() if file and file.exists() else ():
-            entry = json.loads(line)
-            signatures = tuple(bytes.fromhex(each) for each in entry["signatures"])
-            raw = bytes.fromhex(entry["raw"])
-            self._add(entry["hash"], Transaction(Call.of_bytes(raw), raw, signatures))
-
-    def send(self, transaction: Transaction, broadcast: Callable[[], str]) -> None:
-        """Calls `broadcast` and stores the hash that it returns; readers wait until then."""
-        with self._lock:
-            hash_ = broadcast()
-            if self._file:
-                signatures = [each.hex() for each in transaction.signatures]
-                entry = {"hash": hash_, "raw": transaction.raw.hex(), "signatures": signatures}
-                with self._file.open("a") as file:
-                    file.write(json.dumps(entry) + "\n")
-            self._add(hash_, transaction)
-
-    def find(self, id: str) -> tuple[str, Transaction] | None:
-        """Returns (anvil's hash, the transaction) of an id, also if a reorganisation has removed it from the chain."""
-        with self._lock:
-            entry = self._by_id.get(id)
-            return entry if entry and self._by_hash[entry[0]] == id else None
-
-    def id_of(self, hash_: str) -> str:
-        """Returns the id, without 0x, of anvil's hash; the hash itself if it is not of a Tron transaction."""
-        with self._lock:
-            return self._by_hash.get(hash_, hash_[2:])
-
-    def _add(self, hash_: str, transaction: Transaction) -> None:
-        self._by_id[transaction.id] = hash_, transaction
-        self._by_hash[hash_] = transaction.id
-
-
-class TronNode:
+class TronNode(TronBlocks):
     """A running node. Use as a context manager or call `stop`; `chain` is the chain behind it."""
 
     def __init__(self, chain: Chain, port: int | None = None, transactions: Path | None = None) -> None:
-        self.chain, self.ledger = chain, Ledger(transactions)
+        super().__init__(chain, Ledger(transactions))
         self._json_rpc = JsonRpc(self)
         self._server = JsonServer("the Tron node", self._respond, port)
         self.url = self._server.url
@@ -104,22 +63,6 @@ class TronNode:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-    # --- blocks ---
-
-    def head(self, solid: bool = False) -> int:
-        newest = int(self.chain.rpc("eth_blockNumber"), 16)
-        return max(0, newest - SOLID_AFTER) if solid else newest
-
-    def block_at(self, number: int) -> dict[str, Any] | None:
-        block: dict[str, Any] | None = self.chain.rpc("eth_getBlockByNumber", hex(number), False)
-        return block
-
-    def receipt(self, id: str, solid: bool = False) -> dict[str, Any] | None:
-        """Returns anvil's receipt of a transaction, or None if it is in no block (with `solid`: no solid block)."""
-        entry = self.ledger.find(id)
-        receipt: dict[str, Any] | None = entry and self.chain.rpc("eth_getTransactionReceipt", entry[0])
-        return None if receipt and int(receipt["blockNumber"], 16) > self.head(solid) else receipt
 
     # --- operations ---
 

@@ -4,12 +4,10 @@ No batches; state at `latest` only; ranges of at most 5,000 blocks; the gas pric
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from infra.local.chain import RpcError
-
-if TYPE_CHECKING:
-    from infra.local.tron import TronNode
+from infra.local.tron_blocks import TronBlocks
 
 ENERGY_PRICE = 100
 """Sun."""
@@ -25,7 +23,7 @@ class _Refused(Exception):
 
 
 class JsonRpc:
-    def __init__(self, node: "TronNode") -> None:
+    def __init__(self, node: TronBlocks) -> None:
         self._node = node
         self._methods: dict[str, Callable[..., Any]] = {
             "eth_gasPrice": lambda: hex(ENERGY_PRICE),

@@ -7,7 +7,8 @@ import pytest
 
 from infra import people
 from infra.configuration import config, functions_of, stages
-from infra.iam import ACCESS, Place, permissions, policy, text_of, write_policies
+from infra.iam import ACCESS, Place, policy, text_of, write_policies
+from infra.permissions import permissions
 from infra.template import whole_template
 
 EVERYTHING = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
@@ -31,7 +32,7 @@ def statements(stage: str, name: str) -> list[dict]:
 
 
 def test_the_policies_permit_what_was_reviewed() -> None:
-    assert permissions("prod") == EXPECTED.read_text(), "review it, and run the command at the head of infra/iam.py"
+    assert permissions("prod") == EXPECTED.read_text(), "review it, and run the command at the head of infra/permissions.py"
 
 
 def test_every_resource_is_of_the_region_and_the_account_that_is_deployed_to(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ ELSEWHERE = {
     "make destroy": "deploy/test_lifecycle.py",
     "make finish": "deploy/test_lifecycle.py",
     "make local": "local/test_stack.py",
-    "python -m infra.iam": "deploy/test_policies.py",
+    "python -m infra.permissions": "deploy/test_policies.py",
     "python -m infra.stack": "deploy/test_stack.py",
     "python -m infra.admin set-node": "deploy/test_nodes.py",
     "python -m infra.admin nodes": "deploy/test_nodes.py",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import ChainUnavailable
@@ -20,9 +20,6 @@ from chalicelib.chains.nodes.readings import (
     UsedNonce,
 )
 from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
-
-if TYPE_CHECKING:
-    from tests.fakes.chain import FakeChain
 
 GAS = 60_000
 
@@ -42,6 +39,16 @@ class Raw:
     tip: int
 
 
+class Blocks(Protocol):
+    """What of the chain (tests/fakes/chain.py) its waiting transactions need."""
+
+    blocks: list[Any]
+
+    def block_hashes(self, numbers: Any) -> Any: ...
+
+    def receipts_of(self, hashes: Any) -> Any: ...
+
+
 @dataclass
 class Mempool:
     """`executes` is called for each transaction as it gets into a block; the text it returns is a revert reason.
@@ -50,7 +57,7 @@ class Mempool:
     is how sending ends: "ok", "refused", "timeout before" or "timeout after" the node has taken the transactions.
     """
 
-    chain: "FakeChain"
+    chain: Blocks
     executes: Callable[[Raw], str | None] = lambda raw: None
     dry_run: Callable[[str, str], str | None] = lambda to, data: None
     balance: int = 10**21

@@ -12,28 +12,15 @@
 //   that its node shows in the newest block or among those that wait, or null;
 //   isKnown: whether the wallet's node knows a pending transaction; always false on Tron, where they expire soon;
 //   receipt: { status: "success" | "failed", block, confirmations } or null; on Tron 0 confirmations until it is final.
-// WalletError.code: those of CODES, "account" (another account is connected), "wrong-chain", "add-chain-refused",
-//   "timeout", "lied" (an invalid result), "failed". After these three of send the transaction may have been sent; hash is
-//   set if it is known.
 
+import { CONNECT_MS, READ_MS, WalletError, believe, isLike, shortText, within } from "./answers.js";
 import { Notes } from "./link.js";
 
 const SAFE_MS = 5_000;
-export const [READ_MS, CONNECT_MS, SEND_MS] = [15_000, 120_000, 600_000]; // the last two wait for a person
 const LATE_MS = [500, 3_000]; // some wallets are injected after the page has loaded, without an announcement
-const [ICON_LENGTH, NAME_LENGTH, DETAIL_LENGTH] = [65_536, 40, 200];
-
-const CODES = { 4001: "rejected", 4100: "rejected", "-32002": "busy", 4200: "unsupported", "-32601": "unsupported" };
-const UNKNOWN_CHAIN = 4902; // some wallets nest this code in another error
+const [ICON_LENGTH, NAME_LENGTH] = [65_536, 40];
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const TRON_ADDRESS = /^T[1-9A-HJ-NP-Za-km-z]{33}$/;
-
-export class WalletError extends Error {
-  constructor(code, detail = "", hash = null) {
-    super(detail || code);
-    Object.assign(this, { code, detail, hash });
-  }
-}
 
 export function discover(onChange) {
   const found = new Map();
@@ -88,13 +75,6 @@ function unannounced(found) {
   return [...offer("evm", onEvm, "Ethereum", evmWallet), ...offer("tron", onTron, "TronLink", tronWallet)];
 }
 
-export function within(milliseconds, work, isInWords = false) {
-  let timer;
-  const late = new Promise((_, reject) => (timer = setTimeout(reject, milliseconds, new WalletError("timeout"))));
-  const failed = (error) => Promise.reject(translated(error, isInWords));
-  return Promise.race([late, Promise.resolve().then(work)]).catch(failed).finally(() => clearTimeout(timer));
-}
-
 // Loaded with the other modules that paying always needs when the first wallet is connected; the page has their hashes.
 function sessions(isTron) {
   const needed = isTron ? "" : ':not([href$="/tron.js"])';
@@ -104,28 +84,6 @@ function sessions(isTron) {
 
 const asking = (wallet, isInWords = false) => (method, params = [], limit = READ_MS) =>
   within(limit, () => wallet.request({ method, params }), isInWords);
-
-// Makes any error a WalletError. Only Tron wallets and Safes refuse by text (isInWords); in errors of other wallets such a
-// text does not show that nothing was sent.
-function translated(error, isInWords) {
-  if (error instanceof WalletError) return error;
-  const codes = [error?.data?.originalError?.code, error?.code].filter(Number.isInteger);
-  const detail = shortText(typeof error === "string" ? error : error?.message, DETAIL_LENGTH);
-  const known = codes.includes(UNKNOWN_CHAIN) ? "wrong-chain" : codes.map((code) => CODES[code]).find(Boolean);
-  const refused = isInWords && codes.length === 0 && /reject|denied|declin|cancel/i.test(detail);
-  return new WalletError(known ?? (refused ? "rejected" : "failed"), detail);
-}
-
-export function shortText(text, length) {
-  return typeof text === "string" ? text.replace(/\p{C}+/gu, " ").trim().slice(0, length) : "";
-}
-
-export const isLike = (text, form) => typeof text === "string" && form.test(text);
-
-/** Throws WalletError `lied` unless the condition holds for what a wallet returned. */
-export function believe(condition, detail) {
-  if (!condition) throw new WalletError("lied", detail);
-}
 
 // The payer did not request a resume, so its errors are not shown.
 const quietly = (work) => () => work().catch(() => null);

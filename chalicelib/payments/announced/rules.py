@@ -1,5 +1,4 @@
-"""The announced transactions of a link: their order in its record, and the status that follows from an observation of
-the chain.
+"""The announced transactions of a link: their order in its record, and the status that an observation leads to.
 
 A check reads only blocks that detection has finished. These blocks are confirmed and their payments recorded. So if a
 transaction was executed and the link is not completed, the transaction did not pay the link; and no announced

@@ -1,5 +1,4 @@
-"""Finds what is due in the token that is paid: by the feeds that a contract converts by, or by a rate that is
-locked."""
+"""Finds what is due in the token that is paid: by the feeds that a contract converts by, or by a locked rate."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta

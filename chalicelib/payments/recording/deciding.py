@@ -147,11 +147,9 @@ class _Deciding:
         transfer = commerce.paid(posting.payment, entry)
         if transfer is not None:
             earlier = self._payments.get(self._ids[entry.transfer_id])
-            valuation = Valuation(event.amount, dollar_rate=self._stored.dollar_rates.get(entry.transfer_id))
-            valuation = Valuation.known(earlier) if earlier is not None else valuation
-            self._apply(
-                payments.record(self.changes.payable, posting.request, earlier, transfer, valuation, self._context)
-            )
+            dollar_rate, payable = self._stored.dollar_rates.get(entry.transfer_id), self.changes.payable
+            valuation = Valuation.known(earlier) if earlier else Valuation(event.amount, dollar_rate=dollar_rate)
+            self._apply(payments.record(payable, posting.request, earlier, transfer, valuation, self._context))
         self._add_returned(entry)
         self._mark(entry, TransferState.ESCROW)
 

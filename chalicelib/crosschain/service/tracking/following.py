@@ -1,5 +1,4 @@
-"""What a check of payments from another chain changes: their announced transactions, the payments that they made, and
-the events."""
+"""What a check of payments from another chain changes: announced transactions, their payments, and the events."""
 
 from collections.abc import Sequence
 from dataclasses import replace
