@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from chalicelib.base.money import BaseUnits, format_amount, parse_percentage
 from chalicelib.chains.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import Network, network
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.checkout.pipeline import Prepared
 from chalicelib.checkout.requests.flows import DirectRoute
@@ -161,16 +161,7 @@ def _direct(route: DirectRoute, processor: str) -> PaymentRoute:
     owed = position.owed
     chain = network(owed.request.network)
     assert chain is not None, "a stored request is on a catalogued network"
-    gas = RouteFee(
-        type="gas",
-        stage="sending",
-        provider=chain.name,
-        amount=format_amount(route.network_fee, chain.coin.decimals),
-        currency=chain.coin.symbol,
-        network=chain.name,
-        **_dollars("amountInUSD", route.network_fee_in_dollars),
-    )
-    listed, worth = [gas], [route.network_fee_in_dollars]
+    listed, worth = [_gas(chain, route.network_fee, route.network_fee_in_dollars)], [route.network_fee_in_dollars]
     if owed.fee.is_charged:
         worth.append(route.platform_fee_in_dollars)
         platform = RouteFee(
@@ -206,15 +197,7 @@ def _bridged(choice: Choice, settings: Settings) -> PaymentRoute:
     cost, platform = cost_of(route), on_source(due.fee, due.token, source)
     gas = gas_in_dollars(route, choice.network_fee)
     listed = [
-        RouteFee(
-            type="gas",
-            stage="sending",
-            provider=here.name,
-            amount=format_amount(choice.network_fee, here.coin.decimals),
-            currency=here.coin.symbol,
-            network=here.name,
-            **_dollars("amountInUSD", gas),
-        ),
+        _gas(here, choice.network_fee, gas),
         _token_fee("crosschain", "overall", route.tool, cost, source),
     ]
     if due.fee:
@@ -233,6 +216,19 @@ def _bridged(choice: Choice, settings: Settings) -> PaymentRoute:
         chain=here.label,
         token=source.symbol,
         **worth,
+    )
+
+
+def _gas(chain: Network, units: BaseUnits, in_dollars: BaseUnits | None) -> RouteFee:
+    """What the transactions cost in the native coin of the network that they are sent on."""
+    return RouteFee(
+        type="gas",
+        stage="sending",
+        provider=chain.name,
+        amount=format_amount(units, chain.coin.decimals),
+        currency=chain.coin.symbol,
+        network=chain.name,
+        **_dollars("amountInUSD", in_dollars),
     )
 
 

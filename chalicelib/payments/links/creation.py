@@ -13,7 +13,7 @@ from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.payments.links.errors import TronBatchRefused
 from chalicelib.payments.links.fees import rules as fees
 from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLink, PaymentType
-from chalicelib.payments.links.rules import LARGEST_TOTAL, amount_with_fee
+from chalicelib.payments.links.rules import LARGEST_TOTAL
 from chalicelib.payments.requests.creation import new_request
 from chalicelib.payments.requests.fields import for_each, refused
 from chalicelib.payments.requests.records import Request
@@ -112,7 +112,7 @@ def check_totals(link: Link, requests: Sequence[Request]) -> None:
 
     What is converted is not added: it is in other units, and far from these limits (payments/requests/targets.py).
     """
-    debits = [amount_with_fee(request.amount, link) for request in requests]
+    debits = [request.amount + link.fee.on(request.amount) for request in requests]
     for position, debit in enumerate(debits):
         if debit > money.MAX_UINT256:
             path = ("requests", str(position), "amount") if link.flow is Flow.GET_PAID else ("amount",)

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.payments.links.records import PayableLink
-from chalicelib.payments.links.rules import fee_on
 from chalicelib.payments.requests import permissions
 from chalicelib.platform.access.callers import Owner
 
@@ -15,6 +14,6 @@ def check_limits(owner: Owner, payments: Iterable[PayableLink], bound: Destinati
     `bound` is its active payee destination, which is always allowed (chalicelib/payments/requests/permissions.py).
     """
     for payment in payments:
-        is_charged = any(fee_on(request.amount, payment.link) for request in payment.requests)
+        is_charged = any(payment.link.fee.on(request.amount) for request in payment.requests)
         fee_address = payment.link.fee_address if is_charged else None
         permissions.check_limits(owner, payment.requests, fee_address, bound)

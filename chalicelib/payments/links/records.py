@@ -69,12 +69,12 @@ class Link(Record):
     status: LinkStatus
     created_at: datetime
     expires_at: datetime
-    fee_percentage: str | None
-    fee_address: str | None
-    reference: str | None
-    payer_identifier: str | None
-    redirect_url: str | None
-    redirect_label: str | None
+    fee_percentage: str | None = None
+    fee_address: str | None = None
+    reference: str | None = None
+    payer_identifier: str | None = None
+    redirect_url: str | None = None
+    redirect_label: str | None = None
     flow: Flow = Flow.GET_PAID
     creator_wallet: str | None = None
     recipient_identifier: str | None = None

@@ -1,10 +1,9 @@
-"""Whether a link can be read or paid now, and the fee on its amounts."""
+"""Whether a link can be read or paid now."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked
 from chalicelib.payments.links.records import ASSEMBLY_TIME, Link, LinkStatus, PayableLink
 
@@ -69,16 +68,6 @@ def check_unlocked(payment: PayableLink, branding: "PageBranding | None" = None)
     """Raises LinkLocked while the link is unpaid and waiting for an announced transaction."""
     if payment.announced is not None and payment.is_locked:
         raise LinkLocked(payment, payment.announced, branding)
-
-
-def fee_on(amount: BaseUnits, link: Link) -> BaseUnits:
-    """The platform fee that is paid on top of `amount`, in base units, rounded down."""
-    return link.fee.on(amount)
-
-
-def amount_with_fee(amount: BaseUnits, link: Link) -> BaseUnits:
-    """`amount` and the platform fee on it, in base units."""
-    return BaseUnits(amount + fee_on(amount, link))
 
 
 def is_abandoned(parent: Link, now: datetime) -> bool:

@@ -10,10 +10,8 @@ from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked
 from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import (
-    amount_with_fee,
     check_payable,
     check_unlocked,
-    fee_on,
     is_payable,
     is_read_past,
     shown_status,
@@ -133,5 +131,4 @@ def test_a_fee_is_a_share_of_the_amount_rounded_down_where_it_has_an_address(
     percentage: str | None, address: str | None, amount: int, fee: int
 ) -> None:
     link = replace(MADE.link, fee_percentage=percentage, fee_address=address)
-    assert fee_on(BaseUnits(amount), link) == fee
-    assert amount_with_fee(BaseUnits(amount), link) == amount + fee
+    assert link.fee.on(BaseUnits(amount)) == fee

@@ -14,7 +14,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.links.creation import Draft, create_link
 from chalicelib.payments.links.records import Link, LinkStatus, Payable, PayableLink
-from chalicelib.payments.links.rules import check_payable, fee_on, status_at
+from chalicelib.payments.links.rules import check_payable, status_at
 from chalicelib.payments.recording.payments import (
     MAX_PAYMENTS,
     MAX_SMALL_PAYMENTS,
@@ -246,8 +246,8 @@ def test_a_link_of_several_requests_is_complete_with_its_last_one_and_reopened_b
 def test_amount_and_fee_of_parts_never_exceed_those_of_the_whole(amount: int, basis_points: int) -> None:
     link = link_of(new_payable(fee_percentage=f"{basis_points // 100}.{basis_points % 100:02}"))
     first, second = BaseUnits(amount // 3), BaseUnits(amount - amount // 3)
-    assert fee_on(first, link) + fee_on(second, link) <= fee_on(BaseUnits(amount), link)
-    assert fee_on(BaseUnits(amount), link) - fee_on(first, link) - fee_on(second, link) <= 1
+    assert link.fee.on(first) + link.fee.on(second) <= link.fee.on(BaseUnits(amount))
+    assert link.fee.on(BaseUnits(amount)) - link.fee.on(first) - link.fee.on(second) <= 1
 
 
 def test_a_draft_is_judged_whole_before_anything_is_made() -> None:

@@ -11,7 +11,6 @@ from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
 from chalicelib.chains.catalogue.tokens import Token, family_of, find_tokens, token_with_id
 from chalicelib.payments.links.records import Flow, PayableLink
-from chalicelib.payments.links.rules import fee_on
 from chalicelib.payments.requests.rules import invoice_of
 
 Bearer = Literal["payer", "payee"]
@@ -92,7 +91,7 @@ def plan_of(payment: PayableLink) -> FeePlan | None:
     if invoice.id != "USD" and not _is_dollar(invoice):
         return None
     gross = BaseUnits(sum(request.amount for request in requests))
-    charged = BaseUnits(sum(fee_on(request.amount, link) for request in requests))
+    charged = BaseUnits(sum(link.fee.on(request.amount) for request in requests))
     return FeePlan(link.flow, "payer", on_chain_decimals(invoice), gross, charged, link.fee)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chalicelib.base import ids
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
-from chalicelib.base.money import BaseUnits
+from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.catalogue.bridges import has_source, is_bridgeable
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.payments.links.multicalls.children import (
@@ -20,7 +20,7 @@ from chalicelib.payments.links.multicalls.children import (
     evaluate_children,
 )
 from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLink, PaymentType
-from chalicelib.payments.links.rules import LARGEST_TOTAL, amount_with_fee, fee_on, status_at
+from chalicelib.payments.links.rules import LARGEST_TOTAL, status_at
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, remaining
 
@@ -83,12 +83,6 @@ def new_parent(
         status=LinkStatus.PENDING,
         created_at=now,
         expires_at=min((payment.link.expires_at for payment in found.values()), default=now),
-        fee_percentage=None,
-        fee_address=None,
-        reference=None,
-        payer_identifier=None,
-        redirect_url=None,
-        redirect_label=None,
         flow=Flow.PAY,
         child_tokens=tuple(child_tokens),
         execution_kind=kind,
@@ -126,10 +120,14 @@ def check_combination(requested: str | None, children: Sequence[Child]) -> None:
 def _dues(children: Sequence[Child]) -> list[tuple[Token, BaseUnits]]:
     """What is left of each child, with its fee."""
     return [
-        (currency_of(child.request), amount_with_fee(remaining(child.request), child.payment.link))
+        (currency_of(child.request), _with_fee(remaining(child.request), child.payment.link.fee))
         for child in children
         if child.request is not None and child.payment is not None
     ]
+
+
+def _with_fee(amount: BaseUnits, fee: Fee) -> BaseUnits:
+    return BaseUnits(amount + fee.on(amount))
 
 
 def _apart(detail: str) -> SetRefused:
@@ -198,7 +196,7 @@ def totals_by_currency(children: Sequence[Child]) -> tuple[CurrencySum, ...]:
         zero = CurrencySum(request.network, request.currency, BaseUnits(0), BaseUnits(0))
         before = totals.get(request.currency, zero)
         amount = BaseUnits(before.amount + request.amount)
-        fees = BaseUnits(before.fees + fee_on(request.amount, child.payment.link))
+        fees = BaseUnits(before.fees + child.payment.link.fee.on(request.amount))
         totals[request.currency] = CurrencySum(request.network, request.currency, amount, fees)
     return tuple(totals.values())
 

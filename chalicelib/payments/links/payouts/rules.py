@@ -1,6 +1,6 @@
 """Payouts: links that their creator pays to one recipient, and the merge of several into a batch."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -9,7 +9,6 @@ from chalicelib.base.addresses import address_bytes, address_of_family, same_add
 from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
-from chalicelib.base.money import Fee
 from chalicelib.chains.catalogue.networks import Network, network
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.payments.links.creation import Draft, Terms, build_link, check_totals, redirect_label_of
@@ -158,35 +157,24 @@ def _check_signed_in(creator: str, wallet: Wallet, chain: Network) -> None:
 
 def _check_mergeable(payments: Sequence[PayableLink]) -> None:
     """Raises BadRequest unless one wallet can pay the payouts in one transaction, with one fee to one address."""
-    first = payments[0]
-    if any(_network_of(payment) == "tron" for payment in payments):
+    if any(payment.requests[0].network == "tron" for payment in payments):
         raise TronBatchRefused("Combine them by POST /v2/secure-payments/multicall-payouts")
-    for name, value_of in (
-        ("network", _network_of),
-        ("creatorWalletAddress", _creator_of),
+    shared: tuple[tuple[str, Callable[[PayableLink], object]], ...] = (
+        ("network", lambda payment: payment.requests[0].network),
+        ("creatorWalletAddress", lambda payment: payment.link.creator_wallet),
         ("fee percentage and feeAddress", _fee_of),
-        ("client ID", _client_of),
-    ):
+        ("client ID", lambda payment: payment.link.client_id),
+    )
+    first = payments[0]
+    for name, value_of in shared:
         others = [payment.link.token for payment in payments if value_of(payment) != value_of(first)]
         if others:
             raise BadRequest(f"A batch has one {name}, and {', '.join(others)} have another than {first.link.token}")
 
 
-def _network_of(payment: PayableLink) -> object:
-    return payment.requests[0].network
-
-
-def _client_of(payment: PayableLink) -> object:
-    return payment.link.client_id
-
-
-def _creator_of(payment: PayableLink) -> object:
-    return payment.link.creator_wallet
-
-
 def _fee_of(payment: PayableLink) -> object:
     """The percentage as a number, so that 1 and 1.0 are equal, and the address; None if no fee is charged."""
-    fee = Fee(payment.link.fee_percentage, payment.link.fee_address)
+    fee = payment.link.fee
     return (money.parse_percentage(fee.percentage or "0"), fee.address) if fee.is_charged else None
 
 

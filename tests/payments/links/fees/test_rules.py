@@ -14,7 +14,6 @@ from chalicelib.chains.catalogue.tokens import find_tokens
 from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.fees.rules import plan_of, preview, resolve
 from chalicelib.payments.links.records import Flow, PayableLink
-from chalicelib.payments.links.rules import amount_with_fee, fee_on
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.access.callers import ClientSettings, Owner
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, draft
@@ -43,8 +42,8 @@ def test_a_plan_adds_up_to_what_the_payer_is_debited(currency: str, amounts: lis
     plan = plan_of(payment)
     assert plan is not None
     assert plan.gross == sum(request.amount for request in payment.requests)
-    assert plan.charged == sum(fee_on(request.amount, payment.link) for request in payment.requests)
-    assert plan.payer_total == sum(amount_with_fee(request.amount, payment.link) for request in payment.requests)
+    assert plan.charged == sum(payment.link.fee.on(request.amount) for request in payment.requests)
+    assert plan.payer_total == sum(request.amount + payment.link.fee.on(request.amount) for request in payment.requests)
     assert plan.fee.is_charged == (percentage > 0)
 
 
