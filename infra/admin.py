@@ -105,7 +105,7 @@ def end_sessions(services: Services, account_id: str) -> int:
 
 
 def reindex(services: Services, segment: int, segments: int) -> str:
-    """Gives older records their place in lists and counts; returns how many it wrote. Safe to repeat."""
+    """Gives records their places in new lists, and counts what had no room; returns how many. Safe to repeat."""
     written = Counter[str]()
     for seen, written in enumerate(reindexing.reindex(services, segment, segments), 1):
         if seen % _REPORT_EVERY == 0:
@@ -295,7 +295,7 @@ def _parser() -> argparse.ArgumentParser:
     listed = commands.add_parser("list", help="prints the credentials of an account")
     password = commands.add_parser("reset-password", help="reads an e-mail user's new password from standard input")
     password.add_argument("email")
-    indexed = commands.add_parser("reindex", help="lists and counts what earlier versions wrote; safe to repeat")
+    indexed = commands.add_parser("reindex", help="fills lists that are new; safe to repeat")
     indexed.add_argument("--segments", type=int, default=1, help="for several processes at once, each with its part")
     indexed.add_argument("--segment", type=int, default=0, help="the part of this process, from 0 on")
     commands.add_parser("relayer", help="prints the service's own account on each network")

@@ -233,7 +233,7 @@ def test_without_its_surroundings_it_says_so_without_a_traceback(environment: di
     assert sentence in done.stderr and "Traceback" not in done.stderr
 
 
-def test_it_gives_older_records_their_places_in_lists(run: Run, services: Services) -> None:
+def test_it_gives_records_their_places_in_lists_that_are_new(run: Run, services: Services) -> None:
     (command,) = [each for each in DOCS["operations"].blocks("sh") if "infra.admin" in each]
     assert command.split("#")[0].split() == ["python", "-m", "infra.admin", "reindex"]
     request = store_request(services)

@@ -296,7 +296,13 @@ def converted(link: Link, request: Request, context: EventContext) -> list[Event
         fee_address=PAYEE,
         status=PaymentStatus.CONFIRMED,
         detected_at=START,
+        event_key="",
         value=BaseUnits(1),
+        account_id="acct",
+        payee=PAYEE,
+        currency=request.currency,
+        invoice_currency="USD",
+        payment_reference=request.payment_reference,
         rate=rate,
     )
     partial, whole = (

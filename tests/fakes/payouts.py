@@ -21,7 +21,7 @@ from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.references import payment_reference
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import codec
-from tests.fakes.world import PAYEE, PREFIX, WALLET
+from tests.fakes.world import PAYEE, PREFIX, START, WALLET
 
 AMOUNT = BaseUnits(12_500_000)
 _BATCH = 25
@@ -70,6 +70,8 @@ def payout(services: Services, account_id: str, **changes: Any) -> PayableLink:
         "payable_id": token,
         "position": 0,
         "request_id": request_id,
+        "account_id": "acct",
+        "created_at": START,
         "salt": salt,
         "payment_reference": "0x" + payment_reference(request_id, salt, PAYEE).hex(),
         "payee": PAYEE,
@@ -89,6 +91,7 @@ def on_its_way(payment: PayableLink, status: AnnouncedStatus = AnnouncedStatus.P
     """Returns the link with a multisig announced transaction without writing it."""
     now = payment.link.created_at
     announced = AnnouncedTransaction(
+        account_id=payment.link.account_id,
         link_token=payment.link.token,
         announced_id="intent",
         network="sepolia",

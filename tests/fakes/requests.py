@@ -48,8 +48,6 @@ def standalone(services: Services, account_id: str = "acct", **changes: Any) -> 
         "status": RequestStatus.CREATED,
         "paid": BaseUnits(0),
         "tx_hash": None,
-        "payment_count": 0,
-        "confirmed_count": 0,
         "account_id": account_id,
         "created_at": services.clock(),
         **changes,

@@ -31,9 +31,10 @@ def store_payment(token: str, amount: int) -> Payment:
 
 def store_payment_of(request: Request, amount: int) -> Payment:
     """Writes a payment of a request, in base units of fUSDC."""
-    assert request.created_at is not None
     made = Payment(
         request_id=request.request_id,
+        event_key="",
+        value=BaseUnits(amount),
         network="sepolia",
         block_hash=BLOCK_HASH,
         log_index=3,
@@ -61,7 +62,7 @@ def record_payment(made: Payment) -> Payment:
     """Writes a payment and counts it, also in its request, as the recorder does; returns it as it was written."""
     marked = counting.marked(made)
     request = link_store.requests(running().store, [made.request_id])[made.request_id]
-    one_more = replace(request, confirmed_count=(request.confirmed_count or 0) + 1)
+    one_more = replace(request, confirmed_count=request.confirmed_count + 1)
     running().store.write(marked, one_more, *(Add(*each) for each in counting.amounts([], [marked])))
     return marked
 
@@ -72,6 +73,7 @@ def store_unmatched(token: str, token_address: str, payee: str = PAYEE) -> None:
     assert payment is not None
     running().store.write(
         UnmatchedTransfer(
+            event_key="",
             request_id=payment.requests[0].request_id,
             network="sepolia",
             block_hash=BLOCK_HASH,

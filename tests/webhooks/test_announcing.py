@@ -36,7 +36,7 @@ def store_endpoints(world: World, count: int, client_id: str | None = "cli_shop"
     for number in range(count):
         url = f"https://shop.example/{client_id}/{number}"
         world.services.store.write(
-            Endpoint(f"w{client_id}{number:03}", "acct", client_id, url, f"w{client_id}{number:03}:secret", True, START)
+            Endpoint(f"w{client_id}{number:03}", "acct", client_id, url, f"w{client_id}{number:03}:secret", True, START, Mode.API_KEY)
         )
 
 

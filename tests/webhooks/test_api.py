@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from chalicelib.platform.storage.store import Delete
-from chalicelib.webhooks.endpoints.records import ClientEndpoint
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
 from tests.fakes.world import PREFIX
 from tests.support.api import Configured
@@ -387,16 +385,6 @@ def test_a_session_finds_no_webhook_of_another_account(new_shop: Shop) -> None:
     for method, rest in (("PUT", ""), ("DELETE", ""), ("GET", "/deliveries")):
         reply = as_session(new_shop, session, method, f"/{id}{rest}")
         assert (reply.status, reply.message) == (404, "Webhook not found")
-
-
-def test_a_webhook_that_an_earlier_version_registered_is_found_by_its_client_id(new_shop: Shop) -> None:
-    session, id = by_session(new_shop.account_id), registered(new_shop)["id"]
-    entry = ClientEndpoint(new_shop.account_id, id, new_shop.client_id, version=1)
-    running().store.write(Delete(entry))
-    assert as_session(new_shop, session, "GET").json == []
-    named = f"?clientId={new_shop.client_id}"
-    assert [webhook["id"] for webhook in as_session(new_shop, session, "GET", named).json] == [id]
-    assert as_session(new_shop, session, "DELETE", f"/{id}{named}").status == 200
 
 
 def test_a_session_tests_the_webhooks_it_means(new_shop: Shop) -> None:

@@ -167,16 +167,6 @@ def test_any_time_may_be_asked_for(years: int, world: World) -> None:
     assert queued == (1 if years < 0 else 0)
 
 
-def test_a_failed_delivery_of_an_earlier_version_can_be_sent_again(world: World) -> None:
-    endpoint, _ = world.register_webhook()
-    old = made(world, endpoint, 0, is_listed=None, **FAILED)
-    reading.repeat_one(world.services, endpoint, old.delivery_id)
-    world.drain()
-    assert len(world.receiver.posted) == 1
-    found = deliveries.delivery(world.services.store, old.delivery_id)
-    assert found is not None and found.state is DeliveryState.DELIVERED
-
-
 # --- over HTTP ---
 
 

@@ -122,12 +122,6 @@ def test_an_event_about_a_person_says_nothing_of_the_person(world: World) -> Non
     assert told == {"event": "compliance.updated", "timestamp": own["timestamp"]}
 
 
-def test_a_webhook_of_which_is_not_known_how_it_was_registered_is_public(world: World) -> None:
-    by_key, _ = registered(world)
-    forgotten = replace(by_key, created_with=None)
-    assert forgotten.is_public and not replace(forgotten, client_id=None).is_public
-
-
 # --- strangers and the merchant ---
 
 

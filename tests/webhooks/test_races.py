@@ -61,7 +61,7 @@ def test_50_registrations_at_once_leave_exactly_as_many_webhooks_as_there_may_be
 ) -> None:
     """Also where an earlier version wrote some, or more than that."""
     for number in range(existing):
-        old = Endpoint(f"old{number:03}", world.account_id, world.client_id, f"https://old/{number}", "", True, START)
+        old = Endpoint(f"old{number:03}", world.account_id, world.client_id, f"https://old/{number}", "", True, START, Mode.API_KEY)
         world.services.store.write(replace(old, created_with=Mode.API_KEY))
 
     def register(services: Services, number: int) -> Endpoint:
@@ -106,7 +106,7 @@ def test_4_announcers_of_one_event_make_one_delivery_for_each_of_70_webhooks(clo
     assert WEBHOOKS > 2 * CHUNK
     ids = [f"{world.account_id}w{number}" for number in range(WEBHOOKS)]
     world.services.store.put_many(
-        Endpoint(webhook_id, world.account_id, None, f"https://shop.example/{webhook_id}", f"{webhook_id}:secret", True, START)
+        Endpoint(webhook_id, world.account_id, None, f"https://shop.example/{webhook_id}", f"{webhook_id}:secret", True, START, Mode.API_KEY)
         for webhook_id in ids
     )
     told = Event(f"{world.account_id}-event", "payment.confirmed", world.account_id, None, "{}", START, False)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest, ValidationFailed
 from chalicelib.base.ids import ulid_from
+from chalicelib.platform.access.modes import Mode
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.deliveries.rules import (
     LEASE,
@@ -38,7 +39,7 @@ from tests.fakes.world import START
 
 CONTEXT = EventContext(START, lambda n: b"\1" * n, "https://explorer.example", "service-network")
 MADE = Attempt(START, 500, None, "", 5)
-ENDPOINT = Endpoint("01W", "acct", None, "https://shop.example", "secret", True, START)
+ENDPOINT = Endpoint("01W", "acct", None, "https://shop.example", "secret", True, START, Mode.API_KEY)
 
 
 def fresh() -> Delivery:

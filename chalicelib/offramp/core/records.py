@@ -49,7 +49,7 @@ class Order(Record):
     """The provider's order to send the tokens that pay a request to a bank account.
 
     `user_id` and `details_id` are of the payer and the bank account. `provider_id` is the provider's own id; `amount`,
-    which the provider expects, and `fee` are in units of the token, as text; items from before have no `amount`. The
+    which the provider expects, and `fee` are in units of the token, as text. The
     request's payee is the provider's deposit address. `sequence` is the provider's number of the state that was taken
     last. `paid_at` is since when the recorder knows the request as paid on chain; None while it is not.
 

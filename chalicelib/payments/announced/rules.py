@@ -234,7 +234,7 @@ def in_turn(due: Iterable[AnnouncedTransaction], per_account: int) -> Turn:
     """The records to check in one run, one of each account in turn, and those beyond `per_account`."""
     by_account: dict[str, list[AnnouncedTransaction]] = {}
     for announced in sorted(due, key=lambda each: each.next_due or each.check_at):
-        by_account.setdefault(announced.account_id or announced.link_token, []).append(announced)
+        by_account.setdefault(announced.account_id, []).append(announced)
     rounds = zip_longest(*(of_account[:per_account] for of_account in by_account.values()))
     checked = tuple(announced for each in rounds for announced in each if announced is not None)
     return Turn(checked, tuple(announced for each in by_account.values() for announced in each[per_account:]))

@@ -168,6 +168,8 @@ class AnnouncedTransaction(Record):
     DUE_GROUP = "ANNOUNCED"
 
     link_token: str
+    account_id: str
+    """The link's."""
     announced_id: str
     network: str
     safe_tx_hash: str | None
@@ -184,8 +186,6 @@ class AnnouncedTransaction(Record):
     transaction_hash: str | None = None
     span: int | None = None
     is_public: bool = field(default=False, metadata={"attribute": "by_page"})
-    account_id: str | None = None
-    """The link's account; None in items that were written before this field existed."""
     public_claims: int = field(default=0, metadata={"attribute": "in_vain"})
     """In the stored record: how many public announcements without the proof PROPOSED or SENT the link has had."""
     proof: Proof | None = None

@@ -1,7 +1,6 @@
 """Reads of payables: links with their requests and announced transactions, and requests without a link."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -44,7 +43,7 @@ def stored(store: Store, payable_id: str) -> Payable | None:
         return Payable(alone, order=_first(Order, records)) if alone else None
     if link.status is LinkStatus.ASSEMBLING:
         return None
-    return PayableLink(_requests_of(link, records), link, announced, commerce=_first(CommercePayment, records))
+    return PayableLink(_requests_of(records), link, announced, commerce=_first(CommercePayment, records))
 
 
 def payable(store: Store, payable_id: str) -> Payable | None:
@@ -106,7 +105,7 @@ def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, P
     for token, of_link in keys.items():
         found_link, request, announced = (records.get(key) for key, _ in of_link)
         if found_link is not None and found_link.status is not LinkStatus.ASSEMBLING:
-            requests = _requests_of(found_link, (request,) if request else ())
+            requests = _requests_of((request,) if request else ())
             found[token] = PayableLink(requests, found_link, announced)
     return found
 
@@ -146,21 +145,8 @@ def _first(kind: type[R], records: Iterable[Record]) -> R | None:
     return next((each for each in records if isinstance(each, kind)), None)
 
 
-def _requests_of(link: Link, records: Iterable[Record]) -> tuple[Request, ...]:
-    """The requests among the records of a link. Those from before requests kept their owner get the link's."""
-    requests = (record for record in records if isinstance(record, Request))
-    return tuple(each if each.account_id else owned(each, link) for each in requests)
-
-
-def owned(request: Request, link: Link) -> Request:
-    """A request with the owner of its link."""
-    return replace(
-        request,
-        account_id=link.account_id,
-        client_id=link.client_id,
-        origin=link.origin,
-        created_at=link.created_at,
-    )
+def _requests_of(records: Iterable[Record]) -> tuple[Request, ...]:
+    return tuple(record for record in records if isinstance(record, Request))
 
 
 def _request_key(payable_id: str, position: int) -> Key:

@@ -74,7 +74,7 @@ def of_reference(reference: str) -> str:
 
 def _counts(payment: Payment) -> Iterator[tuple[DailyCount, Facets]]:
     """Each record that counts a payment, and what it is counted under."""
-    facets = Facets(payment.currency, payment.invoiced_in, payment.type)
+    facets = Facets(payment.currency, payment.invoice_currency, payment.type)
     client_id = payment.client_id or ""
     yield _record(payment, ACCOUNT, ""), facets
     if payment.client_id:

@@ -76,7 +76,7 @@ def unexpected_event(
     """
     if isinstance(transfer, Payment):
         token, payee, payer = currency_of(request), request.payee, transfer.payer
-        counted, found = transfer.counted, labels.of_payment(payable, request, transfer)
+        counted, found = transfer.value, labels.of_payment(payable, request, transfer)
     else:
         sent = token_of_log(transfer.network, transfer.token_address)
         assert sent is not None, "only a catalogued token is told of"
@@ -101,7 +101,7 @@ def unexpected_event(
 
 
 def _counted(payment: Payment) -> Counted:
-    return Counted(payment.counted, payment.amount, payment.rate)
+    return Counted(payment.value, payment.amount, payment.rate)
 
 
 def _fees(payable: Payable, request: Request, payment: Payment) -> list[dict[str, str]]:

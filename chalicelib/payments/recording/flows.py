@@ -154,10 +154,10 @@ def _record_part(
 
 
 def _commit(
-    services: Services, valuation_rates: ValuationRates, part: UnrecordedTransfers, before: Payable
+    services: Services, valuation_rates: ValuationRates, part: UnrecordedTransfers, payable: Payable
 ) -> tuple[Payable, int]:
     """Writes what a part changes. What has no rate stays in a part that waits for rates."""
-    payable, stored = _read(services, part, before)
+    stored = _read(services, part, payable)
     accepted = Accepted(services.settings.payment_tolerance_bps, services.settings.feed_max_age_seconds)
     returns = rules.refunding(payable, stored.entries.values(), stored.refunds)
     stored = replace(stored, returned=store.returned(services.store, returns))
@@ -171,7 +171,7 @@ def _commit(
         else:
             services.log.error("payment waits for an exchange rate", extra=facts)
         if part.waits_for_rate and not changes.records:
-            return before, 0
+            return payable, 0
         waiting = rules.waiting(part, changes.unvalued)
         work = [waiting] if part.waits_for_rate else [*work, waiting]
     link = _link_to_write(payable, changes)
@@ -208,9 +208,8 @@ def _with_rates(
 def _count(before: Payable, stored: Stored, changes: Changes) -> list[Add]:
     """Marks the payments and requests that are written; returns what that adds to the daily counts.
 
-    Nothing of payments, or of requests, if the transaction has no room for it: work that an earlier version made has up
-    to 24 transfers, and the requests of a batch may be of many days. What is not marked is counted when it is written
-    again, or by `python -m infra.admin reindex`.
+    Nothing of payments, or of requests, if the transaction has no room for it: the requests of a batch may be of many
+    days. What is not marked is counted when it is written again, or by `python -m infra.admin reindex`.
     """
     payments = {key: counting.marked(each) for key, each in changes.records.items() if isinstance(each, Payment)}
     listed = (each for of_request in stored.listed.values() for each in of_request)
@@ -230,29 +229,18 @@ def _count(before: Payable, stored: Stored, changes: Changes) -> list[Add]:
     return added
 
 
-def _read(services: Services, part: UnrecordedTransfers, payable: Payable) -> tuple[Payable, Stored]:
-    """The payable, and what is stored for the transfers of a part. Two reads, one more if there are transfers without
+def _read(services: Services, part: UnrecordedTransfers, payable: Payable) -> Stored:
+    """What is stored for the transfers of a part. Two reads, one more if there are transfers without
     the reference of a request, which may send refunds, and one query per request with removals.
-
-    Requests that were written before their totals were kept get them here, by two queries each.
     """
     entries = scan_store.logged(services.store, part.network, [*part.added, *part.removed])
     ids = rules.ids(payable, entries.values())
     paid, unmatched = store.recorded(services.store, part.network, ids.values())
     removed = {ids[each].request_id for each in part.removed if each in ids}
     listed = {request_id: payment_store.payments(services.store, request_id) for request_id in removed}
-    touched = {each.request_id for each in ids.values()}
-    for request in payable.requests:
-        if request.payment_count is None and request.request_id in touched:
-            earlier = payment_store.payments(services.store, request.request_id)
-            strays = payment_store.unmatched_transfers(services.store, request.request_id)
-            payable = _with_request(payable, rules.with_totals(request, earlier, strays))
-            of_request = [entries[each] for each, known in ids.items() if known.request_id == request.request_id]
-            paid |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, earlier)}
-            unmatched |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, strays)}
     refunds = payment_store.refunds(services.store, rules.refund_keys(payable, entries.values()))
     stored = Stored(entries, paid, unmatched, listed, refunds)
-    return payable, stored if payable.commerce is None else _with_ledger(services, stored, payable.commerce)
+    return stored if payable.commerce is None else _with_ledger(services, stored, payable.commerce)
 
 
 def _with_ledger(services: Services, stored: Stored, payment: CommercePayment) -> Stored:
@@ -263,11 +251,6 @@ def _with_ledger(services: Services, stored: Stored, payment: CommercePayment) -
     ledger = store.ledger(services.store, payment.request_id, events) if events else {}
     found = request_store.references(services.store, topics) if topics else []
     return replace(stored, ledger=ledger, references={each.topic: each for each in found})
-
-
-def _with_request(payable: Payable, request: Request) -> Payable:
-    requests = (request if each.request_id == request.request_id else each for each in payable.requests)
-    return replace(payable, requests=tuple(requests))
 
 
 def _link_to_write(before: Payable, changes: Changes) -> list[Link]:

@@ -142,20 +142,20 @@ def record(
         moved = moved_to(transfer, known)
         return None if moved == known else Decision(moved, request)
     was_paid = request.status is RequestStatus.PAID
-    settled = _moved(_with_amount(request, request.paid + new.counted), new.amount)
+    settled = _moved(_with_amount(request, request.paid + new.value), new.amount)
     if known is None and not _is_listed(request, settled, new):
         return Decision(
             None,
             replace(
                 settled,
                 dust_count=request.dust_count + 1,
-                dust_amount=BaseUnits(request.dust_amount + new.counted),
+                dust_amount=BaseUnits(request.dust_amount + new.value),
             ),
             _complete(payable, settled, context.now),
         )
     settled = _with_confirmed(settled, 1)
     if known is None:
-        settled = replace(settled, payment_count=(request.payment_count or 0) + 1)
+        settled = replace(settled, payment_count=request.payment_count + 1)
     excess = BaseUnits(max(settled.paid - request.amount, 0) - max(request.paid - request.amount, 0))
     payment = replace(new, version=known.version if known else 0, is_announced=not was_paid, excess=excess)
     if excess and excess * NOTICED >= request.amount:
@@ -186,7 +186,7 @@ def reverse(
     reversed_payment = replace(known, status=PaymentStatus.REVERSED)
     rest = [each for each in others if each.status is PaymentStatus.CONFIRMED and each.key != known.key]
     newest = max(rest, key=lambda each: (each.block_number, each.log_index), default=None)
-    settled = _with_confirmed(_with_amount(request, request.paid - known.counted), -1)
+    settled = _with_confirmed(_with_amount(request, request.paid - known.value), -1)
     settled = _moved(settled, -known.amount)
     settled = _unpaid(request, replace(settled, tx_hash=newest.tx_hash if newest else None), context.now)
     link = _reopened(payable, settled)
@@ -212,9 +212,9 @@ def subtract(
     """
     payment = _payment_of(payable, request, removed, Valuation.dust(removed), context.now)
     settled = replace(
-        _moved(_with_amount(request, request.paid - payment.counted), -removed.amount),
+        _moved(_with_amount(request, request.paid - payment.value), -removed.amount),
         dust_count=request.dust_count - 1,
-        dust_amount=BaseUnits(request.dust_amount - payment.counted),
+        dust_amount=BaseUnits(request.dust_amount - payment.value),
     )
     settled = _unpaid(request, settled, context.now)
     link = _reopened(payable, settled)
@@ -284,19 +284,16 @@ def _kind_of(request: Request, transfer: LoggedTransfer, valuation: Valuation) -
 
 def _is_listed(before: Request, after: Request, payment: Payment) -> bool:
     """Whether a new payment is listed and announced, and not only added up as dust. What is worth nothing never is."""
-    count = before.payment_count or 0
     if before.status is not RequestStatus.PAID and after.status is RequestStatus.PAID:
         return True
-    if not payment.counted:
+    if not payment.value:
         return False
-    is_small = payment.counted * SMALL_PART < before.amount
-    return count < (MAX_SMALL_PAYMENTS if is_small else MAX_PAYMENTS)
+    is_small = payment.value * SMALL_PART < before.amount
+    return before.payment_count < (MAX_SMALL_PAYMENTS if is_small else MAX_PAYMENTS)
 
 
 def _with_confirmed(request: Request, change: int) -> Request:
-    """The request with more or fewer confirmed payments; unchanged if their number is not known."""
-    known = 0 if request.payment_count == 0 else request.confirmed_count
-    return request if known is None else replace(request, confirmed_count=known + change)
+    return replace(request, confirmed_count=request.confirmed_count + change)
 
 
 def _moved(request: Request, amount: int) -> Request:

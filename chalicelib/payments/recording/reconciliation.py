@@ -65,5 +65,5 @@ def reconcile_escrow(services: Services, payable_id: str) -> bool | None:
 
 
 def _paid(payable: Payable) -> list[Request]:
-    """The requests that have totals. Older code kept none before the first transfer that the recorder saw."""
-    return [each for each in payable.requests if each.payment_count is not None and (each.paid or each.payment_count)]
+    """The requests with a payment."""
+    return [each for each in payable.requests if each.paid or each.payment_count]

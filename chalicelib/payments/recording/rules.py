@@ -10,7 +10,7 @@ from chalicelib.commerce.core.records import EscrowEntry
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.recording import commerce as escrows
-from chalicelib.payments.recording import payments, refunds, unmatched, valuing
+from chalicelib.payments.recording import payments, refunds, valuing
 from chalicelib.payments.recording.valuing import Accepted, ValuationRate
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, SentRefund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Reference, Request
@@ -115,40 +115,17 @@ def refunding(
     return found
 
 
-def with_totals(
-    request: Request, listed: Iterable[Payment], unmatched_transfers: Iterable[UnmatchedTransfer]
-) -> Request:
-    """A request that was written before its totals were kept, with the totals of everything that is stored for it."""
-    stored = tuple(listed)
-    counted = replace(request, payment_count=len(stored), confirmed_count=len(confirmed(stored)))
-    for each in unmatched_transfers:
-        kind = unmatched.kind_of(request, each.token_address, each.payee, each.network)
-        counted = unmatched.with_one_more(counted, kind)
-    return counted
-
-
 def differing_totals(request: Request, listed: Sequence[Payment]) -> bool:
     """Whether the totals of a request are not those of its listed payments and of what was only added up as dust."""
     counting = confirmed(listed)
-    paid = sum(each.counted for each in counting) + request.dust_amount
-    numbers = (request.payment_count, len(counting) if request.confirmed_count is None else request.confirmed_count)
+    paid = sum(each.value for each in counting) + request.dust_amount
+    numbers = (request.payment_count, request.confirmed_count)
     return request.paid != paid or numbers != (len(listed), len(counting))
 
 
 def confirmed(payments: Iterable[Payment]) -> list[Payment]:
     """The payments that are on the chain."""
     return [each for each in payments if each.status is PaymentStatus.CONFIRMED]
-
-
-def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[tuple[LoggedTransfer, R]]:
-    """The entries with their payments or unmatched transfers, found by block and log index.
-
-    Records from before transfers had event keys are found by nothing else. Their keys were others, so that they are new
-    records if they are written again.
-    """
-    by_log = {(each.network, each.block_hash, each.log_index): each for each in recorded}
-    found = ((entry, by_log.get((entry.network, entry.block_hash, entry.log_index))) for entry in entries)
-    return [(entry, replace(each, event_key=entry.event_key, version=0)) for entry, each in found if each is not None]
 
 
 def new_payments(

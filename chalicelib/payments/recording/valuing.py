@@ -68,12 +68,13 @@ class Valuation:
     @classmethod
     def known(cls, payment: Payment) -> "Valuation":
         """What a stored payment counts for: a fork does not change it, however rates have moved since."""
-        return cls(payment.counted, payment.rate, payment.type, payment.dollar_rate)
+        return cls(payment.value, payment.rate, payment.type, payment.dollar_rate)
 
     @classmethod
     def dust(cls, transfer: LoggedTransfer) -> "Valuation":
         """What a transfer that was only added up as dust was added with."""
-        return cls(transfer.amount if transfer.value is None else transfer.value)
+        assert transfer.value is not None, "it is written when the transfer is summed up"
+        return cls(transfer.value)
 
 
 def needs_valuation_rate(request: Request, transfer: LoggedTransfer, accepted: Accepted) -> bool:

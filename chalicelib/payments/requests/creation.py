@@ -82,8 +82,6 @@ def new_request(
         paid=BaseUnits(0),
         tx_hash=None,
         created_with=owner.mode,
-        payment_count=0,
-        confirmed_count=0,
         account_id=owner.account_id,
         client_id=owner.client_id,
         origin=owner.origin,

@@ -120,7 +120,7 @@ class Recurrence:
     period: int = 1
     """The number of the last date that has its request or was passed over."""
     next_at: datetime | None = None
-    """The date after that. None while it is stopped, and in items from before new requests were created."""
+    """The date after that; None while it is stopped."""
 
 
 @frozen
@@ -135,11 +135,9 @@ class Request(Record):
     `paid` is the value of all confirmed payments.
 
     The totals change in the transaction that records a transfer, so that recording reads no earlier payments.
-    `payment_count` is the number of its Payments, confirmed or reversed; None in items that were written before it
-    existed, and they have no other totals either. `confirmed_count` is the number of those that are confirmed, as lists
-    have them; None in items from before it was kept that have payments. `dust_count` and `dust_amount` (a
-    value, as `paid`) are the payments that are too small to have a Payment; the next three fields are the numbers of
-    its UnmatchedTransfers by kind.
+    `payment_count` is the number of its Payments, confirmed or reversed; `confirmed_count` is the number of those that
+    are confirmed, as lists have them. `dust_count` and `dust_amount` (a value, as `paid`) are the payments that
+    are too small to have a Payment; the next three fields are the numbers of its UnmatchedTransfers by kind.
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{payable_id}", "REQUEST#{position:04}")
@@ -148,6 +146,9 @@ class Request(Record):
     payable_id: str = field(metadata={"attribute": "link_token"})
     position: int
     request_id: str
+    account_id: str
+    """Its owner."""
+    created_at: datetime
     salt: str
     payment_reference: str
     payee: str
@@ -160,8 +161,8 @@ class Request(Record):
     reference: str | None = None
     """The merchant's reference of the request, or of the original link if that link was merged into a batch."""
     created_with: Mode | None = None
-    """The credential that the request was created with, also after a merge; None in items from before it was kept."""
-    payment_count: int | None = None
+    """The credential that the request was created with, also after a merge."""
+    payment_count: int = 0
     dust_count: int = 0
     dust_amount: BaseUnits = BaseUnits(0)
     unknown_token_count: int = 0
@@ -169,12 +170,8 @@ class Request(Record):
     right_payee_count: int = 0
     surplus_hash: str | None = None
     """The newest transaction that paid more than was due, by enough to be told (payments/links/sent.py)."""
-    account_id: str = ""
-    """Its owner; in items from before it was kept, payments/links/store.py fills in the owner of the link."""
     client_id: str | None = None
     origin: str | None = None
-    created_at: datetime | None = None
-    """None in items from before it was kept, in which payments/links/store.py fills in that of the link."""
     invoice_currency: str | None = None
     payer: str | None = None
     """Who is expected to pay; anybody can."""
@@ -197,7 +194,7 @@ class Request(Record):
     """The recurring payout of which this is one period."""
     unpaid_at: datetime | None = None
     """When a fork took the payment of this period away, until its recurring payout has followed."""
-    confirmed_count: int | None = None
+    confirmed_count: int = 0
     execution: Execution | None = None
     """The last payment of it that a payer has signed and the service makes; None if there was none."""
     received: BaseUnits = BaseUnits(0)
@@ -246,7 +243,7 @@ class Request(Record):
 
     @property
     def listed(self) -> Mapping[str, str]:
-        if self.created_at is None or self.is_moved:
+        if self.is_moved:
             return {}
         found_by = {
             "by_client": self.client_id,
@@ -259,7 +256,6 @@ class Request(Record):
 
     @property
     def listed_at(self) -> str:
-        assert self.created_at is not None, "a request without it is in no list"
         return place(self.created_at, self.request_id)
 
 

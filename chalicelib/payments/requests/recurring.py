@@ -64,6 +64,6 @@ def with_recurrence(request: Request, is_stopped: bool, now: datetime) -> Reques
         raise BadRequest("This request has no recurrence, so there is nothing to stop or to resume")
     if is_stopped:
         return replace(request, recurrence=replace(recurrence, is_stopped=True, next_at=None))
-    if not recurrence.is_stopped and recurrence.next_at is not None:
+    if not recurrence.is_stopped:
         return request
     return replace(request, recurrence=started(replace(recurrence, is_stopped=False), now))

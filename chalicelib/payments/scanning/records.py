@@ -49,7 +49,7 @@ class Cursor(Record):
 
     `range_limit` is the most blocks per request to the node; it is halved when the node refuses, and grows again.
     `read_until` is the timestamp of the block `scanned_to`, and `read_at` when it was read by our clock; both are None
-    in items that were written before these fields existed. `verifications` are in the order of rules.VERIFIED_AFTER.
+    before the first range was read. `verifications` are in the order of rules.VERIFIED_AFTER.
     `unfinished` are blocks whose transfers are being written to the log: if it is stored when a tick starts, an earlier
     tick ended in between, and the log may have transfers of a branch that this cursor has never been on.
     """
@@ -128,7 +128,7 @@ class LoggedTransfer(Record):
     was read. `payer` is who paid, as its network writes addresses; None if the receipt does not show it. `conversion`
     is set if a conversion proxy paid it, and `path_amount` is then what it would have moved by the path of the
     catalogue, None if that is not known (payments/scanning/details.py). `value` is what it counts for once it is
-    SUMMED, in the units of the request's amount; None in items from before it was kept, where it is `amount`.
+    SUMMED, in the units of the request's amount.
     """
 
     KEY = KeyPattern(

@@ -12,12 +12,12 @@ from chalicelib.payments.requests.payments.records import Payment
 
 def dollar_rate(payment: Payment) -> Rate | None:
     """What one dollar was in the token that was paid; None if it was not kept."""
-    return payment.rate if payment.invoiced_in == dollar().id else payment.dollar_rate
+    return payment.rate if payment.invoice_currency == dollar().id else payment.dollar_rate
 
 
 def dollars(payment: Payment) -> BaseUnits | None:
     """What was paid in dollars with 8 decimals, without the fee; for an invoice in dollars what it counts for that."""
-    return payment.counted if payment.invoiced_in == dollar().id else dollars_of(payment.amount, payment)
+    return payment.value if payment.invoice_currency == dollar().id else dollars_of(payment.amount, payment)
 
 
 def dollars_of(units: BaseUnits, payment: Payment) -> BaseUnits | None:

@@ -86,7 +86,7 @@ def _transfer(listed: ListedTransfer, value_form: ValueForm) -> TransferAnswer:
         amount=format_amount(transfer.amount, token.decimals) if token else None,
         baseUnits=str(transfer.amount),
         invoiceCurrency=invoice.id,
-        countedAmount=amount_text(paid.counted, request) if paid and each.counts else None,
+        countedAmount=amount_text(paid.value, request) if paid and each.counts else None,
         expectedAmount=amount_text(request.amount, request),
         excessAmount=None if each.excess is None else amount_text(each.excess, request),
         feeAmount=format_amount(paid.fee_amount, currency_of(request).decimals) if paid else None,

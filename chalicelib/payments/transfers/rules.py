@@ -101,7 +101,7 @@ class ClassifiedTransfer:
         """
         match self.action, self.transfer:
             case RecoveryAction.REFUND_EXCESS, Payment() as payment:
-                return BaseUnits(payment.amount * (self.excess or 0) // payment.counted)
+                return BaseUnits(payment.amount * (self.excess or 0) // payment.value)
             case RecoveryAction.REFUND, transfer:
                 return transfer.amount
         return BaseUnits(0)
@@ -125,7 +125,7 @@ def without_payer(each: ClassifiedTransfer) -> ClassifiedTransfer:
 
 
 def _classified_payments(link: Link | None, request: Request, payments: Sequence[Payment]) -> list[ClassifiedTransfer]:
-    listed = sum(p.counted for p in payments if p.status is PaymentStatus.CONFIRMED)
+    listed = sum(p.value for p in payments if p.status is PaymentStatus.CONFIRMED)
     is_owed = listed + request.dust_amount < request.amount
     if_partial = RecoveryAction.PAY_REMAINING if is_owed else RecoveryAction.NONE
     owed, classified = max(request.amount - request.dust_amount, 0), []
@@ -134,9 +134,9 @@ def _classified_payments(link: Link | None, request: Request, payments: Sequence
         if each.status is PaymentStatus.REVERSED:
             kind, counts, excess, action = Classification.REVERSED, False, 0, if_partial
         else:
-            kind, action = _classification(each.counted, owed, late, if_partial)
-            counts, excess = True, max(each.counted - owed, 0)
-            owed = max(owed - each.counted, 0)
+            kind, action = _classification(each.value, owed, late, if_partial)
+            counts, excess = True, max(each.value - owed, 0)
+            owed = max(owed - each.value, 0)
         classified.append(ClassifiedTransfer(each, request, token, kind, late, counts, BaseUnits(excess), action))
     return classified
 

@@ -64,9 +64,8 @@ class Delivery(Record):
     """The delivery of one event to one webhook. `attempt` counts from 0 and is the attempt that is due or in progress.
 
     `due_at` is the time of the attempt, or the end of its lease. `trying_since` is when the first attempt began, or
-    when the delivery first waited for a webhook that does not answer. `attempts` are the newest ones that ended. A
-    delivery that an earlier version wrote is in no list (`is_listed` is None). With a `person_id` the body is sealed,
-    as that of its event. `is_public` is that of its webhook.
+    when the delivery first waited for a webhook that does not answer. `attempts` are the newest ones that ended. With a
+    `person_id` the body is sealed, as that of its event. `is_public` is that of its webhook.
     """
 
     KEY = KeyPattern(WEBHOOKS, "DELIVERY#{delivery_id}", "DELIVERY")
@@ -84,7 +83,6 @@ class Delivery(Record):
     created_at: datetime
     trying_since: datetime | None = None
     attempts: tuple[Attempt, ...] | None = None
-    is_listed: bool | None = None
     person_id: str | None = None
     is_public: bool = False
     version: int = 0
@@ -112,9 +110,9 @@ class Delivery(Record):
     @property
     def entries(self) -> tuple[ListEntry, ...]:
         """Its entries in lists, which are written in the transaction that writes the delivery in this state."""
-        listings = [Listing.ALL] if self.is_listed else []
+        listings = [Listing.ALL]
         if self.state is DeliveryState.WAITING:
             listings.append(Listing.WAITING)
-        elif self.state is DeliveryState.FAILED and self.is_listed:
+        elif self.state is DeliveryState.FAILED:
             listings.append(Listing.FAILED)
         return tuple(ListEntry(self.webhook_id, each, self.delivery_id, self.created_at) for each in listings)

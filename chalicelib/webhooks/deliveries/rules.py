@@ -59,7 +59,6 @@ def deliveries_of(
             state=DeliveryState.PENDING,
             due_at=now,
             created_at=now,
-            is_listed=True,
             person_id=event.person_id,
             is_public=endpoint.is_public,
         )

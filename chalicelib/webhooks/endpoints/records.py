@@ -15,7 +15,7 @@ class Endpoint(Record):
     """A webhook. Without a `client_id` it receives every event of the account. The secret is stored encrypted.
 
     `events` are the kinds of events that it receives: a kind, a prefix such as `payment.*`, or `*` for all.
-    `created_with` is the credential that it was registered with; None in items from before it was kept.
+    `created_with` is the credential that it was registered with.
     """
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "ENDPOINT#{webhook_id:.64}")
@@ -28,8 +28,8 @@ class Endpoint(Record):
     secret_ciphertext: str
     is_active: bool
     created_at: datetime
+    created_with: Mode
     events: tuple[str, ...] = ALL_EVENTS
-    created_with: Mode | None = None
     version: int = 0
 
     @property
@@ -39,16 +39,16 @@ class Endpoint(Record):
 
     @property
     def is_public(self) -> bool:
-        """Whether a client id alone registered it, which anybody can send, or may have, if that was not kept.
+        """Whether a client id alone registered it, which anybody can send.
 
         It gets no personal data, and a client id alone finds no other webhook.
         """
-        return self.client_id is not None and self.created_with in (None, Mode.CLIENT_ID)
+        return self.client_id is not None and self.created_with is Mode.CLIENT_ID
 
 
 @frozen
 class ClientEndpoint(Record):
-    """Index entry: a webhook of a client id, by which its account finds it. Webhooks of earlier versions have none."""
+    """Index entry: a webhook of a client id, by which its account finds it."""
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{account_id}", "CLIENT_ENDPOINT#{webhook_id:.64}")
 

@@ -78,13 +78,6 @@ def test_the_accounts_take_turns_and_what_is_beyond_their_share_is_postponed(wor
     assert [each.announced_id for each in turn.postponed] == ["a3"]
 
 
-def test_an_announced_transaction_from_before_accounts_were_kept_is_an_account_of_its_own(world: World) -> None:
-    pending = on_its_way(payout(world.services, "acct")).announced
-    assert pending is not None
-    due = [replace(pending, link_token=f"link{number}") for number in range(3)]
-    assert len(in_turn(due, 1).checked) == 3
-
-
 def test_a_run_stops_in_time(world: World) -> None:
     announce_many(world, 12, "stranger")
     world.advance(10)

@@ -395,23 +395,3 @@ def test_one_announced_transaction_that_cannot_be_followed_does_not_hold_up_the_
     with pytest.raises(SweepIncomplete):
         announcements.track_due(world.services)
     assert is_free(world, payment)
-
-
-def test_an_announced_transaction_of_an_earlier_version_is_followed_to_its_end(world: World) -> None:
-    payment = world.create_link()
-    told = paying(payment)
-    world.safes.known["sepolia", hash_of(told)] = told
-    record(world, payment, announcement(hash_of(told)), viewer=PAGE)
-    world.client.update_item(
-        TableName="payment-requests-local-payments",
-        Key={"pk": {"S": f"LINK#{payment.link.token}"}, "sk": {"S": "ANNOUNCED"}},
-        UpdateExpression="REMOVE #proof, #locks, #others",
-        ExpressionAttributeNames={f"#{each}": each for each in ("proof", "locks", "others")},
-    )
-    for _ in range(2):
-        let_pass(world, 30)
-        assert track(world).status is AnnouncedStatus.PENDING
-    assert not is_free(world, payment)
-    world.chain.execute_safe(SAFE, hash_of(told), success=False)
-    let_pass(world, 10)
-    assert track(world).status is AnnouncedStatus.FAILED

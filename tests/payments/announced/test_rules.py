@@ -36,6 +36,7 @@ from tests.payments.recording.test_payments import new_link as new_payable
 END = START + timedelta(hours=1)
 HASH = "0x" + "ab" * 32
 ANNOUNCED = AnnouncedTransaction(
+    account_id="acct",
     link_token="01M0000000000000000000000A",
     announced_id="01M0000000000000000000000B",
     network="sepolia",

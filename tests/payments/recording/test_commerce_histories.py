@@ -197,9 +197,9 @@ def test_money_is_conserved_and_the_books_are_those_of_the_chain(group: int) -> 
         sent = [each for each in books.returned.values() if each.status is PaymentStatus.CONFIRMED]
         assert sum(each.amount for each in sent) == request.refunded == payment.refunded, seed
         assert len(sent) == request.refund_count, seed
-        assert sum(each.counted for each in paid) == request.paid == captured, seed
+        assert sum(each.value for each in paid) == request.paid == captured, seed
         assert sum(each.fee_amount for each in paid) == payment.fees, seed
-        assert all(each.amount + each.fee_amount == each.counted for each in paid), seed
+        assert all(each.amount + each.fee_amount == each.value for each in paid), seed
         posted = [each for each in books.ledger.values() if each.state is EntryState.POSTED]
         assert sorted(each.tx_hash for each in posted) == sorted(each.tx_hash for each in escrow.blocks), seed
         made = Counter(each.escrow.kind.value for each in escrow.blocks if each.escrow is not None)

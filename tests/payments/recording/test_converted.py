@@ -123,7 +123,7 @@ def test_a_conversion_whose_path_cannot_be_read_is_valued_by_the_rate_and_holds_
     recording.sweep(world.services)
     world.record()
     (payment,) = payments(world, request)
-    assert (payment.counted, payment.type) == (USD_AMOUNT, PaymentKind.CONVERSION)
+    assert (payment.value, payment.type) == (USD_AMOUNT, PaymentKind.CONVERSION)
 
 
 def test_without_a_price_source_what_the_contracts_convert_is_valued_by_their_feeds(
@@ -155,7 +155,7 @@ def test_what_a_valid_quote_says_pays_the_request_in_full_however_the_rate_has_m
     scan(world)
     (payment,) = payments(world, request)
     assert load_request(world.services, request).status is RequestStatus.PAID
-    assert (payment.counted, payment.rate) == (USD_AMOUNT, quote.rate)
+    assert (payment.value, payment.rate) == (USD_AMOUNT, quote.rate)
 
 
 def test_without_a_quote_the_rate_of_the_block_counts_with_the_stated_tolerance(world: World) -> None:
@@ -284,7 +284,7 @@ def test_a_payment_on_whose_time_the_sources_never_agree_counts_after_a_day_for_
     (payment,) = payments(world, request)
     assert payment.rate is not None
     assert (rate_text(payment.rate), payment.rate.source) == ("1.050315", RateSource.COINGECKO)
-    assert payment.counted == USD_AMOUNT * 100 // 105
+    assert payment.value == USD_AMOUNT * 100 // 105
     assert load_request(world.services, request).status is RequestStatus.PARTIALLY_PAID
     assert not scan_store.has_work(world.services.store, [request.payable_id]), "nothing awaits the chain"
 
@@ -442,7 +442,7 @@ def test_small_payments_are_small_by_their_value(world: World) -> None:
         scan(world)
     after = load_request(world.services, request)
     assert (after.payment_count, after.dust_count) == (MAX_SMALL_PAYMENTS, 3)
-    assert after.paid == sum(each.counted for each in payments(world, request)) + after.dust_amount
+    assert after.paid == sum(each.value for each in payments(world, request)) + after.dust_amount
 
 
 @given(st.randoms(use_true_random=False), st.integers(2, 12))
@@ -490,7 +490,7 @@ def test_totals_are_the_sum_of_what_stands_after_any_history_of_payments_rates_a
         world.record()
     after, found = load_request(world.services, request), payments(world, request)
     stands = [each for each in found if each.status is PaymentStatus.CONFIRMED]
-    assert after.paid == sum(each.counted for each in stands) + after.dust_amount
+    assert after.paid == sum(each.value for each in stands) + after.dust_amount
     dust = [each for each in logged(world) if each.state is TransferState.DUST]
     assert after.dust_amount == sum(each.value or 0 for each in dust)
     canonical = {block.hash for block in world.chain.blocks}

@@ -26,6 +26,13 @@ MADE = create_link(draft(amount="10"), Owner("acct", None, None), TERMS, START, 
 LINK = replace(MADE.link, payer_identifier="payer-7")
 PAYMENT = Payment(
     request_id=MADE.requests[0].request_id,
+    event_key="",
+    value=BaseUnits(10_000_000),
+    account_id="acct",
+    payee=PAYEE,
+    currency="fUSDC-sepolia",
+    invoice_currency="fUSDC-sepolia",
+    payment_reference=MADE.requests[0].payment_reference,
     network="sepolia",
     block_hash="0x" + "bb" * 32,
     log_index=3,

@@ -162,6 +162,13 @@ def with_earlier_payments(world: World, listed: int, unlisted: int) -> PayableLi
 def payment_number(request: Request, number: int, world: World) -> Payment:
     return Payment(
         request_id=request.request_id,
+        event_key="",
+        value=BaseUnits(1),
+        account_id=request.account_id,
+        payee=request.payee,
+        currency=request.currency,
+        invoice_currency=request.currency,
+        payment_reference=request.payment_reference,
         network="sepolia",
         block_hash=f"0x{number:064x}",
         log_index=0,

@@ -258,7 +258,7 @@ def check_list(history: History) -> None:
     standing = [each for each in store.newest(Payment, every, 1000).records if each.status is PaymentStatus.CONFIRMED]
     listed, paid = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for each in standing:
-        listed[each.currency, each.invoice_currency] += each.counted
+        listed[each.currency, each.invoice_currency] += each.value
     for created in history.requests:
         request = load_request(history.world.services, created)
         paid[request.currency, request.invoice_currency or request.currency] += request.paid - request.dust_amount
@@ -278,11 +278,11 @@ def check_request(history: History, request: Request, transfers: list[tuple[str,
     assert request.status is (RequestStatus.PAID if request.paid >= request.amount else expected)
     listed = history.store.query(Payment, Payment.KEY.all(request_id=request.request_id))
     standing = [each for each in listed if each.status is PaymentStatus.CONFIRMED]
-    assert sum(each.counted for each in standing) + request.dust_amount == request.paid
+    assert sum(each.value for each in standing) + request.dust_amount == request.paid
     assert {(each.account_id, each.currency, each.invoice_currency) for each in listed} <= {
         (request.account_id, request.currency, request.invoice_currency or request.currency)
     }
-    assert all(each.counted == units * each.amount for each in listed)
+    assert all(each.value == units * each.amount for each in listed)
     assert len(standing) + request.dust_count == len(transfers)
     assert request.payment_count in (len(listed), None if not listed else -1)
     assert request.confirmed_count == len(standing) and request.counted_as is request.status

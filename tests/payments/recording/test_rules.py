@@ -1,14 +1,12 @@
-"""What is stored for the transfers of a payable: who they belong to, totals, and records from before."""
+"""What is stored for the transfers of a payable: who they belong to, and totals."""
 
 from dataclasses import replace
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.payments.recording.rules import differing_totals, ids, requests_by_topic, same_logs, with_totals
-from chalicelib.payments.recording.unmatched import unmatched_transfer
-from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
+from chalicelib.payments.recording.rules import differing_totals, ids, requests_by_topic
 from chalicelib.payments.requests.targets import Item
-from tests.fakes.world import PAYEE, START
-from tests.payments.recording.test_deciding import REQUEST, STRANGER, Recorder, entry
+from tests.fakes.world import PAYEE
+from tests.payments.recording.test_deciding import Recorder, entry
 from tests.payments.recording.test_payments import new_payable, transfer
 
 
@@ -23,14 +21,6 @@ def test_each_request_of_a_link_is_found_by_the_topic_of_its_reference() -> None
     assert len(found) == 2
 
 
-def test_a_request_from_before_totals_gets_them_from_what_is_stored() -> None:
-    recorder = Recorder()
-    recorder.record(entry(1), entry(2))
-    strays = [unmatched_transfer(REQUEST, entry(3 + n, payee=STRANGER), "wrong_payee", START) for n in range(2)]
-    counted = with_totals(REQUEST, recorder.payments.values(), strays)
-    assert counted == replace(REQUEST, payment_count=2, confirmed_count=2, other_payee_count=2)
-
-
 def test_totals_are_compared_with_the_payments_that_stand_and_what_was_only_summed_up() -> None:
     recorder = Recorder()
     recorder.record(entry(1), entry(2), entry(3))
@@ -41,23 +31,3 @@ def test_totals_are_compared_with_the_payments_that_stand_and_what_was_only_summ
     assert differing_totals(replace(request, dust_amount=BaseUnits(8)), listed)
     assert differing_totals(request, listed[:2])
     assert differing_totals(replace(request, confirmed_count=3), listed)
-
-
-def test_records_from_before_event_keys_are_found_by_block_and_log_and_are_new_under_their_key() -> None:
-    first, other = entry(1), entry(2)
-    old = Payment(
-        request_id=REQUEST.request_id,
-        network="sepolia",
-        block_hash=first.block_hash,
-        log_index=first.log_index,
-        block_number=first.block_number,
-        tx_hash=first.tx_hash,
-        amount=BaseUnits(1_000_000),
-        fee_amount=BaseUnits(0),
-        fee_address=PAYEE.lower(),
-        status=PaymentStatus.CONFIRMED,
-        detected_at=START,
-        version=3,
-    )
-    assert same_logs([first, other], [old]) == [(first, replace(old, event_key="e-0", version=0))]
-    assert same_logs([first], [replace(old, network="base"), replace(old, log_index=7)]) == []

@@ -57,7 +57,7 @@ def test_a_payment_repeats_what_it_is_found_and_shown_by(world: World) -> None:
     assert (payment.account_id, payment.client_id) == (world.account_id, world.client_id)
     assert (payment.payee, payment.currency, payment.invoice_currency) == (PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
     assert (payment.payment_reference, payment.reference) == (request.payment_reference, "INV-7")
-    assert (payment.value, payment.counted, payment.rate) == (5, 5, None)
+    assert (payment.value, payment.value, payment.rate) == (5, 5, None)
 
 
 def test_a_payment_of_a_link_has_the_links_reference(world: World) -> None:

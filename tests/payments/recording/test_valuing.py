@@ -41,6 +41,8 @@ def request_of(invoice: Token = USD, payment: Token = USDC, amount: int = 1_250_
         payable_id="01R",
         position=0,
         request_id="01R",
+        account_id="acct",
+        created_at=START,
         salt="salt",
         payment_reference="0x86dfbccad783599a",
         payee=PAYEE,

@@ -89,12 +89,6 @@ def test_stopping_or_resuming_twice_changes_nothing() -> None:
     assert with_recurrence(stopped, True, at("2035-01-01")) == stopped
 
 
-def test_a_request_from_before_new_ones_were_created_recurs_once_it_is_resumed() -> None:
-    old = replace(plain(), recurrence=Recurrence("2020-01-31", Frequency.MONTHLY))
-    assert old.next_due is None and recurred(old, NOW, entropy) is None
-    assert with_recurrence(old, False, NOW).next_due == at("2030-02-28")
-
-
 def test_without_a_recurrence_there_is_nothing_to_stop() -> None:
     with pytest.raises(BadRequest, match="This request has no recurrence, so there is nothing to stop or to resume"):
         with_recurrence(plain(), True, NOW)

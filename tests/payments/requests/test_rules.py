@@ -7,6 +7,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.rules import amount_text, currency_of, remaining
+from tests.fakes.world import START
 
 
 def request(amount: int = 10, paid: int = 0, currency: str = "fUSDC-sepolia") -> Request:
@@ -14,6 +15,8 @@ def request(amount: int = 10, paid: int = 0, currency: str = "fUSDC-sepolia") ->
         payable_id="01M",
         position=0,
         request_id="01R",
+        account_id="acct",
+        created_at=START,
         salt="salt",
         payment_reference="0x86dfbccad783599a",
         payee="0x" + "11" * 20,

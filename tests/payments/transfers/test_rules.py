@@ -38,6 +38,13 @@ def paid(amount: int, number: int, **changes: object) -> Payment:
         block_number=number,
         tx_hash=f"0x{number:064x}",
         amount=BaseUnits(amount),
+        event_key="",
+        value=BaseUnits(amount),
+        account_id="acct",
+        payee=PAYEE,
+        currency=REQUEST.currency,
+        invoice_currency=REQUEST.currency,
+        payment_reference=REQUEST.payment_reference,
         fee_amount=BaseUnits(0),
         fee_address="0x" + "00" * 20,
         status=PaymentStatus.CONFIRMED,
@@ -55,6 +62,7 @@ def strayed(reason: str, **changes: object) -> UnmatchedTransfer:
         log_index=0,
         block_number=3,
         tx_hash="0x" + "bb" * 32,
+        event_key="",
         token_address=FUSDT,
         payee=PAYEE.lower(),
         amount=BaseUnits(7),
@@ -173,7 +181,7 @@ def test_no_refund_is_more_than_was_paid_or_than_the_excess_is_worth(parts: list
         assert isinstance(each.transfer, Payment) and each.excess is not None
         assert 0 <= each.refundable <= each.transfer.amount
         if each.classification is Classification.OVER:
-            assert each.refundable * each.transfer.counted <= each.transfer.amount * each.excess
+            assert each.refundable * each.transfer.value <= each.transfer.amount * each.excess
 
 
 PAYMENTS = st.lists(

@@ -23,6 +23,7 @@ from chalicelib.platform.access.idempotency.rules import (
     entropy_of,
     taken,
 )
+from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import codec
 from chalicelib.platform.storage.store import Absent, Delete, Store, WriteConflict
@@ -210,7 +211,7 @@ def test_another_transaction_in_the_place_of_a_recorded_one_ends_the_run(service
 
 
 ENTRY = AuditEntry("acct", "id", START, "actor", "action", "target", "203.0.113.7", "request-1")
-ENDPOINT = Endpoint("id", "acct", None, "https://shop.example", "ciphertext", True, START)
+ENDPOINT = Endpoint("id", "acct", None, "https://shop.example", "ciphertext", True, START, Mode.API_KEY)
 
 
 @pytest.mark.parametrize(

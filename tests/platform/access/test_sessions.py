@@ -48,7 +48,7 @@ def test_a_wallet_session_is_idle_after_15_minutes_and_an_e_mail_session_lasts_3
     assert (timedelta(minutes=15), timedelta(days=30)) == (WALLET_IDLE, EMAIL_LIFETIME)
 
 
-def test_a_token_names_its_account_unless_it_is_forged_or_of_an_earlier_version() -> None:
+def test_a_token_names_its_account_unless_it_is_forged() -> None:
     account_id = "01KJM9CZ34ACCT000000000000"
     _, token = open_session(account_id, SessionKind.EMAIL, "ann@example.com", START, entropy())
     assert account_named_in(token) == account_id

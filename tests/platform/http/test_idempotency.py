@@ -367,20 +367,6 @@ def test_a_failure_before_the_first_transaction_begins_anew(clock: Clock, api: A
     assert (seen[1][0] - seen[0][0], seen[0][1] == seen[1][1]) == (timedelta(seconds=7), False)
 
 
-def test_an_item_of_an_earlier_version_whose_request_died_is_taken_and_begins_anew(clock: Clock, api: Api) -> None:
-    services, caller = running(), somebody(f"old-{clock.now}")
-    record = begin("\n".join((caller.key_scope, "POST", CREATE, "k")), b"\n{}", services.clock(), "")
-    services.store.write(replace(record, started_at=None))
-    clock.advance(61)
-
-    def run(joined: Services) -> HttpResponse:
-        assert joined.clock() == clock.now
-        joined.store.write(account(joined.entropy(8).hex()))
-        return HttpResponse(201, "second", {})
-
-    assert run_once(services, caller, SLOW, False, run).body == "second"
-
-
 @pytest.mark.parametrize(("status", "is_kept"), [(200, True), (428, True), (429, False), (430, True), (499, True), (500, False), (501, False)])
 def test_what_is_kept_is_decided_by_the_status_alone(clock: Clock, api: Api, status: int, is_kept: bool) -> None:
     services, caller = running(), somebody(f"status-{status}-{clock.now}")

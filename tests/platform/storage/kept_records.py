@@ -1,7 +1,7 @@
 """One record of every kind, in the states that are stored differently, by a name that says which.
 
-`vectors/items_before_rooms.json` holds the items that the code of commit d5b492c wrote for them, the last one before
-records declared their own keys. A state directory of that time holds such items, so the file is never written anew.
+`vectors/items_of_shape_1.json` holds the items that were written for them by the first version of their present shape.
+Stages hold such items, so the file is never written anew.
 """
 
 from dataclasses import fields, replace
@@ -156,6 +156,8 @@ REQUEST = Request(
     payable_id=TOKEN,
     position=3,
     request_id=REQUEST_ID,
+    account_id=ACCOUNT,
+    created_at=NOW,
     salt="0011223344556677",
     payment_reference="0x1234567890abcdef",
     payee=WALLET,
@@ -197,6 +199,7 @@ PAYMENT_INTENT = PaymentIntent(
 )
 ANNOUNCED = AnnouncedTransaction(
     link_token=TOKEN,
+    account_id=ACCOUNT,
     announced_id="01KJM9CZ2YINTENT0000000000",
     network="sepolia",
     safe_tx_hash="0x" + HASH,
@@ -224,6 +227,13 @@ LOCKED_RATE = LockedRate(
 )
 PAYMENT = Payment(
     request_id=REQUEST_ID,
+    event_key=f"{HASH[:16]}-1",
+    value=BaseUnits(MAX_UINT256),
+    account_id=ACCOUNT,
+    payee=WALLET,
+    currency="fUSDC-sepolia",
+    invoice_currency="fUSDC-sepolia",
+    payment_reference="0x1234567890abcdef",
     network="sepolia",
     block_hash="0x" + HASH,
     log_index=17,
@@ -237,6 +247,7 @@ PAYMENT = Payment(
 )
 UNMATCHED = UnmatchedTransfer(
     request_id=REQUEST_ID,
+    event_key=f"{HASH[:16]}-2",
     network="tron",
     block_hash="0x" + HASH,
     log_index=1_234_567,
@@ -318,6 +329,7 @@ ENDPOINT = Endpoint(
     secret_ciphertext="AQICAHh=",
     is_active=True,
     created_at=NOW,
+    created_with=Mode.API_KEY,
 )
 CIRCUIT = Circuit(
     webhook_id=ENDPOINT.webhook_id,
@@ -355,7 +367,7 @@ DESTINATION = PayeeDestination(
 )
 BRANDING = PageBranding(HASH, "01KJM9CZ30CLIENT0000000000", ACCOUNT, NOW)
 LINKAGE = Linkage("01KJM9CZ37ORCHESTRATOR0000", CLIENT, HASH, LinkageStatus.ACTIVE, NOW)
-IDEMPOTENT = IdempotentRequest(HASH, OTHER_HASH, NOW + HOUR / 60, NOW + 24 * HOUR, None, None, is_encrypted=False)
+IDEMPOTENT = IdempotentRequest(HASH, OTHER_HASH, NOW + HOUR / 60, NOW + 24 * HOUR, None, None, is_encrypted=False, started_at=NOW, nonce=HASH)
 
 PAYER = Payer(
     user_id="a25a4274-8f50-4579-b476-8f35b297d4ad",
@@ -807,7 +819,6 @@ RECORDS: dict[str, Record] = {
         attempt=1,
         trying_since=NOW,
         attempts=(Attempt(NOW, 500, None, "oh\nno", 12), Attempt(NOW + HOUR, None, "no answer in time", "", 5000)),
-        is_listed=True,
         version=4,
     ),
     "delivery in a list": ListEntry(DELIVERY.webhook_id, Listing.FAILED, DELIVERY.delivery_id, NOW),

@@ -46,7 +46,7 @@ class PaymentIntent(Record):
     `permit` is what is signed, in base units of the `source` (an id of the catalogue), and `token_permit` the approval
     for Permit2 that can be signed with it. `call` is what pays on the request's network; it takes `amount` base units
     of the request's token there, of which the payee gets `due`, for `owed` of the request's amount, by the `rate` if
-    that is converted; items from before have no `owed`, and such an offer is refused once it is signed.
+    that is converted.
 
     From the acceptance on `taking` base units are taken, exactly once; the destination has no block with the payment
     before `searched_to`. The calls of the relayer have these keys, which accept one call each for ever:
@@ -71,8 +71,8 @@ class PaymentIntent(Record):
     call: Transaction
     amount: BaseUnits
     due: BaseUnits
+    owed: BaseUnits
     created_at: datetime
-    owed: BaseUnits = BaseUnits(0)
     rate: Rate | None = None
     stage: Stage = Stage.OFFERED
     end: End | None = None

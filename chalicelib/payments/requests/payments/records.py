@@ -63,8 +63,8 @@ class Payment(Record):
 
     `amount` and `fee_amount` are in base units of `currency`, the token that moved. `value` is what counts for the
     request, in the units of the request's amount; `rate` is how it was valued, None if invoice and payment are in the
-    same currency. What follows `value` repeats the request, so that payments are found and shown without it; items from
-    before have the empty text or None there.
+    same currency. From `account_id` to `reference` it repeats the request, so that payments are found and shown without
+    it; `invoice_currency` is `currency` if they are the same.
     """
 
     KEY = KeyPattern(PAYMENTS, "PAYMENTS#{request_id}", "{network}#{tx_hash}#{event_key}")
@@ -75,30 +75,30 @@ class Payment(Record):
     log_index: int
     block_number: int
     tx_hash: str
+    event_key: str
     amount: BaseUnits
+    value: BaseUnits
     fee_amount: BaseUnits
     fee_address: str
     status: PaymentStatus
     detected_at: datetime
+    account_id: str
+    payee: str
+    currency: str
+    invoice_currency: str
+    payment_reference: str
+    client_id: str | None = None
+    reference: str | None = None
     paid_at: datetime | None = None
     """The block's timestamp."""
-    event_key: str = ""
     is_announced: bool = True
     payer: str | None = None
     """Who paid, as its network writes addresses; None if the chain does not tell."""
     type: PaymentKind = PaymentKind.DIRECT
     rate: Rate | None = None
-    value: BaseUnits | None = None
-    account_id: str = ""
-    client_id: str | None = None
-    payee: str = ""
-    currency: str = ""
-    invoice_currency: str = ""
-    payment_reference: str = ""
-    reference: str | None = None
     dollar_rate: Rate | None = None
-    """What one US dollar was in `currency` when it was paid; None if the invoice is in dollars, which `rate` is of, if
-    no rate could be had when it was recorded, and in items from before it was kept."""
+    """What one US dollar was in `currency` when it was paid; None if the invoice is in dollars, which `rate` is of, or
+    if no rate could be had when it was recorded."""
     is_counted: bool = False
     """Whether the daily counts of its account have it (payments/recording/counting.py)."""
     recurring_payment_id: str | None = None
@@ -131,10 +131,6 @@ class Payment(Record):
         return self.tx_hash if self.origin is None else self.origin.tx_hash
 
     @property
-    def invoiced_in(self) -> str:
-        return self.invoice_currency or self.currency
-
-    @property
     def at(self) -> datetime:
         """When it was paid; when it was detected, if the time of its block was not kept."""
         return self.paid_at or self.detected_at
@@ -156,19 +152,14 @@ class Payment(Record):
             "by_type": self.type,
             "by_currency": self.currency,
             "by_symbol": listing.symbol(self.currency),
-            "by_invoice": self.invoiced_in,
-            "by_invoice_symbol": listing.symbol(self.invoiced_in),
+            "by_invoice": self.invoice_currency,
+            "by_invoice_symbol": listing.symbol(self.invoice_currency),
         }
         return lists(self.account_id, listing.PAYMENT, found_by)
 
     @property
     def listed_at(self) -> str:
         return place(self.at, self.payment_id)
-
-    @property
-    def counted(self) -> BaseUnits:
-        """What counts for the request, in its units; `amount` in items from before `value` was kept."""
-        return self.amount if self.value is None else self.value
 
 
 @frozen
@@ -202,9 +193,9 @@ class UnmatchedTransfer(Record):
     amount: BaseUnits
     reason: str
     detected_at: datetime
+    event_key: str
     paid_at: datetime | None = None
     status: PaymentStatus = PaymentStatus.CONFIRMED
-    event_key: str = ""
     is_unexpected: bool = False
     """As in Payment."""
     version: int = 0

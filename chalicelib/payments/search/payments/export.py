@@ -51,7 +51,7 @@ def inert(cell: str) -> str:
 
 
 def _row(payment: Payment) -> tuple[str, ...]:
-    token, invoice, rate = currency(payment.currency), currency(payment.invoiced_in), payment.rate
+    token, invoice, rate = currency(payment.currency), currency(payment.invoice_currency), payment.rate
     fee, dollar, worth = payment.fee_amount, dollar_rate(payment), dollars(payment)
     return (
         iso(payment.at),

@@ -91,9 +91,8 @@ def _number(services: Services, filters: Filters, by: tuple[str, ...]) -> int | 
     """
     if (request_id := filters.request_alone) is not None:
         request = link_store.requests(services.store, [request_id]).get(request_id)
-        known = rules.number_of(filters, request) if request is not None else None
-        if known is not None:
-            return known
+        if request is not None:
+            return rules.number_of(filters, request)
     return store.number(services.store, _spans(filters, by), 1)
 
 

@@ -74,12 +74,12 @@ def series_of(filters: Filters) -> str:
     return counting.ACCOUNT if filters.client_id is None else counting.of_client(filters.client_id)
 
 
-def number_of(filters: Filters, request: Request) -> int | None:
-    """How many payments and refunds a search for those of one request has; None if the request does not tell."""
+def number_of(filters: Filters, request: Request) -> int:
+    """How many payments and refunds a search for those of one request has."""
     is_found = filters.account_id == request.account_id and filters.client_id in (None, request.client_id)
     if not is_found:
         return 0
-    return None if request.confirmed_count is None else request.confirmed_count + request.refund_count
+    return request.confirmed_count + request.refund_count
 
 
 @frozen

@@ -189,7 +189,7 @@ class PaymentsPage(Output):
 
 def payment_answer(payment: Payment, request: Request | None, provider: str, shows_customer: bool) -> PaymentAnswer:
     """A payment; `request` is that which it pays."""
-    token, invoice = currency(payment.currency), currency(payment.invoiced_in)
+    token, invoice = currency(payment.currency), currency(payment.invoice_currency)
     amount = signed(payment, format_amount(payment.amount, token.decimals))
     rate, value = payment.rate, invoice_amount(payment)
     info = request.customer_info if request is not None and shows_customer else None
@@ -234,7 +234,7 @@ def currency(id: str) -> Token:
 
 def invoice_amount(payment: Payment) -> str:
     """What counts of a payment, in its invoice currency; negative for a refund."""
-    return signed(payment, format_amount(payment.counted, on_chain_decimals(currency(payment.invoiced_in))))
+    return signed(payment, format_amount(payment.value, on_chain_decimals(currency(payment.invoice_currency))))
 
 
 def signed(payment: Payment, amount: str) -> str:

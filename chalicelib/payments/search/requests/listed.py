@@ -88,7 +88,7 @@ class RequestsPage(Output):
         page = found.page
         read = page.offset + len(page.records) + (page.cursor is not None)
         paging = RequestsPagination(
-            total=read if page.total is None else page.total,  # a cursor of an earlier version may have none
+            total=read if page.total is None else page.total,  # a cursor that nobody was given may have none
             limit=limit,
             offset=page.offset,
             hasMore=page.cursor is not None,
@@ -100,7 +100,6 @@ class RequestsPage(Output):
 
 def _listed(request: Request, found: Listed) -> ListedRequest:
     link = found.link_of(request)
-    assert request.created_at is not None, "a request without it is in no list"
     return ListedRequest(
         requestId=request.request_id,
         paymentReference=request.payment_reference,

@@ -53,7 +53,7 @@ def request_answer(
 def payment_item(payment: Payment, request: Request, processor: str) -> PaymentItem:
     """A payment of a request."""
     token, rate = currency_of(request), payment.rate
-    moved, counts = format_amount(payment.amount, token.decimals), amount_text(payment.counted, request)
+    moved, counts = format_amount(payment.amount, token.decimals), amount_text(payment.value, request)
     return PaymentItem(
         id=payment.payment_id,
         amount=counts,
@@ -161,7 +161,7 @@ def _breakdown_payment(payment: Payment, found: FoundRequest) -> BreakdownPaymen
         "rateSource": rate and rate.source,
     }
     return BreakdownPayment(
-        amount=amount_text(payment.counted, found.request), timestamp=iso(payment.at), **given(known)
+        amount=amount_text(payment.value, found.request), timestamp=iso(payment.at), **given(known)
     )
 
 

@@ -61,7 +61,6 @@ class Journal:
     def services(self, entropy: Entropy) -> Services:
         """What the run is given: a store that this journal joins, the time of the first run, and its random bytes."""
         started_at = self.record.started_at
-        assert started_at is not None, "set when the key is taken"
         joined = self._services.store.joined(self.commit)
         return replace(self._services, store=joined, clock=lambda: started_at, entropy=entropy)
 

@@ -16,8 +16,7 @@ class IdempotentRequest(Record):
 
     `status` is None while it runs. `answer` is the response. A run sees `started_at` as the time, and draws its random
     bytes from `nonce`. Both `answer` and `nonce` are encrypted if the operation shows a secret. `steps` has a short
-    hash of each transaction that was made, in order, and CONFLICT for each in between that conflicted. Items of earlier
-    versions have neither `started_at`, `nonce` nor `steps`, and their requests begin anew.
+    hash of each transaction that was made, in order, and CONFLICT for each in between that conflicted.
     """
 
     KEY = KeyPattern(OPS, "REPEAT#{scope_hash}", "REPEAT")
@@ -29,10 +28,10 @@ class IdempotentRequest(Record):
     status: int | None
     answer: str | None
     is_encrypted: bool
-    version: int = 0
-    started_at: datetime | None = None
-    nonce: str = ""
+    started_at: datetime
+    nonce: str
     steps: tuple[str, ...] = ()
+    version: int = 0
 
     @property
     def vanishes_at(self) -> datetime:

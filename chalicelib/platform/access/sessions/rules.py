@@ -49,7 +49,7 @@ def open_session(
 
 
 def account_named_in(token: str) -> str | None:
-    """The account of a session's token; None if it names none, as tokens of earlier versions and forged ones."""
+    """The account of a session's token; None if it names none, as forged ones may."""
     match = _TOKEN.fullmatch(token)
     return match[1] if match else None
 

@@ -18,7 +18,7 @@ from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.payment_intents import flows
 from chalicelib.crosschain.service.payment_intents.flows import Offer
-from chalicelib.crosschain.service.payment_intents.records import PaymentIntent, Stage
+from chalicelib.crosschain.service.payment_intents.records import Stage
 from chalicelib.crosschain.service.payment_intents.rules import RequestExecuted
 from chalicelib.crosschain.service.payment_intents.schemas import payment_intent_answer
 from chalicelib.payments.links.reading import Viewer
@@ -26,8 +26,6 @@ from chalicelib.payments.payable.rules import SourceToken
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.http.errors import error_body
 from chalicelib.platform.outbound.lifi import RouterUnavailable
-from chalicelib.platform.storage.codec import decode
-from chalicelib.platform.storage.items import item_of
 from chalicelib.platform.storage.store import WriteConflict
 from tests.fakes.bridge import SOURCE_USDC
 from tests.fakes.crash import Interruption
@@ -222,16 +220,6 @@ def test_of_a_request_that_is_paid_in_part_meanwhile_less_is_due(payment_intents
     payment_intents.bridge.destination.pay(payment_intents.loaded(), BaseUnits(1_000_000))
     payment_intents.bridge.tick()
     with pytest.raises(Conflict, match="Less is due"):
-        payment_intents.accept(intent)
-
-
-def test_an_offer_of_an_earlier_version_is_refused(payment_intents: PaymentIntents) -> None:
-    """It does not say for how much of the request's amount it is."""
-    intent = payment_intents.offer().intent
-    item = item_of(intent, intent.key)
-    earlier = decode(PaymentIntent, {name: item[name] for name in item if name not in ("owed", "rate")})
-    payment_intents.services.store.write(earlier)
-    with pytest.raises(Conflict, match="get another payment intent"):
         payment_intents.accept(intent)
 
 

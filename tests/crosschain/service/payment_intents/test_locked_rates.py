@@ -268,10 +268,10 @@ class History:
     def check(self) -> None:
         found, own = payments(self.payment_intents), [each for each in self.begun if each.rate is not None]
         for each in found:
-            if each.counted <= Fraction(each.amount * 100) / self.best(each.paid_at):
+            if each.value <= Fraction(each.amount * 100) / self.best(each.paid_at):
                 continue
             signed = [made for made in own if made.due == each.amount and made.rate == each.rate]
             assert signed and each.type is PaymentKind.CROSSCHAIN, each
             own.remove(signed[0])
         request = self.payment_intents.loaded()
-        assert request.paid == sum(each.counted for each in found) + request.dust_amount
+        assert request.paid == sum(each.value for each in found) + request.dust_amount

@@ -44,6 +44,7 @@ DEPOSIT = Deposit(
 )
 RETURNED = Returned(WALLET, "USDC-arbitrum-one", BaseUnits(12_625_000))
 ANNOUNCED = AnnouncedTransaction(
+    account_id="acct",
     link_token="01M0000000000000000000000A",
     announced_id="01M0000000000000000000000B",
     network="base",

@@ -16,7 +16,7 @@ from chalicelib.payments.requests.quotes.records import Quote
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.outbound.prices import Price
 from tests.fakes.memory_store import MemoryStore
-from tests.fakes.world import World
+from tests.fakes.world import START, World
 
 USD, FUSDC = (find_tokens(network, symbol)[0] for network, symbol in (("fiat", "USD"), ("sepolia", "fUSDC")))
 
@@ -37,6 +37,8 @@ REQUEST = Request(
     payable_id="01R",
     position=0,
     request_id="01R",
+    account_id="acct",
+    created_at=START,
     salt="salt",
     payment_reference="0x86dfbccad783599a",
     payee="0x" + "11" * 20,

@@ -149,7 +149,7 @@ def test_a_list_that_is_too_long_to_be_counted_has_a_number_that_grows_as_it_is_
     assert listing.page(services, Wanted("acct"), None, 0, 2).page.total == 9, "the counts of whole days are exact"
 
 
-def test_a_cursor_of_an_earlier_version_without_a_total_is_read_with_one() -> None:
+def test_a_cursor_without_a_total_is_read_with_one() -> None:
     store = MemoryStore()
     services: Any = SimpleNamespace(store=store, entropy=Random(3).randbytes, clock=lambda: FIRST, read_networks=set())
     for number in range(5):
