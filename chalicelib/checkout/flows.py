@@ -153,7 +153,7 @@ def refresh_step(
     return _pay(services, payable, step.options)
 
 
-def pay_held(services: Services, payable: PayableLink, options: PayOptions) -> Prepared:
+def pay_by_escrow(services: Services, payable: PayableLink, options: PayOptions) -> Prepared:
     """What pays a commerce payment: all of it, by the escrow. Raises as `pay`."""
     require_payable(services, payable)
     return commerce.pre_approval(services, payable, options)
@@ -161,7 +161,7 @@ def pay_held(services: Services, payable: PayableLink, options: PayOptions) -> P
 
 def _pay(services: Services, payable: PayableLink, options: PayOptions) -> Prepared:
     if payable.commerce is not None:
-        return pay_held(services, payable, options)
+        return pay_by_escrow(services, payable, options)
     link, parts = payable.link, _payable_parts(services, payable, partial(require_payable, services))
     owed = owed_of(parts)
     check_options(options, link, parts, owed)

@@ -40,7 +40,7 @@ class EoaFunding:
 
 @frozen
 class Prepared:
-    """The transactions that pay the positions, their explanations, and what the wallet held when they were built.
+    """The transactions that pay the positions, their explanations, and what the wallet had when they were built.
 
     `payable` is what was asked to be paid; None for new payouts, and for stored ones that are paid together. `parts`
     are the links that are paid: the link itself, or the children of a multicall. `is_capped`: less is left of a request
@@ -76,7 +76,7 @@ class Prepared:
 @frozen
 class Built:
     """What a variant makes: transactions on one chain that pay the positions, with approvals, and what the wallet
-    held. `routes` as in Prepared."""
+    has. `routes` as in Prepared."""
 
     chain: Chain
     checkout: Checkout

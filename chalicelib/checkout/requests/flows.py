@@ -76,7 +76,7 @@ def pay(
     if isinstance(payable, PayableLink) and payable.commerce is not None:
         if part.amount is not None or part.fee.is_charged:
             raise BadRequest("A commerce payment is authorized as a whole, and its fee is taken from what is captured")
-        return checkout.pay_held(services, payable, options)
+        return checkout.pay_by_escrow(services, payable, options)
     position, is_capped = _due(services, loaded, payable, owner, options, part, account)
     owed, source = position.owed, source_for(position.due.token, options.source)
     if source is not None and owner.uses_payment_intents:
