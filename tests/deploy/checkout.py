@@ -26,7 +26,7 @@ class Checkout:
         self._config = folder / ".chalice" / "config.json"
         for name in ("app.py", "Makefile", "requirements.txt"):
             shutil.copy(ROOT / name, folder)
-        for name in ("chalicelib", "infra", ".chalice"):
+        for name in ("chalicelib", "infra", ".chalice", "docs"):
             ignored = shutil.ignore_patterns("__pycache__", "node_modules", "deployed", "deployments")
             shutil.copytree(ROOT / name, folder / name, ignore=ignored)
         (folder / ".venv").symlink_to(ROOT / ".venv")

@@ -153,13 +153,9 @@ def _make_item(item: Item, hash_key: DynamoType, range_key: DynamoType | None, a
     """Checks the size of an item once, at the end; moto checks it before every attribute."""
     item.hash_key, item.range_key, item.attrs = hash_key, range_key, LimitedSizeDict()
     dict.update(item.attrs, {name: DynamoType(value) for name, value in attrs.items()})
-    may_be_too_large = 4 * len(repr(attrs)) > _MOST_BYTES  # a character has at most four bytes
-    if may_be_too_large and sum(bytesize(name) + value.size() for name, value in item.attrs.items()) > _MOST_BYTES:
+    may_be_too_large = 4 * len(repr(attrs)) > swift_updates.MOST_BYTES  # a character has at most four bytes
+    if may_be_too_large and sum(bytesize(name) + value.size() for name, value in item.attrs.items()) > swift_updates.MOST_BYTES:
         raise ItemSizeTooLarge
-
-
-_MOST_BYTES = 405_000
-"""moto's limit of an item's size."""
 
 
 def _hash_text(value: DynamoType) -> int:

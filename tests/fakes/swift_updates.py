@@ -6,8 +6,10 @@ from functools import cache
 from typing import Any
 
 from moto.dynamodb import models
+from moto.dynamodb.exceptions import ItemSizeTooLarge
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 from moto.dynamodb.models.table import Table
+from moto.dynamodb.models.utilities import bytesize
 from moto.dynamodb.parsing.ast_nodes import DepthFirstTraverser, Node
 from moto.dynamodb.parsing.executors import UpdateExpressionExecutor
 from moto.dynamodb.parsing.expressions import UpdateExpressionParser
@@ -15,6 +17,8 @@ from moto.dynamodb.parsing.validators import UpdateExpressionValidator
 
 _SCALARS = ("S", "N", "B", "BOOL", "NULL")
 """The types of values that moto replaces and never changes in place."""
+MOST_BYTES = 405_000
+"""moto's limit of an item's size."""
 _PLAIN = re.compile(r"(?:SET (?P<sets>.+?))?(?:\s*\bREMOVE (?P<removes>.+?))?(?:\s*\bADD (?P<adds>.+))?")
 _SET, _ADD = re.compile(r"(#?\w+) *= *(:\w+)"), re.compile(r"(#?\w+) +(:\w+)")
 _NAME = re.compile(r"#?\w+")
@@ -111,10 +115,13 @@ class _Changes:
 
     def make(self, item: Item) -> None:
         sums = {name: item.attrs[name] + value if name in item.attrs else value for name, value in self._adds.items()}
-        for name, value in (self._sets | sums).items():
-            item.attrs[name] = value
+        attrs = {**item.attrs, **self._sets, **sums}
         for name in self._removes:
-            item.attrs.pop(name, None)
+            attrs.pop(name, None)
+        if sum(bytesize(name) + value.size() for name, value in attrs.items()) > MOST_BYTES:
+            raise ItemSizeTooLarge  # moto measures the whole item before every attribute
+        dict.clear(item.attrs)
+        dict.update(item.attrs, attrs)
 
 
 class _Validator:

@@ -32,9 +32,12 @@ GENERIC = (
     "infra/bench/",
     "infra/recovery/",
     "infra/tables.py",
+    "infra/resources.py",
+    "infra/alarm_resources.py",
+    "infra/dashboard.py",
 )
 """A restore, and what asks whether one is under way, works on tables and items, whatever they hold. Measurements in
-infra/bench read item by item to compare that with what the flows do."""
+infra/bench read item by item to compare that with what the flows do. The template makes the tables, and watches them."""
 
 
 def _modules() -> list[Path]:
