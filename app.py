@@ -21,12 +21,12 @@ from chalicelib.accounts.orchestrators import routes as orchestrators
 from chalicelib.accounts.payees import routes as payees
 from chalicelib.accounts.sign_in import routes as sign_in
 from chalicelib.checkout import routes as checkout
-from chalicelib.checkout.announced import routes as intents
+from chalicelib.checkout.announced import routes as announced
 from chalicelib.checkout.broadcasts import routes as broadcasts
 from chalicelib.checkout.payouts import routes as paying_out
 from chalicelib.checkout.requests import routes as paying
 from chalicelib.commerce.service import routes as escrow
-from chalicelib.crosschain.service.payment_intents import routes as permits
+from chalicelib.crosschain.service.payment_intents import routes as payment_intents
 from chalicelib.offramp.payers import routes as payers
 from chalicelib.offramp.service import routes as offramp
 from chalicelib.pages import routes as pages
@@ -59,11 +59,11 @@ ROOMS = (
     payouts,
     fees,
     checkout,
-    intents,
+    announced,
     broadcasts,
     found_payments,
     paying,
-    permits,
+    payment_intents,
     paying_out,
     recurring,
     escrow,
@@ -124,8 +124,8 @@ SCHEDULES = (
     Schedule("sweep_transfers", 1, "chalicelib.payments.recording"),
     Schedule("sweep_outbox", 1, "chalicelib.webhooks"),
     Schedule("expire_links", 1, "chalicelib.payments.links"),
-    Schedule("track_intents", 1, "chalicelib.checkout.announced"),
-    Schedule("run_permits", 1, "chalicelib.crosschain.service.payment_intents"),
+    Schedule("track_announced", 1, "chalicelib.checkout.announced"),
+    Schedule("run_payment_intents", 1, "chalicelib.crosschain.service.payment_intents"),
     Schedule("check_offramps", 1, "chalicelib.offramp.service"),
     Schedule("run_commerce", 1, "chalicelib.commerce.service"),
     Schedule("run_recurring", 1, "chalicelib.recurring"),

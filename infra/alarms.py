@@ -179,7 +179,7 @@ OWN = (
         says="The books of a commerce payment are not those of its escrow",
     ),
     Alarm(
-        "permits-overdue", "PermitsOverdue", when=IN_FIVE_MINUTES, wakes=True,
+        "payment-intents-overdue", "PaymentIntentsOverdue", when=IN_FIVE_MINUTES, wakes=True,
         says="Tokens of a payer are in the service's own account for over two hours; they go neither on nor back",
     ),
 )
@@ -200,8 +200,8 @@ CRASHES = {
     "sweep_transfers": (False, "transfers whose message was lost are not recorded"),
     "sweep_outbox": (False, "lost announcements are not repeated"),
     "expire_links": (False, "expired links are not announced"),
-    "track_intents": (False, "links stay locked for multisig transactions that failed"),
-    "run_permits": (True, "payments that were signed stand still"),
+    "track_announced": (False, "links stay locked for multisig transactions that failed"),
+    "run_payment_intents": (True, "payments that were signed stand still"),
     "check_offramps": (False, "off-ramp orders are followed by events alone"),
     "run_commerce": (False, "commerce payments that were pre-approved are not authorized"),
 }

@@ -32,7 +32,7 @@ SAID_EVERY_SECONDS = 30
 _RESERVED = re.compile(
     r"(?:^|\.)(?:example(?:\.(?:com|net|org))?|test|invalid|localhost|local)$|^[0-9.]+$|^[^.]*$|[^a-z0-9.-]"
 )
-"""Names that never lead anywhere (RFC 2606, RFC 6761), addresses, and what is no name of a host."""
+"""Names that never lead anywhere (RFC 2606, RFC 6761), addresses, and what is not a name of a host."""
 
 
 @dataclass(frozen=True)

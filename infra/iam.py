@@ -145,7 +145,7 @@ ACCESS = {
         sends=("announcements",),
         rpc_urls=True,
     ),
-    "track_intents": Access(
+    "track_announced": Access(
         tables={
             "payments": ("BatchGetItem", "GetItem", "Query", "UpdateItem"),
             "ops": ("GetItem",),
@@ -155,7 +155,7 @@ ACCESS = {
         sends=("announcements",),
         rpc_urls=True,
     ),
-    "run_permits": Access(
+    "run_payment_intents": Access(
         tables={
             "payments": ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem"),
             "ops": ("BatchGetItem", "GetItem", "PutItem", "UpdateItem", "BatchWriteItem"),

@@ -85,8 +85,8 @@ WORKERS = {
     "scan_chain": ("payments.scanning", 64),
     "record_transfers": ("payments.recording", 82),
     "expire_links": ("payments.links", 49),
-    "track_intents": ("checkout.announced", 120),
-    "run_permits": ("crosschain.service.payment_intents", 165),
+    "track_announced": ("checkout.announced", 120),
+    "run_payment_intents": ("crosschain.service.payment_intents", 165),
     "check_offramps": ("offramp.service", 85),
     "run_commerce": ("commerce.service", 118),
 }

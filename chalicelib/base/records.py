@@ -107,7 +107,8 @@ class Record:
     SCHEMA: ClassVar[int] = 1
     """The shape of this kind's items, which is stored with each as `schema`; an item without it has shape 1.
 
-    Code refuses items of a higher shape than its own. A new attribute that older code can do without is no new shape.
+    Code refuses items of a higher shape than its own. A new attribute that older code can do without is not a new
+    shape.
     """
     UNREPEATABLE: ClassVar[frozenset[str]] = frozenset()
     """The fields that differ each time the same request is run: ciphertexts, and what describes the single call."""

@@ -37,7 +37,7 @@ def pre_approval(services: Services, payable: PayableLink, options: PayOptions) 
 def reclaim(services: Services, payable: PayableLink, options: PayOptions) -> Prepared:
     """The one transaction with which the wallet that has paid takes back what is held. One call to the node.
 
-    Raises BadRequest for a link that is no commerce payment, and as `reclaim_of`.
+    Raises BadRequest for a link that is not a commerce payment, and as `reclaim_of`.
     """
     if payable.commerce is None:
         raise BadRequest("This link is no commerce payment: nothing is held of it that could be taken back")

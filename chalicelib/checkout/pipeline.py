@@ -88,7 +88,7 @@ def own(services: Services, positions: Sequence[Position], options: PayOptions, 
     """On the network of what is due: all positions through the batch contract if `batched`, or the only position.
 
     Without a wallet, allowances are assumed to be zero. At most one call to the node for the wallet, and one for each
-    token whose allowance is too small. Raises BadRequest if `wallet` is to be a Safe and is none.
+    token whose allowance is too small. Raises BadRequest if `wallet` is to be a Safe and is not one.
     """
     chain, wallet = services.chains.of(positions[0].due.token.network), options.wallet
     if options.is_safe and wallet is not None and not chain.has_code(wallet):

@@ -60,7 +60,7 @@ COUNTED_LINES = {
     "escrow differs": "CommerceUnrecorded",
     "commerce refund overdue": "CommerceOverdue",
     "provider does not answer": "OfframpsUnread",
-    "payment intent overdue": "PermitsOverdue",
+    "payment intent overdue": "PaymentIntentsOverdue",
 }
 """The lines of the log that an alarm waits for, each with the metric that counts it."""
 

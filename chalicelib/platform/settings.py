@@ -53,7 +53,7 @@ class Settings:
     scan_intervals: Mapping[str, int] = _setting(readers.by_network(readers.whole(1, 60), int), {})
     """The same for single networks: {"base": 2}."""
     link_lifetime_seconds: int = _setting(readers.whole(1), 7 * 24 * 3600)
-    safe_intent_lifetime_seconds: int = _setting(readers.whole(1), 24 * 3600)
+    safe_transaction_lifetime_seconds: int = _setting(readers.whole(1), 24 * 3600)
     """How long a link waits for an announced transaction at most, whatever deadline its payer names."""
     multicall_max_children: int = _setting(readers.whole(FEWEST_CHILDREN, MOST_CHILDREN), 150)
     multicall_max_crosschain_children: int = _setting(readers.whole(FEWEST_CHILDREN, 50), 20)

@@ -1,10 +1,10 @@
 """Finds out what became of transactions, by what every node of the network says.
 
 An outcome moves money again: what failed is paid in another way, what was taken is spent. So a receipt of one node, or
-that it has none, is no outcome. Each configured node is asked for the receipt, its block and what was moved, and one
-that is silent or behind delays the outcome. That another transaction has the nonce is proven by that transaction: it is
-searched for in the blocks in which it has to be, and verified by its signature (chains/nodes/nonces.py). Without a
-proof a call stays unknown, with an alarm.
+that it has none, is not an outcome. Each configured node is asked for the receipt, its block and what was moved, and
+one that is silent or behind delays the outcome. That another transaction has the nonce is proven by that transaction:
+it is searched for in the blocks in which it has to be, and verified by its signature (chains/nodes/nonces.py). Without
+a proof a call stays unknown, with an alarm.
 """
 
 from collections.abc import Mapping, Sequence

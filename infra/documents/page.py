@@ -44,7 +44,7 @@ def networks() -> str:
 
 
 def hashes() -> str:
-    """HASHES of identity.js: the hashes of currencies that are no tokens and that the contracts convert."""
+    """HASHES of identity.js: the hashes of currencies that are not tokens and that the contracts convert."""
     found = [each for each in find_tokens() if (each.is_fiat or each.is_native) and payment_currencies(each)]
     entries = [f'{_key(each.id)}: "{each.hash}"' for each in sorted(found, key=lambda each: ("-" in each.id, each.id))]
     return _block("export const HASHES = {", _filled(entries), "};")

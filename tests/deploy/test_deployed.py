@@ -260,12 +260,12 @@ def test_a_wallet_signs_in_and_says_where_it_is_paid(deployed: str) -> None:
 def test_what_runs_is_compared_with_this_checkout(cloud: Cloud, deployed: str) -> None:
     """One changed byte, one more action, one changed setting: a line for each, and the next deployment undoes them."""
     assert found_by_verify(cloud) == []
-    lambda_, byte, setting = cloud.client("lambda"), "expire_links", "track_intents"
+    lambda_, byte, setting = cloud.client("lambda"), "expire_links", "track_announced"
     location = lambda_.get_function(FunctionName=function_name("local", byte))["Code"]["Location"]
     with urllib.request.urlopen(location) as answer:
         changed = with_a_changed_byte(answer.read(), "chalicelib/base/errors.py")
     lambda_.update_function_code(FunctionName=function_name("local", byte), ZipFile=changed)
-    iam, role = cloud.client("iam"), f"{PREFIX}-run_permits"
+    iam, role = cloud.client("iam"), f"{PREFIX}-run_payment_intents"
     (name,) = iam.list_role_policies(RoleName=role)["PolicyNames"]
     allowed = iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
     allowed["Statement"][0]["Action"].append("logs:DeleteLogStream")
@@ -275,7 +275,7 @@ def test_what_runs_is_compared_with_this_checkout(cloud: Cloud, deployed: str) -
     lambda_.update_function_configuration(FunctionName=function_name("local", setting), Environment=variables)
     first, second, third = found_by_verify(cloud)
     assert first == f"{byte}: deployment.zip differs in chalicelib/base/errors.py"
-    assert second.startswith("run_permits: its policy differs; more than here: ['logs:DeleteLogStream on ")
+    assert second.startswith("run_payment_intents: its policy differs; more than here: ['logs:DeleteLogStream on ")
     assert third == f"{setting}: LINK_LIFETIME_SECONDS is '1', and '604800' here"
 
 

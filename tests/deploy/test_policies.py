@@ -94,7 +94,7 @@ def test_each_key_is_used_by_those_alone_whose_work_it_is(stage: str) -> None:
         ("retry_webhook", "kms:Decrypt"),
         ("execute_recurring", "kms:Sign", "kms:GetPublicKey"),
         ("follow_relayed", "kms:Sign", "kms:GetPublicKey"),
-        ("run_permits", "kms:Sign", "kms:GetPublicKey"),
+        ("run_payment_intents", "kms:Sign", "kms:GetPublicKey"),
         ("follow_payment_intent", "kms:Sign", "kms:GetPublicKey"),
         ("run_commerce", "kms:Sign", "kms:GetPublicKey"),
     }

@@ -1,5 +1,4 @@
-"""Multisig announced transactions in a world: announce one, let the schedule look at it, see whether its link is
-free."""
+"""Multisig transactions in a world: announce one, let the schedule look at it, see whether its link is free."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

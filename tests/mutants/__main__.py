@@ -132,7 +132,7 @@ def _relative(path: str) -> str:
 
 
 def _unknown_entries(mutants: Sequence[Any]) -> list[str]:
-    """Returns a message for each entry of survivors.toml that is no mutant of the mutated modules."""
+    """Returns a message for each entry of survivors.toml that is not a mutant of the mutated modules."""
     keys: dict[str, set[str]] = {}
     for mutant in mutants:
         keys.setdefault(_relative(mutant.path), set()).add(mutant.key)

@@ -146,7 +146,7 @@ class PayoutsOnChain(Recurring):
             self.in_work = None
 
     def overtake(self) -> bool:
-        """Another worker handles the message whose worker is asking the node; False if it is no message of payouts."""
+        """Another worker handles the message whose worker is asking the node; False if it is not a message of payouts."""
         message = self.in_work
         if message is None or not message.queue.endswith(("recurring", "relayed")):
             return False

@@ -1,4 +1,4 @@
-"""Wallets on a real chain: EOAs, Safes deployed and not yet, what is no signature, and nodes that are away."""
+"""Wallets on a real chain: EOAs, Safes deployed and not yet, what is not a signature, and nodes that are away."""
 
 import os
 import re

@@ -24,7 +24,7 @@ OTHER_TITLES = {
 }
 """Of a state that has another title besides, the scene that shows this one."""
 NO_STATES = {"page", "manual"}
-"""What has a title, and is no state: the document and the section that is open beside one."""
+"""What has a title, and is not a state: the document and the section that is open beside one."""
 
 SPILLS = """(() => {
   const main = document.querySelector("main");

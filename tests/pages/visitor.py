@@ -13,7 +13,7 @@ from tests.pages.purse import FRAMING_PAGE, Purse
 from tests.pages.stack import Stack
 from tests.support.running_browser import SECONDS
 
-# The page's pauses between two looks, which are no whole numbers, are made a twentieth, and so is how long it waits before
+# The page's pauses between two looks, which are not whole numbers, are made a twentieth, and so is how long it waits before
 # the first, and for a wallet that switches (300 ms); how long it waits for somebody (5 s, 15 s and more) is not.
 _HASTE = """(() => {
   const real = window.setTimeout;

@@ -102,7 +102,7 @@ class Api:
 
 
 def unchecksummed(value: Any) -> Iterator[str]:
-    """The EVM addresses in a response that are not in EIP-55. Hashes of coins and currencies are no addresses, nor are
+    """The EVM addresses in a response that are not in EIP-55. Hashes of coins and currencies are not addresses, nor are
     references."""
     if isinstance(value, dict):
         for name, each in value.items():

@@ -33,7 +33,7 @@ RARE = {
         "deliver_webhook", "dynamodb:DeleteItem", "webhooks"
     ): "a first attempt of a delivery that an earlier version held",
     Call("retry_webhook", "dynamodb:GetItem", "keys"): "another attempt of what deliver_webhook does, by the same code",
-    Call("run_commerce", "dynamodb:BatchGetItem", "ops"): "accounts of several networks at once, as run_permits",
+    Call("run_commerce", "dynamodb:BatchGetItem", "ops"): "accounts of several networks at once, as run_payment_intents",
     Call(
         "api_handler", "sqs:GetQueueUrl", "relayed"
     ): "an executed payment; its hint is lost where tests have no queue",

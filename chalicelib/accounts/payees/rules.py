@@ -87,7 +87,7 @@ def signing_data(nonce: SigningNonce, brand: str) -> dict[str, Any]:
 
     `{domain, types, primaryType, message}`, with the fields of the message in the order of `types`. The message has the
     client id, so that the wallet shows it. `types` does not contain EIP712Domain, as signing libraries require. There
-    is no verifying contract, as no contract reads the signature.
+    is not a verifying contract, as no contract reads the signature.
     """
     return {
         "domain": {"name": f"{brand} Payee Destination", "version": "1", "chainId": nonce.chain_id},

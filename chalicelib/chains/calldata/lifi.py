@@ -70,7 +70,7 @@ class ReceiverMessage:
 
 
 def decode_diamond(data: str) -> DiamondDeposit | None:
-    """The deposit that a call of the diamond makes; None if it is none, or does anything else beside it."""
+    """The deposit that a call of the diamond makes; None if it is not one, or does anything else beside it."""
     try:
         raw = bytes.fromhex(data.removeprefix("0x"))
         if raw[:SELECTOR] == START:

@@ -57,7 +57,7 @@ def domain_of(returned: tuple[bytes | None, ...], token: str, chain_id: int) -> 
 
 
 def _text(returned: bytes) -> str | None:
-    """The text that a contract returned; None if it is none, or a long one."""
+    """The text that a contract returned; None if it is not one, or a long one."""
     try:
         start = read_uint(returned, 0)
         length = read_uint(returned, start)

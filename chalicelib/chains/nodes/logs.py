@@ -53,7 +53,7 @@ class ProxyTransfer:
     `event_key`) identifies the transfer: it stays the same when a reorganization puts the transaction into another
     block, or when a node leaves out other logs of the transaction or gives them other indices. `paid_at` is the time of
     the block, None until it has been read. `conversion` is set if a conversion proxy paid it; the other amounts are
-    what was paid, in base units of the token, all the same. `escrow` is set if it is no transfer but an event of the
+    what was paid, in base units of the token, all the same. `escrow` is set if it is not a transfer but an event of the
     commerce escrow: its topic is then the hash of the payment, and of the others only `amount` says something.
     """
 

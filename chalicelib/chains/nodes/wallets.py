@@ -43,7 +43,7 @@ class WalletReading:
 
     `batch_fee_bps` is the batch contract's own fee in basis points, 0 if it was not read. `gas_price` is in base units
     of the native coin per unit of gas; on tron, per unit of energy. `is_contract` is whether a contract is at the
-    address whose code was asked for; a key's address that delegates to one (EIP-7702) is none.
+    address whose code was asked for; a key's address that delegates to one (EIP-7702) is not one.
     """
 
     native_balance: BaseUnits
@@ -127,7 +127,7 @@ def _checked_batch_fee(network: str, batch_fee_bps: int) -> int:
 
 
 def _is_contract(code: str) -> bool:
-    """Raises ValueError for what is no code: a refund could be lost with a contract that is taken for a wallet."""
+    """Raises ValueError for what is not code: a refund could be lost with a contract that is taken for a wallet."""
     if code[:2] != "0x":
         raise ValueError("the node did not return code")
     return len(code) > 2 and not delegates(code)

@@ -50,7 +50,7 @@ def record(
     known = announcements.pending_for(payment, draft)
     if known is not None and known.link_token != token:
         return payment, known  # of the multicall that has claimed the link
-    now, lifetime = services.clock(), timedelta(seconds=services.settings.safe_intent_lifetime_seconds)
+    now, lifetime = services.clock(), timedelta(seconds=services.settings.safe_transaction_lifetime_seconds)
     if known is not None and not _is_unseen(known):
         start = AnnouncedStart(known.wallet, known.nonce, known.scanned_to, lifetime, viewer.is_public)
         start = replace(start, network=known.network, bridge_transfer=known.bridge_transfer)
@@ -146,7 +146,7 @@ def _with_safe(
 ) -> AnnouncedStart:
     """The start with what is known of a multisig transaction: its Safe, its nonce, and the proof that they are right.
 
-    Raises BadRequest if the Safe that the payer names is none, or not the one of the transaction.
+    Raises BadRequest if the Safe that the payer names is not one, or not the one of the transaction.
     """
     named, announced = draft.payer_address, draft.safe_tx_hash
     assert announced is not None, "it is a multisig transaction"

@@ -4,7 +4,7 @@ from chalicelib.checkout.announced import tracking as flows
 from chalicelib.platform.services import Services
 
 
-def track_intents(services: Services) -> None:
+def track_announced(services: Services) -> None:
     ended = flows.track_due(services)
     if ended:
         services.log.info("announced transactions ended", extra={"count": ended})

@@ -4,7 +4,7 @@
     01K...:BASE:USDC:0xwallet:safe        a Safe
     01K...:BASE:USDC:0xwallet:0xowner     a smart account, and the wallet that funds it
 
-An id is no proof: whoever sends one asks for what /pay gives for the same query.
+An id is not proof: whoever sends one asks for what /pay gives for the same query.
 """
 
 from chalicelib.base.addresses import evm_address, same_address
@@ -48,7 +48,7 @@ class Step:
 
     @classmethod
     def parsed(cls, text: str) -> "Step":
-        """The step with an id. Raises BadRequest for a text that is none."""
+        """The step with an id. Raises BadRequest for a text that is not one."""
         parts = text.split(":")
         if len(parts) not in (4, 5):
             raise BadRequest(_FOREIGN)

@@ -29,7 +29,7 @@ class Part:
 
 def amount_due(request: Request, text: str | None) -> tuple[BaseUnits, bool]:
     """What is paid of a request: the amount in the text or what is left, whichever is less; and whether that is less
-    than the text asks for. Raises Conflict if nothing is left, ValidationFailed for a text that is no amount."""
+    than the text asks for. Raises Conflict if nothing is left, ValidationFailed for a text that is not an amount."""
     left, invoice = remaining(request), invoice_of(request)
     if not left:
         raise Conflict("This request has already been paid")

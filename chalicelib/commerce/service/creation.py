@@ -92,7 +92,7 @@ class FeeBounds:
 
 
 def token_of(draft: Draft) -> Token:
-    """The token that is paid. Raises ValidationFailed for what is no ERC-20 token of the catalogue."""
+    """The token that is paid. Raises ValidationFailed for what is not an ERC-20 token of the catalogue."""
     token = token_with_id(draft.currency)
     if token is None:
         text = draft.currency[:_MAX_QUOTED]

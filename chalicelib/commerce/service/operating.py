@@ -90,7 +90,7 @@ def check_operator(services: Services, payment: CommercePayment) -> None:
 def _check_collects(services: Services, payment: CommercePayment, pending: PendingOperation) -> None:
     """Raises Conflict if the chain would refuse to take the payer's tokens now. One call to the node.
 
-    It is run before anything is reserved: anybody who knows a client id can send a signature that is none, or name a
+    It is run before anything is reserved: anybody who knows a client id can send a signature that is not one, or name a
     wallet that has approved nothing, and while such an authorization waited, the payer's own would be refused. The
     chain itself judges signatures, so those of contract wallets, too. Raises ChainUnavailable.
     """

@@ -36,7 +36,7 @@ def check_birth(text: str, now: datetime) -> None:
 
 
 def iban(text: str) -> str | None:
-    """An IBAN without spaces in upper case; None if it is none, by its check digits too (ISO 13616)."""
+    """An IBAN without spaces in upper case; None if it is not one, by its check digits too (ISO 13616)."""
     compact = text.replace(" ", "").upper()
     if not _IBAN.fullmatch(compact):
         return None

@@ -126,7 +126,7 @@ def execution(
 
 
 def _read_or_none(nonce: Callable[[], int | None]) -> int | None:
-    """A nonce after a block; None if the node no longer has that state, or a Safe is none."""
+    """A nonce after a block; None if the node no longer has that state, or there is no Safe."""
     try:
         return nonce()
     except ChainUnavailable:
@@ -152,7 +152,7 @@ def with_proposal(
 
 
 def proof_of(payment: Payable, proposal: Proposal) -> Proof | None:
-    """PROPOSED if a proposal pays the link; other proposals are no proof, since anybody can read those of any Safe."""
+    """PROPOSED if a proposal pays the link; other proposals are not proof, since anybody can read those of any Safe."""
     called = proposal.transaction
     return Proof.PROPOSED if names_payment(payment, called.to, called.data) else None
 

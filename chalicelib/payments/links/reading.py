@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Viewer:
     """Who reads a link, which decides what is visible. The payment page can read any link whose token it has.
 
-    `is_public`: the credential is a client id alone, which is no secret. `announcer` is the SHA-256 hash of the secret
-    with which the reader announces transactions: those do not lock the link for them.
+    `is_public`: the credential is a client id alone, which is not a secret. `announcer` is the SHA-256 hash of the
+    secret with which the reader announces transactions: those do not lock the link for them.
     """
 
     account_id: str

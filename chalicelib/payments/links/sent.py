@@ -21,7 +21,7 @@ class Outcome(StrEnum):
     WAITING = "waiting"
     """It can still pay the link."""
     UNKNOWN = "unknown"
-    """No payment of the link by it is recorded: it is not confirmed, has failed, or is none."""
+    """No payment of the link by it is recorded: it is not confirmed, has failed, or is not one."""
 
 
 @frozen

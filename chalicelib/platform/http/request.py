@@ -78,14 +78,14 @@ def request_of(settings: Settings, request: Any, path_parameters: Mapping[str, s
 def _named_address(settings: Settings, headers: Mapping[str, list[str]]) -> str | None:
     """The address that a trusted proxy names: the last one, as a proxy that does not overwrite the header adds to it.
 
-    None without such a proxy, or if the header is missing or is no address. `headers` have lower-case names.
+    None without such a proxy, or if the header is missing or is not an address. `headers` have lower-case names.
     """
     values = headers.get(settings.trusted_proxy_header.lower()) or [""]
     return address_of(values[-1].rpartition(",")[2])
 
 
 def address_of(text: str) -> str | None:
-    """The address of `ip`, `ip:port`, `[ip]` or `[ip]:port` in its canonical form; None if it is none.
+    """The address of `ip`, `ip:port`, `[ip]` or `[ip]:port` in its canonical form; None if it is not one.
 
     An IPv6 address may have a port without brackets, which is taken for its last group if it could be one. An IPv4
     address within IPv6 counts as IPv4, so that limits and IP ranges hold for it.

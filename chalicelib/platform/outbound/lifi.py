@@ -3,8 +3,9 @@
     POST /v1/quote/contractCalls     what the payer signs on the source chain  -> a step
     GET  /v1/status?txHash=0x...     where a transfer is                        -> status
 
-What it answers is a claim: fields are read one by one, and a step in another form is none. Whether a step may be shown
-to a payer is decided by crosschain/service/router/verification.py; whether a payment was made, by the chains alone.
+What it answers is a claim: fields are read one by one, and a step in another form is not one. Whether a step may be
+shown to a payer is decided by crosschain/service/router/verification.py; whether a payment was made, by the chains
+alone.
 """
 
 import json

@@ -6,7 +6,7 @@
         {"prices": [[1773565260000, 0.9998], ...]}, times in milliseconds
 
 An operator sets its URL. What it answers is a claim all the same: numbers are read as decimals, and what is not in the
-documented form is no price.
+documented form is not a price.
 """
 
 import json

@@ -23,7 +23,7 @@ Entries = Mapping[str, str | list[str]]
 class Secrets:
     """`key` is the KMS alias, `rpc_urls_secret` the name of the secret with {network: URL or URLs of its nodes}.
 
-    The URL of tron is the base URL of a TronGrid or java-tron node. The optional entries of _NO_URLS are no URLs:
+    The URL of tron is the base URL of a TronGrid or java-tron node. The optional entries of _NO_URLS are not URLs:
     `tron_api_key` holds TronGrid's key, `price_api_key` that of the price source, `compliance_api_key` that of the
     compliance provider, `compliance_webhook_secret` the key by which that provider signs its events, and `lifi_api_key`
     that of the router.
@@ -126,7 +126,7 @@ def read_entries(text: str) -> Entries:
 
 
 def _split(text: str) -> tuple[Entries, list[str]]:
-    """The entries of the secret, and the names of those that have another form. ValueError if it is no object."""
+    """The entries of the secret, and the names of those that have another form. ValueError if it is not an object."""
     entries = json.loads(text)
     if not isinstance(entries, dict):
         raise ValueError("the secret is no JSON object")
@@ -165,7 +165,7 @@ class SigningKeys:
 
     @cached_property
     def private_key(self) -> bytes:
-        """The private key in Secrets Manager, 32 bytes. Read once per container. Raises ValueError if it is none."""
+        """The private key in Secrets Manager, 32 bytes. Read once per container. Raises ValueError if it is not one."""
         text = aws_client("secretsmanager").get_secret_value(SecretId=self._secret)["SecretString"].strip()
         key = bytes.fromhex(text.removeprefix("0x"))
         if len(key) != 32:

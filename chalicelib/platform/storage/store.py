@@ -261,14 +261,15 @@ class Store:
         record needs no transaction, at half the price. Attributes of a stored item that its class does not know stay:
         newer code has written them (`items.changed`).
 
-        A write that was applied and whose response was lost is sent again, by botocore or here, and is no conflict with
-        itself: a transaction has one token for all attempts, and a single write stores a random `write_id`.
+        A write that was applied and whose response was lost is sent again, by botocore or here, and is not a conflict
+        with itself: a transaction has one token for all attempts, and a single write stores a random `write_id`.
         """
         self._join(self._apply, (first, *others))
         return written(first) if isinstance(first, Record) else first
 
     def write_apart(self, *writes: Write) -> None:
-        """As `write`, but without what this store joins to its writes: it is no step of the request that is served."""
+        """As `write`, but without what this store joins to its writes: it is not a step of the request that is
+        served."""
         self._apply(*writes)
 
     def _apply(self, *writes: Write) -> None:

@@ -82,7 +82,7 @@ CHOSEN = {
     "a user's sign-ins may fail a thousand times a day": (FAILURES_PER_DAY, 1000),
     "rate limits are not multiplied": (DEFAULTS["rate_limit_scale"], 1),
     "a multisig transaction is waited for a day unless a deployment sets something else": (
-        DEFAULTS["safe_intent_lifetime_seconds"],
+        DEFAULTS["safe_transaction_lifetime_seconds"],
         DAY,
     ),
     "an intent whose events cannot be read is kept an hour longer": (UNREAD_GRACE, timedelta(hours=1)),

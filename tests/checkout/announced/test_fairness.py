@@ -1,5 +1,4 @@
-"""One account's multisig announced transactions delay no other's, and none ends while the recorder has work left for
-its link."""
+"""One account's multisig transactions delay no other's, and none ends while the recorder has work left for its link."""
 
 import json
 from dataclasses import replace

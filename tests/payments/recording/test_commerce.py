@@ -54,7 +54,7 @@ def started(world: World, **changes: Any) -> tuple[CommercePayment, FakeEscrow]:
 def totals(world: World, payment: CommercePayment) -> dict[str, int]:
     """The totals that are not zero."""
     found = load_commerce(world.services, payment)
-    names = ("authorized", "captured", "fees", "voided", "reclaimed", "refunded", "held")
+    names = ("authorized", "captured", "fees", "voided", "reclaimed", "refunded", "capturable")
     return {name: getattr(found, name) for name in names if getattr(found, name)}
 
 
@@ -92,7 +92,7 @@ def test_an_authorization_is_no_payment_and_tells_nobody(world: World) -> None:
     escrow.log(Kind.PRE_APPROVED)
     escrow.log(Kind.AUTHORIZED, 100)
     world.scan()
-    assert totals(world, payment) == {"authorized": 100, "held": 100}
+    assert totals(world, payment) == {"authorized": 100, "capturable": 100}
     found = load_commerce(world.services, payment)
     assert (found.pre_approved_by, found.payer, found.check_at) == ((BUYER,), BUYER, found.changed_at)
     assert (request_of(world, payment).status, payments_of(world, payment), notified(world)) == (RequestStatus.CREATED, [], [])
@@ -118,11 +118,11 @@ def test_more_captures_than_fit_into_a_transaction_are_all_recorded(world: World
     for _ in range(25):
         escrow.log_too(Kind.CAPTURED, 2, 1000, FEES)
     world.scan()
-    assert totals(world, payment) == {"authorized": 100, "captured": 50, "held": 50}
+    assert totals(world, payment) == {"authorized": 100, "captured": 50, "capturable": 50}
     assert len(payments_of(world, payment)) == 25
     world.chain.fork(3, moved_by=1)
     world.scan()
-    assert totals(world, payment) == {"authorized": 100, "captured": 50, "held": 50}
+    assert totals(world, payment) == {"authorized": 100, "captured": 50, "capturable": 50}
     world.chain.fork(6)
     world.scan()
     assert (totals(world, payment), payments_of(world, payment)) == ({}, [])
@@ -133,7 +133,7 @@ def test_captures_are_payments_with_what_the_merchant_got_and_the_fee(world: Wor
     escrow.log(Kind.AUTHORIZED, 100)
     escrow.log(Kind.CAPTURED, 60, 250, FEES)
     world.scan()
-    assert totals(world, payment) == {"authorized": 100, "captured": 60, "fees": 1, "held": 40}
+    assert totals(world, payment) == {"authorized": 100, "captured": 60, "fees": 1, "capturable": 40}
     (paid,) = payments_of(world, payment)
     assert (paid.amount, paid.fee_amount, paid.fee_address, paid.value, paid.payer) == (59, 1, FEES, 60, BUYER)
     assert (paid.payee, paid.currency, request_of(world, payment).paid) == (PAYEE, "fUSDC-sepolia", 60)
@@ -268,7 +268,7 @@ def test_a_fork_undoes_a_capture_and_says_so(world: World) -> None:
     world.scan()
     world.chain.fork(3)
     world.scan()
-    assert totals(world, payment) == {"authorized": 100, "held": 100}
+    assert totals(world, payment) == {"authorized": 100, "capturable": 100}
     assert (payments_of(world, payment), request_of(world, payment).status) == ([], RequestStatus.CREATED)
     assert notified(world) == ["payment.confirmed", "payment.failed"]
     assert bodies(world)[-1]["failureReason"] == "chain_reorganization"
@@ -299,7 +299,7 @@ def test_events_that_come_back_after_a_fork_count_once(world: World) -> None:
     world.chain.restore(dropped)
     world.scan()
     world.scan()
-    assert totals(world, payment) == {"authorized": 100, "captured": 30, "held": 70}
+    assert totals(world, payment) == {"authorized": 100, "captured": 30, "capturable": 70}
     (paid,) = payments_of(world, payment)
     assert paid.value == 30
 
@@ -357,7 +357,7 @@ def test_the_money_of_a_second_wallet_is_in_no_books_and_an_error(world: World, 
         FakeEscrow(world.chain, payment, wallet).log(Kind.AUTHORIZED, 100)
     world.scan()
     assert load_commerce(world.services, payment).payer == OTHER
-    assert totals(world, payment) == {"authorized": 100, "held": 100}
+    assert totals(world, payment) == {"authorized": 100, "capturable": 100}
     assert errors == ["escrow differs"]
 
 
@@ -373,7 +373,7 @@ def test_a_capture_without_its_authorization_is_recorded_and_an_error_until_that
     world.chain.blocks[-4].logs.append(missed)
     world.advance(700)
     world.scan()
-    assert totals(world, payment) == {"authorized": 100, "captured": 60, "held": 40}
+    assert totals(world, payment) == {"authorized": 100, "captured": 60, "capturable": 40}
 
 
 def test_what_is_paid_beside_the_escrow_is_no_payment(world: World) -> None:

@@ -452,7 +452,7 @@ def test_a_node_that_has_lost_its_logs_but_not_its_receipts_undoes_nothing(world
 def test_a_transaction_that_pays_another_amount_in_its_new_block_is_one_transfer_instead_of_the_other(
     world: World,
 ) -> None:
-    """What a contract does can depend on the block, so such a fork is no contradiction of the node."""
+    """What a contract does can depend on the block, so such a fork is not a contradiction of the node."""
     payment = paid_and_recorded(world)
     (before,) = logged(world)
     world.chain.fork(4, moved_by=0)

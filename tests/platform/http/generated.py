@@ -1,4 +1,4 @@
-"""Requests generated from the OpenAPI document by Schemathesis, and what of its findings is no defect.
+"""Requests generated from the OpenAPI document by Schemathesis, and what of its findings is not a defect.
 
 `findings` runs one operation with the credentials of one tenant. Everything is deterministic: the seed is fixed, and
 nothing is learned from responses.

@@ -364,7 +364,7 @@ def failing_counter(code: str) -> Iterator[None]:
     "code", ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"]
 )
 def test_a_throttled_counter_refuses_the_call_and_blocks_nobody(clock: Clock, new_shop: Shop, code: str) -> None:
-    """A limit that gives way under load is none; 429 is an answer that clients come back from."""
+    """A limit that gives way under load is not one; 429 is an answer that clients come back from."""
     headers, before = key_of(new_shop), stored()
     with failing_counter(code):
         reply = new_shop.api.request("POST", "/v2/secure-payments", {}, headers)

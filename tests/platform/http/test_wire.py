@@ -1,4 +1,4 @@
-"""What is no HTTP as API Gateway knows it."""
+"""What is not an HTTP as API Gateway knows it."""
 
 import http.client
 import json

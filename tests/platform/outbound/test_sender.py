@@ -27,7 +27,7 @@ from chalicelib.platform.outbound.sender import PostResult, WebhookSender, _adap
 from infra.local.process import free_port
 
 SHORT = 0.3  # a deadline for receivers that never finish, so that the tests do not take five seconds each
-LONG = 60  # one for all others: a machine that is busy is no failed attempt
+LONG = 60  # one for all others: a machine that is busy is not a failed attempt
 MORE_THAN_ENOUGH = 3000  # pieces that a dripping receiver would send, were it let
 
 Script = Callable[[socket.socket], None]

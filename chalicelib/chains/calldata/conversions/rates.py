@@ -18,7 +18,7 @@ from chalicelib.chains.calldata.transaction import Call
 _RATES_CONTRACT = bytes.fromhex("946647f1")
 _GET_RATE = bytes.fromhex("97edd4fa")
 LATEST_SECOND = 2**33
-"""Of the times of feeds: what is later is no time, and might be one that nothing can count with."""
+"""Of the times of feeds: what is later is not a time, and might be one that nothing can count with."""
 
 
 @frozen

@@ -7,7 +7,7 @@ from chalicelib.crosschain.service.payment_intents.hints import queue_look
 from chalicelib.platform.services import Services
 
 
-def run_permits(services: Services) -> None:
+def run_payment_intents(services: Services) -> None:
     looked_at = running.run_due(services)
     if looked_at:
         services.log.info("payment intents looked at", extra={"count": looked_at})

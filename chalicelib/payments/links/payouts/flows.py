@@ -51,8 +51,8 @@ def combine(services: Services, owner: Owner, draft: MergeDraft) -> PayableLink:
 def refuse(services: Services, token: str, actor: Actor) -> None:
     """Marks an unpaid payout as refused by compliance, which ends it: the operator's decision, in the audit log.
 
-    Raises NotFound, Conflict for what is no payout, or none that is pending; and for a multicall, whose payouts would
-    be free to be paid otherwise.
+    Raises NotFound, Conflict for what is not a payout, or none that is pending; and for a multicall, whose payouts
+    would be free to be paid otherwise.
     """
     payment = reading.load(services, token)
     if payment is None:

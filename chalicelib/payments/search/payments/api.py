@@ -14,7 +14,7 @@ from chalicelib.platform.http.responses import HttpResponse
 from chalicelib.platform.http.view import Call
 
 _JSON, _CSV = "application/json", "text/csv"
-_NO_REQUEST = "none"  # is no request id, so that nothing is found
+_NO_REQUEST = "none"  # is not a request id, so that nothing is found
 
 
 def find_payments(call: Call[None, PaymentsQuery]) -> PaymentsPage | HttpResponse:

@@ -268,7 +268,7 @@ def test_a_partly_paid_invoice_has_a_breakdown_with_both_kinds_of_rates(world: W
 
 
 def test_what_was_paid_in_the_invoices_own_token_has_the_dollars_of_its_time(world: World) -> None:
-    """A stablecoin is no dollar, and what the rate has become since changes nothing."""
+    """A stablecoin is not a dollar, and what the rate has become since changes nothing."""
     world.prices.set("USDC", "USD", "0.9998")
     world.chain.clock = world.clock
     world.tick()
