@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any
 
+SERVICES = ("dynamodb", "kms", "secretsmanager", "sns", "sqs")
 THROTTLES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
 """What DynamoDB calls the refusals that are `Throttled`."""
 
@@ -12,9 +13,9 @@ class Throttled(Exception):
 
 
 def aws_client(service: str, attempts: int = 3) -> Any:
-    """A client of an AWS service, with the region and endpoint of the environment.
+    """A client of one of SERVICES, with the region and endpoint of the environment.
 
-    It is what `boto3.client` returns, less what costs CPU in every call or start: botocore makes it, so that boto3 with
+    It is what `boto3.client` returns, less what costs CPU in every start or call: botocore makes it, so that boto3 with
     its transfers of files is not imported; parameters are not validated, as typed code builds them; and the name that
     AWS is sent is one text, which botocore would otherwise assemble of a dozen parts twice in a call.
     """
@@ -27,15 +28,23 @@ def aws_client(service: str, attempts: int = 3) -> Any:
         parameter_validation=False,
         user_agent=f"payment-requests {service}",
     )
-    client = _session().create_client(service, config=config)
-    if service == "dynamodb":
-        client._ruleset_resolver = None  # a call goes to the client's endpoint; no rule is run to find that of a table
-    return client
+    return _session().create_client(service, config=config)
 
 
 @cache
 def _session() -> Any:
-    """The session of this process: clients share its credentials and its descriptions of services."""
+    """The session of this process: clients share its credentials and its descriptions of services.
+
+    Its loader finds SERVICES without looking through the folders of all services of AWS, and no endpoint rules of
+    DynamoDB: they would be run in every call, with its items as their input, only to find the client's own endpoint.
+    """
+    from botocore.loaders import Loader
     from botocore.session import get_session
 
-    return get_session()
+    class OurServices(Loader):
+        def list_available_services(self, type_name: str) -> list[str]:
+            return [each for each in SERVICES if (each, type_name) != ("dynamodb", "endpoint-rule-set-1")]
+
+    session = get_session()
+    session.register_component("data_loader", OurServices())
+    return session

@@ -13,9 +13,10 @@ An attribute has the name of its field, or the name that the field's metadata gi
 import types
 import typing
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from chalicelib.base.frozen import frozen
@@ -35,27 +36,32 @@ Decode = Callable[[Any], Any]
 
 
 @frozen
-class _Attribute:
-    """A field of a dataclass: how it is read and written, and what a missing attribute means."""
+class _Plan:
+    """How a dataclass is written and read. `values` takes those of the fields with an attribute from a record; the
+    others are in the same order. `counts` are the fields without one, of the type Counts."""
 
-    field: str
-    name: str
-    encode: Encode
-    decode: Decode
-    default: Any
+    fields: tuple[str, ...]
+    attributes: tuple[str, ...]
+    values: Callable[[Any], tuple[Any, ...]]
+    encoders: tuple[Encode, ...]
+    decoders: tuple[Decode, ...]
+    defaults: tuple[Any, ...]
+    counts: tuple[str, ...]
 
 
-_KNOWN: dict[type, tuple[tuple[_Attribute, ...], tuple[str, ...]]] = {}
-"""What `_plan` has found for each class."""
+_PLANS: dict[type, _Plan] = {}
+"""Made once for each class."""
 
 
 def encode(record: Any) -> Attributes:
     """The attributes of a dataclass; fields that are None are left out."""
-    attributes, counts = _plan(type(record))
+    plan = _plan_of(type(record))
     item = {
-        each.name: each.encode(value) for each in attributes if (value := getattr(record, each.field)) is not None
+        name: encoder(value)
+        for name, encoder, value in zip(plan.attributes, plan.encoders, plan.values(record), strict=True)
+        if value is not None
     }
-    for field in counts:
+    for field in plan.counts:
         item |= {COUNT + each: {"N": str(count)} for each, count in getattr(record, field).items()}
     return item
 
@@ -65,41 +71,43 @@ def decode(cls: type[T], item: Attributes) -> T:
 
     A missing attribute becomes the field's default, which items written by an older version need, or None.
     """
-    attributes, counts = _plan(cls)
-    values = dict[str, Any]()
-    for each in attributes:
-        if each.name in item:
-            (held,) = item[each.name].values()
-            values[each.field] = each.decode(held)
+    plan, values = _plan_of(cls), dict[str, Any]()
+    for field, name, decoder, default in zip(plan.fields, plan.attributes, plan.decoders, plan.defaults, strict=True):
+        if name in item:
+            (held,) = item[name].values()
+            values[field] = decoder(held)
         else:
-            values[each.field] = each.default
-    for field in counts:
+            values[field] = default
+    for field in plan.counts:
         values[field] = Counts({each[len(COUNT) :]: int(n["N"]) for each, n in item.items() if each.startswith(COUNT)})
     return cls(**values)
 
 
 def attributes_of(cls: type) -> set[str]:
     """The names of the attributes of a dataclass, beside its counts."""
-    return {each.name for each in _plan(cls)[0]}
+    return set(_plan_of(cls).attributes)
 
 
 def epoch_milliseconds(instant: datetime) -> int:
     return (instant - _EPOCH) // _MILLISECOND
 
 
-def _plan(cls: type) -> tuple[tuple[_Attribute, ...], tuple[str, ...]]:
-    """The attributes of a dataclass, and the names of its fields that are counts."""
-    if cls not in _KNOWN:
+def _plan_of(cls: type) -> _Plan:
+    if cls not in _PLANS:
         hints = typing.get_type_hints(cls)
-        counts = tuple(each.name for each in fields(cls) if hints[each.name] is Counts)
-        others = (each for each in fields(cls) if each.name not in counts)
-        _KNOWN[cls] = tuple(_attribute(each, _required(hints[each.name])) for each in others), counts
-    return _KNOWN[cls]
-
-
-def _attribute(field: Field[Any], hint: Any) -> _Attribute:
-    default = None if field.default is MISSING else field.default
-    return _Attribute(field.name, field.metadata.get("attribute", field.name), *_codec(hint), default)
+        stored = [each for each in fields(cls) if hints[each.name] is not Counts]
+        names = tuple(each.name for each in stored)
+        encoders, decoders = zip(*(_codec(_required(hints[name])) for name in names), strict=True)
+        _PLANS[cls] = _Plan(
+            fields=names,
+            attributes=tuple(each.metadata.get("attribute", each.name) for each in stored),
+            values=attrgetter(*names) if len(names) > 1 else lambda record: (getattr(record, names[0]),),
+            encoders=encoders,
+            decoders=decoders,
+            defaults=tuple(None if each.default is MISSING else each.default for each in stored),
+            counts=tuple(name for name, hint in hints.items() if hint is Counts),
+        )
+    return _PLANS[cls]
 
 
 def _required(hint: Any) -> Any:

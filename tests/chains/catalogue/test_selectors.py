@@ -57,6 +57,7 @@ NAMED = {
     "CONVERSION_TOPIC": ("Erc20ConversionProxy", "TransferWithConversionAndReference"),
     "TRIGGER_PAYMENT": ("ERC20RecurringPaymentProxy", "triggerRecurringPayment"),
     "DEPOSIT": ("AcrossSpokePool", "depositV3"),
+    "FILL_STATUSES": ("AcrossSpokePool", "fillStatuses(bytes32)"),
     "DEPOSITED_TOPIC": ("AcrossSpokePool", "FundsDeposited"),
     "FILLED_TOPIC": ("AcrossSpokePool", "FilledRelay"),
     "START": ("LiFiDiamond", "startBridgeTokensViaAcrossV4"),

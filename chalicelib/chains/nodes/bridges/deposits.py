@@ -32,7 +32,7 @@ from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, contract_read, un
 DEPOSITED_TOPIC = "0x32ed1a409ef04c7b0227189c3a103dc5ac10e775a15b785dcc510201f7c25ad3"
 FILLED_TOPIC = "0x44b559f101f8fbcc8a0ea43fa91a05a729a5ea6e14a7c75aa750374690137208"
 TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
-_FILL_STATUSES = keccak256(b"fillStatuses(bytes32)")[:4]
+_FILL_STATUSES = "c35c83fc"
 _BROUGHT_AMOUNT = 13 * WORD
 """Where the event of a fill has `updatedOutputAmount`: what the depositor has agreed to get, in the end."""
 UNFILLED = (0, 1)
@@ -152,7 +152,7 @@ def returns(
 def fill_status(node: JsonRpcClient, relay: str, block: int) -> int:
     """The state of a deposit on its destination chain after a block; see UNFILLED. One request."""
     pool = address_of(ACROSS_SPOKE_POOL, node.network)
-    call = Call(hex_address(pool), "0x" + (_FILL_STATUSES + bytes.fromhex(relay[2:])).hex())
+    call = Call(hex_address(pool), f"0x{_FILL_STATUSES}{relay[2:]}")
     return quantity(node.results([contract_read(call, hex(block))])[0], MAX_UINT256)
 
 
