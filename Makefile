@@ -10,7 +10,8 @@ ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(f
 PINS := requirements.txt=infra/packaging/requirements.lock $(foreach each,tests/requirements infra/local/requirements infra/local/node,$(each).txt=$(each).lock)
 
 # What takes long and is no part of `make test` (tests/conftest.py leaves these files out).
-REHEARSALS := tests/deploy tests/docs/test_use.py tests/platform/http/test_generated.py tests/pages/test_scenes.py $(foreach each,generated_clients setup stack,tests/local/test_$(each).py)
+REHEARSALS := tests/deploy tests/docs/test_use.py tests/platform/http/test_generated.py tests/pages/test_scenes.py $(foreach each,compiling generated_clients setup stack,tests/local/test_$(each).py) \
+  tests/mutants/test_runs.py tests/payments/recording/test_load.py tests/webhooks/test_simulation.py
 
 .PHONY: help setup demo local test rehearsal lint lint-infra docs fuzz mutants chaos bench page-hash screens lock audit package sbom deploy record finish verify rollback restore destroy clean
 .DEFAULT_GOAL := help
@@ -32,7 +33,7 @@ test: setup ## run the tests; ROOM=payments or ROOM=payments/links: those of one
 	@$(if $(filter-out $(ROOMS),$(ROOM:/=)),echo "There is no room '$(ROOM)'. The rooms are: $(ROOMS)." >&2; exit 2)
 	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest $(if $(ROOM),tests/$(ROOM)) --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
-rehearsal: setup ## deploy stages into a local cloud and use them; run the README's commands, every demonstration, the benchmarks (15 minutes)
+rehearsal: setup ## deploy stages into a local cloud and use them; run the README's commands, every demonstration, benchmarks, simulations of load (15 minutes)
 	@PYTHONDONTWRITEBYTECODE= REHEARSAL=1 .venv/bin/python -m pytest $(REHEARSALS) --numprocesses auto --maxprocesses 3 --dist loadgroup --no-loadscope-reorder
 
 lint: setup ## check style, types and which package may import which

@@ -42,14 +42,19 @@ REHEARSALS = [
     "deploy/test_lifecycle.py",
     "deploy/test_package.py",
     "docs/test_use.py",
+    "mutants/test_runs.py",
+    "payments/recording/test_load.py",
     "platform/http/test_generated.py",
+    "local/test_compiling.py",
     "local/test_generated_clients.py",
     "local/test_setup.py",
     "local/test_stack.py",
     "pages/test_scenes.py",
+    "webhooks/test_simulation.py",
 ]
-"""What builds packages and deploys whole stages, runs the README's commands and the benchmarks, generates clients and
-requests, and looks at every state of the page: run by `make rehearsal` alone."""
+"""What builds packages and deploys whole stages, runs the README's commands, the benchmarks and the simulations of load,
+compiles contracts, runs mutants, generates clients and requests, and looks at every state of the page: run by
+`make rehearsal` alone."""
 collect_ignore = [] if os.environ.get("REHEARSAL") else REHEARSALS
 
 FIRST = (

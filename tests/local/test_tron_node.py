@@ -17,7 +17,8 @@ from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC
 from chalicelib.payments.requests.references import reference_topic
 from infra.local.outsiders.tron_payer import TronpyPayer, TronwebPayer
-from infra.local.tron import SOLID_AFTER, TronNode
+from infra.local.tron import TronNode
+from infra.local.tron_blocks import SOLID_AFTER
 from infra.local.tron_transactions import Call, Malformed, Transaction
 
 USDT, PROXY = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", address_of(ERC20_FEE_PROXY, "tron")

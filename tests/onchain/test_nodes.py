@@ -31,7 +31,8 @@ from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender
 from chalicelib.chains.nodes.tron import TronChain
 from infra.local.chain import Chain
 from infra.local.safe import Safe
-from infra.local.tron import SOLID_AFTER, TronNode
+from infra.local.tron import TronNode
+from infra.local.tron_blocks import SOLID_AFTER
 from infra.nodes import check
 from tests.fakes.world import FEE_ADDRESS, PAYEE, World
 from tests.onchain.payer import FAU, FUSDC, Payer

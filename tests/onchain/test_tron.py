@@ -11,7 +11,8 @@ from chalicelib.payments.links.multicalls import reading
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import PayoutDraft
 from chalicelib.payments.links.records import LinkStatus, PayableLink
-from infra.local.tron import SOLID_AFTER, TronNode
+from infra.local.tron import TronNode
+from infra.local.tron_blocks import SOLID_AFTER
 from tests.fakes.world import World, draft
 from tests.onchain.ledger import Ledger, allowance, assert_completed, confirmed, request_ids, settle
 from tests.onchain.payer import pay_body

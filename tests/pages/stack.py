@@ -26,7 +26,8 @@ from infra.local.chain import Chain
 from infra.local.escrow import LOCAL_ESCROWS
 from infra.local.gateway import Server
 from infra.local.market import Market
-from infra.local.tron import SOLID_AFTER, TronNode
+from infra.local.tron import TronNode
+from infra.local.tron_blocks import SOLID_AFTER
 from tests.support.api import create_cloud
 from tests.support.client import Api, Shop
 from tests.support.running import app, restart, running
