@@ -39,9 +39,10 @@ TAGS = {
 def tag_of(api: str) -> str:
     """The name of the group of a module such as `chalicelib.payments.links.payouts.api`."""
     package = api.removeprefix("chalicelib.").removesuffix(".api")
-    return next(
-        name for keys, (name, _) in TAGS.items() for key in keys.split() if f"{package}.".startswith(f"{key}.")
-    )
+    for keys, (name, _) in TAGS.items():
+        if any(f"{package}.".startswith(f"{key}.") for key in keys.split()):
+            return name
+    raise LookupError(f"chalicelib.{package} is in no group of TAGS of infra/documents/descriptions.py: add it to one")
 
 
 SECURITY_SCHEMES: dict[str, dict[str, str]] = {

@@ -45,16 +45,9 @@ CONSUMERS = {
 }
 
 SECONDS_BETWEEN_BLOCKS = {
-    "mainnet": 12,
-    "arbitrum-one": 0.25,
-    "optimism": 2,
-    "base": 2,
-    "matic": 2,
-    "bsc": 0.75,
-    "tron": 3 * 20,  # its newest solidified block is about 20 blocks old
-    "sepolia": 12,
+    each.name: each.block_milliseconds / 1000 * (20 if each.family == "tron" else 1) for each in ALL_NETWORKS
 }
-"""By the networks' own documentation, rounded up."""
+"""The newest solidified block of Tron, up to which it is read, is about 20 blocks old."""
 
 
 def resources(kind: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""README.md and docs/ as text: their tables, code blocks, and what they name in backticks."""
+"""README.md, the documents beside it, and docs/ as text: their tables, code blocks, and what they name in backticks."""
 
 import re
 from collections.abc import Iterator
@@ -48,5 +48,6 @@ def named(cell: str) -> list[str]:
 README = Document(ROOT / "README.md")
 RUNBOOK = Document(ROOT / "infra" / "runbook.md")
 DOCS = {path.stem: Document(path) for path in sorted((ROOT / "docs").glob("*.md"))}
-ALL = [README, RUNBOOK, *DOCS.values()]
+CONTRIBUTING, SECURITY, CHANGELOG = (Document(ROOT / f"{name}.md") for name in ("CONTRIBUTING", "SECURITY", "CHANGELOG"))
+ALL = [README, CONTRIBUTING, SECURITY, CHANGELOG, RUNBOOK, *DOCS.values()]
 IDS = [document.name for document in ALL]

@@ -486,7 +486,10 @@ class Prepared:
 
 def prepared(known: Operation, owner: Tenant, way: Way) -> Prepared:
     """The operation's example, about what `owner` has."""
-    facts, shown = EXAMPLES[known.method, known.path], documented(known)
+    key, shown = (known.method, known.path), documented(known)
+    if key not in EXAMPLES:
+        raise LookupError(f"{' '.join(key)} has no entry in EXAMPLES of tests/support/examples.py: say how it is called")
+    facts = EXAMPLES[key]
     if facts.before:
         facts.before(owner, way)
     own_query = facts.query(owner, way) if facts.query else {}

@@ -43,7 +43,8 @@ every_operation = pytest.mark.parametrize("known", OPERATIONS, ids=named)
 
 
 def test_every_operation_has_an_example_and_every_example_its_operation() -> None:
-    assert EXAMPLES.keys() == {(known.method, known.path) for known in OPERATIONS}
+    differ = EXAMPLES.keys() ^ {(known.method, known.path) for known in OPERATIONS}
+    assert differ == set(), "each operation has one entry in EXAMPLES of tests/support/examples.py, and no other has"
 
 
 def test_the_table_says_what_an_operation_shows_and_looks_up() -> None:

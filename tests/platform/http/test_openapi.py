@@ -131,7 +131,7 @@ def test_it_is_valid_openapi_3_1(document: dict[str, Any]) -> None:
 
 def test_every_operation_is_in_one_of_the_groups_and_every_group_has_some(document: dict[str, Any]) -> None:
     used = [tag for methods in document["paths"].values() for each in methods.values() for tag in each["tags"]]
-    assert len(used) == len(OPERATIONS)
+    assert len(used) == len(OPERATIONS), "docs/openapi.json has not the operations of the code: run `make docs`"
     assert set(used) == {group["name"] for group in document["tags"]}
 
 
@@ -143,7 +143,7 @@ def test_it_describes_every_route_of_the_app_and_no_other(document: dict[str, An
         if entry.view_name not in ("method_not_allowed", "preflight")
         if path not in ("/", "/docs") and not path.startswith("/pages/")  # for people: the payment page, this document
     }
-    assert set(operations(document)) == routed
+    assert set(operations(document)) == routed, "docs/openapi.json has not the operations of the code: run `make docs`"
     assert {
         ("GET", "/v2/currencies"),
         ("GET", "/v2/currencies/{currency_id}/conversion-routes"),
