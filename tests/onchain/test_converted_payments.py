@@ -103,7 +103,7 @@ def test_a_conversion_moves_exact_sums_and_pays_the_request_in_its_own_currency_
     paid = shop.load(request)
     assert (paid.status, paid.paid, paid.payment_count) == (RequestStatus.PAID, request.amount, 1)
     (found,) = shop.payments(request)
-    assert (found.amount, found.fee_amount, found.counted) == (moved, fee, request.amount)
+    assert (found.amount, found.fee_amount, found.value) == (moved, fee, request.amount)
     assert (found.type, found.payer) == (PaymentKind.CONVERSION, shop.market.address)
     assert found.rate is not None
     exact = rate.rate * 10**8 / rate.divisor / 10**payment.decimals
@@ -201,7 +201,7 @@ def test_a_conversion_that_accepts_too_old_a_rate_counts_as_the_tokens_that_it_m
     shop.market.send(*proxy_data)
     assert shop.scan() == 1
     (found,) = shop.payments(request)
-    assert found.counted == found.amount * 100 // 2
+    assert found.value == found.amount * 100 // 2
 
 
 @pytest.mark.parametrize(("base", "answer"), [(EUR, 0), (USDC, -1)])
@@ -239,7 +239,7 @@ def test_a_path_that_goes_round_pays_half_and_counts_for_what_it_moved(shop: Sho
     assert shop.scan() == 1
     (found,) = shop.payments(request)
     assert 0.44 < found.amount / 1_250_375_112 < 0.46, "it paid less than half"
-    assert found.counted == found.amount * 10**6 // 10_003
+    assert found.value == found.amount * 10**6 // 10_003
     assert shop.load(request).status is RequestStatus.PARTIALLY_PAID
     entries = scan_store.logged_in(shop.world.services.store, "mainnet", 0, shop.market.evm.head())
     (entry,) = (each for each in entries if same_address(each.payee, PAYEE))

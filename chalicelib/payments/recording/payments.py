@@ -41,6 +41,7 @@ MAX_PAYMENTS = 2000
 """The number of listed payments of a request after which only the payment that completes it is listed. To reach it
 takes almost twice the amount of the request."""
 
+P = TypeVar("P", bound=Payment)
 R = TypeVar("R", Payment, SentRefund, UnmatchedTransfer)
 
 
@@ -242,10 +243,11 @@ def _unpaid(before: Request, after: Request, now: datetime) -> Request:
     return replace(after, unpaid_at=now)
 
 
-def _payment_of(
-    payable: Payable, request: Request, transfer: LoggedTransfer, valuation: Valuation, now: datetime
-) -> Payment:
-    return Payment(
+def new_line(
+    kind: type[P], payable: Payable, request: Request, transfer: LoggedTransfer, valuation: Valuation, now: datetime
+) -> P:
+    """A transfer of a request as a record among the payments of its account."""
+    return kind(
         request_id=request.request_id,
         network=transfer.network,
         block_hash=transfer.block_hash,
@@ -260,8 +262,7 @@ def _payment_of(
         detected_at=now,
         paid_at=transfer.paid_at,
         payer=transfer.payer,
-        type=_kind_of(request, transfer, valuation),
-        origin=Origin(transfer.bridged_from) if transfer.bridged_from is not None else None,
+        type=valuation.type,
         rate=valuation.rate,
         value=valuation.value,
         dollar_rate=valuation.dollar_rate,
@@ -274,6 +275,14 @@ def _payment_of(
         reference=payable.reference_of(request),
         recurring_payment_id=request.recurring_payment_id,
     )
+
+
+def _payment_of(
+    payable: Payable, request: Request, transfer: LoggedTransfer, valuation: Valuation, now: datetime
+) -> Payment:
+    origin = Origin(transfer.bridged_from) if transfer.bridged_from is not None else None
+    line = new_line(Payment, payable, request, transfer, valuation, now)
+    return replace(line, type=_kind_of(request, transfer, valuation), origin=origin)
 
 
 def _kind_of(request: Request, transfer: LoggedTransfer, valuation: Valuation) -> PaymentKind:

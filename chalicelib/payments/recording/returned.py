@@ -13,7 +13,8 @@ from datetime import datetime
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate
-from chalicelib.payments.recording.payments import MAX_SMALL_PAYMENTS, SMALL_PART
+from chalicelib.payments.recording.payments import MAX_SMALL_PAYMENTS, SMALL_PART, new_line
+from chalicelib.payments.recording.valuing import Valuation
 from chalicelib.payments.requests.payments.records import Direction, PaymentStatus, Refund, SentRefund
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning.records import LoggedTransfer
@@ -91,30 +92,13 @@ def _line(
     dollar_rate: Rate | None,
     now: datetime,
 ) -> SentRefund:
-    return SentRefund(
-        request_id=request.request_id,
-        network=transfer.network,
-        block_hash=transfer.block_hash,
-        log_index=transfer.log_index,
-        block_number=transfer.block_number,
-        tx_hash=transfer.tx_hash,
-        event_key=transfer.event_key,
+    valuation = Valuation(value, dollar_rate=dollar_rate)
+    return replace(
+        new_line(SentRefund, payable, request, transfer, valuation, now),
         amount=amount,
         fee_amount=BaseUnits(0),
         fee_address="",
-        status=PaymentStatus.CONFIRMED,
-        detected_at=now,
-        paid_at=transfer.paid_at,
         payer=transfer.payer or request.payee,
         payee=payee,
-        value=value,
-        dollar_rate=dollar_rate,
-        account_id=request.account_id,
-        client_id=request.client_id,
-        currency=request.currency,
-        invoice_currency=request.invoice_currency or request.currency,
-        payment_reference=request.payment_reference,
-        reference=payable.reference_of(request),
-        recurring_payment_id=request.recurring_payment_id,
         direction=Direction.OUT,
     )

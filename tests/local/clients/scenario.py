@@ -60,4 +60,4 @@ completed = read_secure_payment.sync(link.token, client=client)
 assert isinstance(completed, ErrorAnswer)
 transfer = found.transfers[0]
 events = sorted({each.event for each in listed.deliveries})
-print(json.dumps({"status": completed.status_code, "counted": transfer.value, "amount": transfer.amount, "events": events}))
+print(json.dumps({"status": completed.status_code, "counted": transfer.counted, "amount": transfer.amount, "events": events}))

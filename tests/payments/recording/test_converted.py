@@ -173,7 +173,7 @@ def test_without_a_quote_the_rate_of_the_block_counts_with_the_stated_tolerance(
     world.chain.pay(late, 12_503_750)
     scan(world)
     assert load_request(world.services, late).status is RequestStatus.PAID
-    assert payments(world, late)[0].counted == USD_AMOUNT
+    assert payments(world, late)[0].value == USD_AMOUNT
 
 
 @pytest.mark.parametrize("waits", [0, 301, 3600, 20 * 86_400])
@@ -389,7 +389,7 @@ def test_a_removed_payment_takes_away_what_it_added_and_a_moved_one_keeps_its_va
     scan(world)
     (moved,) = payments(world, request)
     assert moved.block_hash != before.block_hash
-    assert (moved.counted, moved.rate) == (before.counted, before.rate)
+    assert (moved.value, moved.rate) == (before.value, before.rate)
     world.prices.api.is_down = True
     world.chain.fork(8)
     scan(world)

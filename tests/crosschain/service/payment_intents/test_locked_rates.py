@@ -98,9 +98,9 @@ def test_small_signed_payments_hold_no_rate_for_the_rest(payment_intents: Paymen
     request = payment_intents.loaded()
     assert request.status is RequestStatus.PARTIALLY_PAID
     first, second, rest = sorted(payments(payment_intents), key=lambda each: each.paid_at)
-    assert (first.counted, first.amount) == (DOLLAR, 1_000_000)
-    assert (second.counted, second.amount) == (DOLLAR, 1_050_000)
-    assert rest.counted == 98 * DOLLAR * 100 // 105
+    assert (first.value, first.amount) == (DOLLAR, 1_000_000)
+    assert (second.value, second.amount) == (DOLLAR, 1_050_000)
+    assert rest.value == 98 * DOLLAR * 100 // 105
 
 
 def test_a_rate_that_is_locked_is_offered_to_nobody(payment_intents: PaymentIntents) -> None:
