@@ -258,7 +258,7 @@ TRANSFER_STATUS = public(
     "confirmed",
     values=("confirmed", "reversed"),
 )
-UNTOLD = public(
+UNNOTIFIED = public(
     "untoldCount", "number", "How many such transfers of the request since the last event were too many to be told", 0
 )
 UNEXPECTED_LABELS = public(

@@ -174,7 +174,7 @@ CORE = (
             fields.NETWORK,
             fields.CURRENCY,
             fields.REFERENCE,
-            fields.UNTOLD,
+            fields.UNNOTIFIED,
             fields.UNEXPECTED_LABELS,
             fields.AMOUNT,
             fields.PAYEE,
