@@ -21,9 +21,10 @@ from chalicelib.chains.nodes.escrow import transfers as topics
 from chalicelib.chains.nodes.escrow.reads import EscrowState
 from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
-from chalicelib.commerce.service import flows, operating, rules, running, store
+from chalicelib.commerce.service import flows, operating, running, store
 from chalicelib.commerce.service.creation import Draft
 from chalicelib.commerce.service.flows import Created
+from chalicelib.commerce.service.rules import Asked
 from chalicelib.platform.access.callers import ClientSettings, Owner
 from chalicelib.platform.access.modes import Mode
 from chalicelib.webhooks.records import Event
@@ -105,31 +106,23 @@ class Commerce:
         return found
 
     def execute(
-        self, created: Created, kind: OperationKind, wanted: Any, services: Any = None, owner: Owner | None = None
+        self, created: Created, kind: OperationKind, asked: Asked, services: Any = None, owner: Owner | None = None
     ) -> PendingOperation:
-        """`wanted` is what rules.py makes an operation of."""
-        decide = {
-            OperationKind.AUTHORIZE: lambda payment: rules.collecting(payment, wanted),
-            OperationKind.CHARGE: lambda payment: rules.collecting(payment, *wanted),
-            OperationKind.CAPTURE: lambda payment: rules.capturing(payment, wanted),
-            OperationKind.VOID: lambda payment: rules.voiding(wanted),
-            OperationKind.REFUND: lambda payment: rules.refunding(wanted),
-        }[kind]
         request_id = created.payment.request_id
-        return operating.execute(services or self.services, owner or self.owner(), request_id, kind, decide)
+        return operating.execute(services or self.services, owner or self.owner(), request_id, kind, asked)
 
     def authorize(self, created: Created, services: Any = None) -> PendingOperation:
-        return self.execute(created, OperationKind.AUTHORIZE, rules.Authorizing(), services)
+        return self.execute(created, OperationKind.AUTHORIZE, Asked(), services)
 
     def capture(self, created: Created, amount: int, fee_bps: int = 0, services: Any = None) -> PendingOperation:
-        wanted = rules.Capturing(amount, fee_bps, FEES if fee_bps else None)
-        return self.execute(created, OperationKind.CAPTURE, wanted, services)
+        asked = Asked(amount, fee_bps=fee_bps, fee_receiver=FEES if fee_bps else None)
+        return self.execute(created, OperationKind.CAPTURE, asked, services)
 
     def void(self, created: Created, services: Any = None) -> PendingOperation:
-        return self.execute(created, OperationKind.VOID, None, services)
+        return self.execute(created, OperationKind.VOID, Asked(), services)
 
     def refund(self, created: Created, amount: int, services: Any = None) -> PendingOperation:
-        return self.execute(created, OperationKind.REFUND, amount, services)
+        return self.execute(created, OperationKind.REFUND, Asked(amount), services)
 
     # --- what wallets and time do ---
 

@@ -7,8 +7,7 @@
 An operation that the service executes has two phases. It is reserved: `pending` is set, and nothing else begins. Then
 the event of the escrow posts it (ledger.py), or it goes back with the reason. Only events change the totals.
 
-The bounds are those of the contract: it authorizes before the first expiry, captures before the second, refunds before
-the third, each excluded; the payer reclaims from the second on. A void has no bound.
+Until when is decided in expiry.py.
 """
 
 from collections.abc import Iterable
@@ -19,6 +18,7 @@ from enum import StrEnum
 from chalicelib.base.addresses import same_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
+from chalicelib.commerce.core.expiry import has_expired, is_too_late
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 
 BASIS = 10_000
@@ -57,13 +57,14 @@ class CommerceState(StrEnum):
     REFUNDED = "Refunded"
 
 
-_WHILE = {
+WHILE = {
     OperationKind.AUTHORIZE: CommerceStatus.AUTHORIZING,
     OperationKind.CHARGE: CommerceStatus.CAPTURING,
     OperationKind.CAPTURE: CommerceStatus.CAPTURING,
     OperationKind.VOID: CommerceStatus.VOIDING,
     OperationKind.REFUND: CommerceStatus.REFUNDING,
 }
+"""The status while an operation is pending."""
 
 
 @frozen
@@ -95,7 +96,7 @@ def status_of(payment: CommercePayment, read_until: datetime | None) -> Commerce
     """`read_until` is the instant up to which the blocks of its network were read and recorded; None if that is not
     known. Nothing expires before it."""
     if payment.pending is not None:
-        return _WHILE[payment.pending.kind]
+        return WHILE[payment.pending.kind]
     if payment.capturable:
         return CommerceStatus.EXPIRED if has_expired(payment, read_until) else CommerceStatus.AUTHORIZED
     if payment.captured:
@@ -123,15 +124,8 @@ def state_of(payment: CommercePayment) -> CommerceState | None:
     return CommerceState.CAPTURED if payment.refundable else CommerceState.REFUNDED
 
 
-def has_expired(payment: CommercePayment, read_until: datetime | None) -> bool:
-    """Whether the next step came too late by the clock of the chain: taking the money, or capturing what is held."""
-    if payment.is_collected:
-        return bool(payment.capturable) and read_until is not None and read_until >= payment.authorization_expiry
-    return read_until is not None and read_until >= payment.pre_approval_expiry
-
-
 def can_capture(payment: CommercePayment, now: datetime) -> bool:
-    return payment.pending is None and payment.capturable > 0 and now < payment.authorization_expiry
+    return payment.pending is None and payment.capturable > 0 and not is_too_late(payment, OperationKind.CAPTURE, now)
 
 
 def can_void(payment: CommercePayment) -> bool:
@@ -139,12 +133,7 @@ def can_void(payment: CommercePayment) -> bool:
 
 
 def can_refund(payment: CommercePayment, now: datetime) -> bool:
-    return payment.pending is None and payment.refundable > 0 and now < payment.refund_expiry
-
-
-def can_reclaim(payment: CommercePayment, now: datetime) -> bool:
-    """Whether the payer may take back what is held."""
-    return payment.capturable > 0 and now >= payment.authorization_expiry
+    return payment.pending is None and payment.refundable > 0 and not is_too_late(payment, OperationKind.REFUND, now)
 
 
 def fee_on(amount: int, fee_bps: int) -> BaseUnits:
@@ -253,7 +242,7 @@ def gone_back(payment: CommercePayment, reason: str, now: datetime) -> CommerceP
 def _collecting(payment: CommercePayment, operation: Operation, now: datetime) -> Refusal | None:
     if payment.is_collected:
         return Refusal("The payment was authorized before: the escrow takes its money once.")
-    if now >= payment.pre_approval_expiry:
+    if is_too_late(payment, operation.kind, now):
         return Refusal("The time to authorize the payment is over: create a new one.")
     if not 0 < amount_of(payment, operation) <= payment.max_amount:
         return Refusal(f"must be from 1 to the largest amount of the payment, {payment.max_amount}", True, "amount")
@@ -267,7 +256,7 @@ def _collecting(payment: CommercePayment, operation: Operation, now: datetime) -
 def _capturing(payment: CommercePayment, operation: Operation, now: datetime) -> Refusal | None:
     if not payment.capturable:
         return Refusal("Nothing is held that could be captured.")
-    if now >= payment.authorization_expiry:
+    if is_too_late(payment, operation.kind, now):
         return Refusal("The authorization has expired: what is held can only be voided, or reclaimed by the payer.")
     if not 0 < amount_of(payment, operation) <= payment.capturable:
         return Refusal(f"must be from 1 to what is held, {payment.capturable}", True, "captureAmount")
@@ -277,7 +266,7 @@ def _capturing(payment: CommercePayment, operation: Operation, now: datetime) ->
 def _refunding(payment: CommercePayment, operation: Operation, now: datetime) -> Refusal | None:
     if not payment.refundable:
         return Refusal("Nothing was captured that could be refunded.")
-    if now >= payment.refund_expiry:
+    if is_too_late(payment, operation.kind, now):
         return Refusal("The time to refund the payment through the escrow is over: send the money to the payer.")
     if not 0 < amount_of(payment, operation) <= payment.refundable:
         return Refusal(f"must be from 1 to what was captured and not refunded, {payment.refundable}", True, "amount")

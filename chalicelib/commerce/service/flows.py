@@ -1,6 +1,5 @@
 """Creates commerce payments, and gives the transactions that their operators and payers send."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,7 +8,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.commerce.core.records import CommercePayment, EscrowEntry, OperationKind
-from chalicelib.commerce.core.rules import CommerceStatus, Operation, Refusal, reserve
+from chalicelib.commerce.core.rules import CommerceStatus, Refusal, reserve
 from chalicelib.commerce.service import rules, steps, store
 from chalicelib.commerce.service.calls import contracts_of, contracts_on, operator_calls
 from chalicelib.commerce.service.creation import Conditions, Draft, Lifetimes, Place, create_payment, token_of
@@ -79,17 +78,11 @@ def create(services: Services, owner: Owner, draft: Draft) -> Created:
     return Created(link, payment, options)
 
 
-def to_send(
-    services: Services,
-    owner: Owner,
-    request_id: str,
-    kind: OperationKind,
-    decide: Callable[[CommercePayment], Operation],
-) -> ToSend:
+def to_send(services: Services, owner: Owner, request_id: str, kind: OperationKind, asked: rules.Asked) -> ToSend:
     """What the operator sends for an operation, checked as if it were executed. One write at most: the entry that finds
     the payment of a wallet that has not paid yet. Raises NotFound, ValidationFailed, Conflict."""
     payment = load(services, owner, request_id)
-    pending = reserve(payment, decide(payment), services.clock())
+    pending = reserve(payment, rules.operation_of(payment, kind, asked), services.clock())
     if isinstance(pending, Refusal):
         rules.raise_refusal(pending, kind)
     if references := steps.references(services, payment, pending):

@@ -7,15 +7,16 @@ What is reserved is written before anything is submitted, and each call has a ke
 ever. So a process may die anywhere, two may work at once, and a caller may ask twice: the effect is one.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
-from chalicelib.commerce.core.rules import Operation, Refusal, begun, reserve
+from chalicelib.commerce.core.rules import Refusal, begun, reserve
 from chalicelib.commerce.service import refunding, rules, steps
 from chalicelib.commerce.service.calls import contracts_of, operation_call
+from chalicelib.commerce.service.operations import BY_KIND
 from chalicelib.commerce.service.reading import load
+from chalicelib.commerce.service.rules import Asked
 from chalicelib.payments.requests.permissions import may_change
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
@@ -24,12 +25,10 @@ from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.keys.signer import NoRelayer
 
-Decide = Callable[[CommercePayment], Operation]
-
 
 @retried(5)
-def execute(services: Services, owner: Owner, request_id: str, kind: OperationKind, decide: Decide) -> PendingOperation:
-    """The operation that the service executes now; `decide` makes it of the payment.
+def execute(services: Services, owner: Owner, request_id: str, kind: OperationKind, asked: Asked) -> PendingOperation:
+    """The operation that the service executes now.
 
     The same one again, while it is pending, is the same. Raises NotFound, Forbidden for a client id alone that has not
     created it, ValidationFailed or Conflict for what the payment or the chain refuses, ChainUnavailable if the node
@@ -39,13 +38,13 @@ def execute(services: Services, owner: Owner, request_id: str, kind: OperationKi
     if not may_change(owner, payment):
         raise Forbidden("This client ID alone executes only what it has created: send an x-api-key")
     rules.check_executes(payment, kind)
-    pending = reserve(payment, decide(payment), services.clock())
+    pending = reserve(payment, rules.operation_of(payment, kind, asked), services.clock())
     if isinstance(pending, Refusal):
         rules.raise_refusal(pending, kind)
     if payment.pending is not None:
         return replace(pending, transaction_hash=_sent_hash(services, pending) or pending.transaction_hash)
     check_operator(services, payment)
-    if kind in (OperationKind.AUTHORIZE, OperationKind.CHARGE):
+    if BY_KIND[kind].takes_payer:
         _check_collects(services, payment, pending)
     return _submitted(services, begin(services, payment, pending))
 

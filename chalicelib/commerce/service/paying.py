@@ -12,8 +12,8 @@ from chalicelib.chains.calldata.escrow.calls import reclaim
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.catalogue.escrows import EscrowContracts
+from chalicelib.commerce.core.expiry import can_reclaim, has_expired
 from chalicelib.commerce.core.records import CommercePayment
-from chalicelib.commerce.core.rules import can_reclaim
 from chalicelib.commerce.service import steps
 from chalicelib.commerce.service.calls import contracts_of, hash_for, info_of, payer_calls, token_address
 from chalicelib.commerce.service.rules import known_payer
@@ -108,7 +108,7 @@ def check_payable(services: Services, link: PayableLink, payment: CommercePaymen
 
 def check_open(services: Services, link: PayableLink, payment: CommercePayment) -> None:
     """Raises LinkClosed after the time in which the escrow could take the money, if it has not."""
-    if not payment.is_collected and services.clock() >= payment.pre_approval_expiry:
+    if not payment.is_collected and has_expired(payment, services.clock()):
         raise LinkClosed(LinkStatus.EXPIRED, link, branding.of_client(services, link.link.client_id))
 
 

@@ -18,6 +18,7 @@ from chalicelib.base.errors import Conflict
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.commerce.core.expiry import is_too_late
 from chalicelib.commerce.core.records import CommercePayment, PendingOperation
 from chalicelib.commerce.service import rules, steps
 from chalicelib.commerce.service.calls import contracts_of, operation_call, token_address
@@ -126,7 +127,7 @@ def _after_spend(
 
 def is_returned(payment: CommercePayment, pending: PendingOperation, now: datetime) -> bool:
     """Whether the tokens that were taken go back to the merchant, and no refund is tried any more."""
-    is_late = now >= payment.refund_expiry or now > pending.submitted_at + RETURNED_AFTER
+    is_late = is_too_late(payment, pending.kind, now) or now > pending.submitted_at + RETURNED_AFTER
     return is_late or len(_keys(pending, SPEND)) > MOST_SPENDS or pending.amount > payment.refundable
 
 

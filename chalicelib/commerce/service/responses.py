@@ -7,11 +7,13 @@ from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
-from chalicelib.commerce.core.records import CommercePayment, EntryState, EscrowEntry
+from chalicelib.commerce.core.expiry import next_expiry
+from chalicelib.commerce.core.records import CommercePayment, EntryState, EscrowEntry, PendingOperation
+from chalicelib.commerce.core.rules import WHILE, can_capture, can_refund, can_void
 from chalicelib.commerce.core.rules import CommerceStatus as Status
-from chalicelib.commerce.core.rules import can_capture, can_refund, can_void
 from chalicelib.commerce.service.calls import token_address
 from chalicelib.commerce.service.flows import Created, Found, ToSend
+from chalicelib.commerce.service.operations import BY_KIND
 from chalicelib.commerce.service.schemas import (
     CommerceCalldata,
     CommerceCreated,
@@ -89,13 +91,22 @@ def status_answer(found: Found, now: datetime) -> CommerceStatus:
     )
 
 
+def executed_answer(request_id: str, done: PendingOperation) -> dict[str, Any]:
+    """The fields of the response to an operation that the service executes."""
+    return {
+        "requestId": request_id,
+        "status": WHILE[done.kind].value,
+        "transactionHash": done.transaction_hash,
+        BY_KIND[done.kind].told: str(done.amount),
+    }
+
+
 def _events(found: Found) -> list[CommerceEvent]:
     posted = [each for each in found.entries if each.state is EntryState.POSTED]
     events = [_event(each, kind) for each in posted for kind in _TYPES.get(each.kind, ())]
     payment = found.payment
     if found.status is Status.EXPIRED:
-        expiry = payment.authorization_expiry if payment.is_collected else payment.pre_approval_expiry
-        events.append(_without_transaction("EXPIRED", expiry))
+        events.append(_without_transaction("EXPIRED", next_expiry(payment)))
     if payment.failure is not None:
         events.append(_without_transaction("FAILED", payment.changed_at))
     return events

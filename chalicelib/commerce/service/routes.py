@@ -1,17 +1,30 @@
 """The operations of commerce payments."""
 
+from chalicelib.commerce.service.operations import TABLE, Described
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.http.operation import Operation
 
 _CALLERS = (Mode.API_KEY, Mode.CLIENT_ID)
 _ROOT = "/v2/commerce-payments"
-_CALLDATA = "For an operator with a wallet of its own, which sends the transaction. Amounts are in base units."
-_EXECUTED = (
-    "The service's own account sends the transaction; a call is sent once, however often this is called. The state "
-    "changes when the chain has the escrow's event. A client ID that is sent alone needs `mayExecute` and names "
-    "neither `amount` nor a fee. Amounts are in base units."
-)
 _ERRORS = (400, 401, 403, 404, 409, 503)
+
+
+def _routes(each: Described) -> tuple[Operation, Operation]:
+    """Where an operation is asked for: of the service's own account, and as what the operator sends."""
+    name = each.kind
+    return (
+        Operation(
+            "POST", f"{_ROOT}/{{request_id}}/{name}", f"{name}_commerce_payment", each.summary,
+            description=each.description,
+            modes=_CALLERS, scope="requests:write", moves_money=True, executes=True, errors=_ERRORS,
+        ),
+        Operation(
+            "POST", f"{_ROOT}/{{request_id}}/{name}/calldata", f"{name}_commerce_calldata", each.calldata_summary,
+            description=each.calldata_description,
+            modes=_CALLERS, scope="requests:write", moves_money=True, errors=_ERRORS,
+        ),
+    )
+
 
 OPERATIONS = (
     Operation(
@@ -26,68 +39,7 @@ OPERATIONS = (
         modes=(Mode.ORCHESTRATOR, *_CALLERS), scope="requests:write", moves_money=True,
         status=201, errors=(400, 401, 403, 503),
     ),
-    Operation(
-        "POST", f"{_ROOT}/{{request_id}}/authorize", "authorize_commerce_payment",
-        "Have a payer's tokens put into the escrow",
-        description=(
-            "By what the payer allowed or signed; tokens that were pre-approved are also collected without this call, "
-            "unless a client ID without `mayExecute` has created the payment alone. The service's own account sends "
-            "the transaction, once, however often this is called. A client ID that is sent alone needs `mayExecute`."
-        ),
-        modes=_CALLERS, scope="requests:write", moves_money=True, executes=True, errors=_ERRORS,
-    ),
-    Operation(
-        "POST", f"{_ROOT}/{{request_id}}/authorize/calldata", "authorize_commerce_calldata",
-        "The transaction that puts a payer's tokens into the escrow",
-        description=_CALLDATA, modes=_CALLERS, scope="requests:write", moves_money=True, errors=_ERRORS,
-    ),
-    Operation(
-        "POST", f"{_ROOT}/{{request_id}}/charge", "charge_commerce_payment",
-        "Authorize and capture at once",
-        description=_EXECUTED, modes=_CALLERS, scope="requests:write", moves_money=True, executes=True, errors=_ERRORS,
-    ),
-    Operation(
-        "POST", f"{_ROOT}/{{request_id}}/charge/calldata", "charge_commerce_calldata",
-        "The transaction that authorizes and captures at once",
-        description=_CALLDATA, modes=_CALLERS, scope="requests:write", moves_money=True, errors=_ERRORS,
-    ),
-    Operation(
-        "POST", f"{_ROOT}/{{request_id}}/capture", "capture_commerce_payment",
-        "Capture a part or all of what is held",
-        description=_EXECUTED, modes=_CALLERS, scope="requests:write", moves_money=True, executes=True, errors=_ERRORS,
-    ),
-    Operation(
-        "POST", f"{_ROOT}/{{request_id}}/capture/calldata", "capture_commerce_calldata",
-        "The transaction that captures",
-        description=_CALLDATA, modes=_CALLERS, scope="requests:write", moves_money=True, errors=_ERRORS,
-    ),
-    Operation(
-        "POST", f"{_ROOT}/{{request_id}}/void", "void_commerce_payment",
-        "Give all that is held back to the payer",
-        description=_EXECUTED, modes=_CALLERS, scope="requests:write", moves_money=True, executes=True, errors=_ERRORS,
-    ),
-    Operation(
-        "POST", f"{_ROOT}/{{request_id}}/void/calldata", "void_commerce_calldata",
-        "The transaction that voids",
-        description=_CALLDATA, modes=_CALLERS, scope="requests:write", moves_money=True, errors=_ERRORS,
-    ),
-    Operation(
-        "POST", f"{_ROOT}/{{request_id}}/refund", "refund_commerce_payment",
-        "Give the payer back a part or all of what was captured",
-        description=(
-            f"{_EXECUTED} The tokens come from the merchant's wallet, which has allowed them to the service's own "
-            "account before: `operator` of the status. At most what the merchant received."
-        ),
-        modes=_CALLERS, scope="requests:write", moves_money=True, executes=True, errors=_ERRORS,
-    ),
-    Operation(
-        "POST", f"{_ROOT}/{{request_id}}/refund/calldata", "refund_commerce_calldata",
-        "The transactions that refund",
-        description=(
-            f"{_CALLDATA} The tokens come from the operator's wallet: `transactions` approve them first."
-        ),
-        modes=_CALLERS, scope="requests:write", moves_money=True, errors=_ERRORS,
-    ),
+    *(route for each in TABLE for route in _routes(each)),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/reclaim/calldata", "reclaim_commerce_calldata",
         "The transaction with which the payer takes back what is held",

@@ -8,13 +8,13 @@ from chalicelib.base.addresses import evm_address, same_address
 from chalicelib.base.errors import Conflict, Forbidden
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
+from chalicelib.commerce.core.expiry import has_expired, is_too_late, last_moment, next_expiry
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.core.rules import Operation, Refusal
+from chalicelib.commerce.service.operations import BY_KIND
 from chalicelib.payments.requests.fields import parse_field, refused
 from chalicelib.platform.access.modes import Mode
 
-KEPT_AFTER = timedelta(days=7)
-"""How long after the time to pay a wallet is over its entry is kept: blocks may be read late."""
 SUBMITTED_WITHIN = timedelta(hours=1)
 """How long it is tried to submit an operation, such as while the service's account cannot pay for gas."""
 TOO_LATE = "it could not be submitted in time, and nothing was sent"
@@ -24,22 +24,20 @@ MIN_DELAY, RETRY_DELAY, MAX_DELAY = timedelta(seconds=5), timedelta(minutes=1), 
 
 
 @frozen
-class Authorizing:
-    """How a payer's tokens are taken, as sent: `payer` is needed if any wallet may pay and none is known yet."""
+class Asked:
+    """What a caller asks for, as sent: an operation uses of it what it takes (operations.py).
 
+    `amount` is in base units; None: all there is. `payer` is needed if any wallet may pay and none is known yet.
+    Without a fee, it is the least that the payment permits.
+    """
+
+    amount: int | None = None
     payer: str | None = None
     method: str = Collector.PRE_APPROVAL.value
     signature: str | None = None
-    amount: int | None = None
-
-
-@frozen
-class Capturing:
-    """How much is captured, in base units, and the fee of it as sent; None: the payment's own bound."""
-
-    amount: int
     fee_bps: int | None = None
     fee_receiver: str | None = None
+    reason: str | None = None
 
 
 def check_executes(payment: CommercePayment, kind: OperationKind) -> None:
@@ -51,16 +49,17 @@ def check_executes(payment: CommercePayment, kind: OperationKind) -> None:
         )
 
 
-def check_amount(mode: Mode, amount: str | None) -> None:
-    """Raises Forbidden if a caller without a secret chooses how much is authorized, which is done once: a payer could
-    have next to nothing taken, and the request would be paid by that."""
-    if amount is not None and mode is Mode.CLIENT_ID:
+def check_chosen(mode: Mode, kind: OperationKind, asked: Asked) -> None:
+    """Raises Forbidden if a caller without a secret chooses what only the merchant may.
+
+    How much is authorized, which is done once: a payer could have next to nothing taken, and the request would be paid
+    by that. And the fee of a capture: a stranger could have it himself.
+    """
+    if mode is not Mode.CLIENT_ID:
+        return
+    if BY_KIND[kind].takes_payer and asked.amount is not None:
         raise Forbidden("Send amount with an x-api-key: a client ID alone authorizes the amount of the payment")
-
-
-def check_fee(mode: Mode, fee_bps: int | None, fee_receiver: str | None) -> None:
-    """Raises Forbidden if a caller without a secret chooses the fee of a capture: a stranger could have it himself."""
-    if (fee_bps is not None or fee_receiver is not None) and mode is Mode.CLIENT_ID:
+    if asked.fee_bps is not None or asked.fee_receiver is not None:
         raise Forbidden(
             "Send feeBps and feeReceiver with an x-api-key: a client ID alone captures with the payment's least fee"
         )
@@ -90,35 +89,24 @@ def known_payer(payment: CommercePayment) -> str:
     return payment.payer
 
 
-def collecting(payment: CommercePayment, sent: Authorizing, fee: Capturing | None = None) -> Operation:
-    """Taking the payer's tokens: with a fee it is a charge, which captures at once. Raises as `payer_of`."""
-    amount = BaseUnits(sent.amount) if sent.amount is not None else None
-    operation = Operation(
-        OperationKind.AUTHORIZE,
-        amount,
-        payer=payer_of(payment, sent.payer),
-        collector=Collector(sent.method),
-        signature=_hex(sent.signature) if sent.signature is not None else None,
-    )
-    return operation if fee is None else _with_fee(payment, replace(operation, kind=OperationKind.CHARGE), fee)
-
-
-def capturing(payment: CommercePayment, sent: Capturing) -> Operation:
-    return _with_fee(payment, Operation(OperationKind.CAPTURE, BaseUnits(sent.amount)), sent)
-
-
-def voiding(reason: str | None) -> Operation:
-    return Operation(OperationKind.VOID, reason=reason)
-
-
-def refunding(amount: int) -> Operation:
-    return Operation(OperationKind.REFUND, BaseUnits(amount))
-
-
-def _with_fee(payment: CommercePayment, operation: Operation, sent: Capturing) -> Operation:
-    """Without a fee of its own, an operation has the least that the payment permits."""
-    receiver = parse_field(("feeReceiver",), evm_address, sent.fee_receiver) if sent.fee_receiver is not None else None
-    fee_bps = payment.min_fee_bps if sent.fee_bps is None else sent.fee_bps
+def operation_of(payment: CommercePayment, kind: OperationKind, asked: Asked) -> Operation:
+    """What is asked for as an operation of the ledger. Raises ValidationFailed for an address that is none, and as
+    `payer_of` if it takes a payer's tokens."""
+    takes = BY_KIND[kind]
+    amount = BaseUnits(asked.amount) if asked.amount is not None else None
+    operation = Operation(kind, amount, reason=asked.reason)
+    if takes.takes_payer:
+        operation = replace(
+            operation,
+            payer=payer_of(payment, asked.payer),
+            collector=Collector(asked.method),
+            signature=_hex(asked.signature) if asked.signature is not None else None,
+        )
+    if not takes.takes_fee:
+        return operation
+    sent = asked.fee_receiver
+    receiver = parse_field(("feeReceiver",), evm_address, sent) if sent is not None else None
+    fee_bps = payment.min_fee_bps if asked.fee_bps is None else asked.fee_bps
     return replace(operation, fee_bps=fee_bps, fee_receiver=receiver)
 
 
@@ -126,15 +114,12 @@ def _hex(signature: str) -> str:
     return signature.removeprefix("0x").lower()
 
 
-_FIELDS = {OperationKind.CAPTURE: "captureAmount", OperationKind.REFUND: "refundAmount"}
-
-
 def raise_refusal(refusal: Refusal, kind: OperationKind) -> NoReturn:
     """Raises ValidationFailed for what can never be done, Conflict for what cannot be done in the present state."""
     if not refusal.is_invalid or refusal.field is None:
         raise Conflict(refusal.message)
     is_amount = refusal.field in ("amount", "captureAmount")
-    raise refused((_FIELDS.get(kind, "amount") if is_amount else refusal.field,), refusal.message)
+    raise refused((BY_KIND[kind].sent if is_amount else refusal.field,), refusal.message)
 
 
 def most_returned(payment: CommercePayment) -> int:
@@ -149,13 +134,8 @@ def call_key(payment: CommercePayment, pending: PendingOperation, step: str) -> 
 
 def gives_up(payment: CommercePayment, pending: PendingOperation, now: datetime) -> bool:
     """Whether an operation that could not be submitted goes back: the escrow would refuse it, or it took too long."""
-    ends = {
-        OperationKind.AUTHORIZE: payment.pre_approval_expiry,
-        OperationKind.CHARGE: payment.pre_approval_expiry,
-        OperationKind.CAPTURE: payment.authorization_expiry,
-        OperationKind.REFUND: payment.refund_expiry,
-    }
-    return now >= min(ends.get(pending.kind, now + DAILY), pending.submitted_at + SUBMITTED_WITHIN)
+    ends = last_moment(payment, pending.kind) or now + DAILY
+    return now >= min(ends, pending.submitted_at + SUBMITTED_WITHIN)
 
 
 def next_look(payment: CommercePayment, now: datetime) -> datetime | None:
@@ -164,20 +144,12 @@ def next_look(payment: CommercePayment, now: datetime) -> datetime | None:
     Expiries are looked at when they are over, what was pre-approved often, what is open once a day.
     """
     is_open = payment.capturable > 0 or not payment.is_collected
-    refunds_until = payment.refund_expiry if payment.refundable else now
-    ends = payment.authorization_expiry if payment.is_collected else payment.pre_approval_expiry
-    if is_open and now < ends:
-        return min(ends, now + _retry(payment, now) if may_collect(payment, now) else now + DAILY)
+    if is_open and not has_expired(payment, now):
+        return min(next_expiry(payment), now + _retry(payment, now) if may_collect(payment, now) else now + DAILY)
     if payment.capturable:
         return now + DAILY
-    return now + DAILY if payment.is_collected and now < refunds_until else None
-
-
-def is_over(payment: CommercePayment, now: datetime) -> bool:
-    """Whether by the clock the time is over to take the money, or to capture what is held."""
-    if payment.is_collected:
-        return payment.capturable > 0 and now >= payment.authorization_expiry
-    return now >= payment.pre_approval_expiry
+    has_refunds = payment.is_collected and payment.refundable and not is_too_late(payment, OperationKind.REFUND, now)
+    return now + DAILY if has_refunds else None
 
 
 def may_collect(payment: CommercePayment, now: datetime) -> bool:
@@ -188,7 +160,7 @@ def may_collect(payment: CommercePayment, now: datetime) -> bool:
         and payment.pending is None
         and not payment.is_collected
         and bool(payment.pre_approved_by)
-        and now < payment.pre_approval_expiry
+        and not is_too_late(payment, OperationKind.AUTHORIZE, now)
     )
 
 

@@ -10,8 +10,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.base.errors import ChainUnavailable, Conflict
-from chalicelib.commerce.core.records import CommercePayment
-from chalicelib.commerce.core.rules import Refusal, has_expired, reserve
+from chalicelib.commerce.core.expiry import has_expired
+from chalicelib.commerce.core.records import CommercePayment, OperationKind
+from chalicelib.commerce.core.rules import Refusal, reserve
 from chalicelib.commerce.service import operating, rules, store
 from chalicelib.commerce.service.calls import contracts_of, hash_for, token_address
 from chalicelib.commerce.service.reading import read_until
@@ -79,7 +80,7 @@ def _collect(services: Services, payment: CommercePayment, now: datetime) -> Non
     try:
         operating.check_operator(services, payment)
         payment = _able_last(services, payment)
-        pending = reserve(payment, rules.collecting(payment, rules.Authorizing()), now)
+        pending = reserve(payment, rules.operation_of(payment, OperationKind.AUTHORIZE, rules.Asked()), now)
         assert not isinstance(pending, Refusal), "it may be collected now"
         after = operating.advance(services, operating.begin(services, payment, pending))
     except Conflict as error:
@@ -116,7 +117,7 @@ def _close(services: Services, payment: CommercePayment, now: datetime) -> None:
         assert payable is not None, "a payment has a link"
         after, event = escrows.expired(after, payable.requests[0], webhooks.event_context(services))
         events = (event,) if event is not None else ()
-    elif rules.is_over(payment, now):
+    elif has_expired(payment, now):
         after = replace(after, check_at=now + rules.RETRY_DELAY)
     services.store.write(after, *events)
     webhooks.queue_announcements(services, events)

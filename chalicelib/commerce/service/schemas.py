@@ -1,11 +1,12 @@
 """Models of commerce payments. Amounts are whole numbers of base units, as text; times are Unix seconds."""
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
 from chalicelib.commerce.service.creation import Draft
-from chalicelib.commerce.service.rules import Authorizing, Capturing
+from chalicelib.commerce.service.rules import Asked
 from chalicelib.platform.http.fields import WHOLE, CurrencyId, EvmAddress, EvmRecipient, ShortText
 from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
@@ -60,9 +61,6 @@ class _Fee(Input):
     feeBps: Bps | None = Field(None, description=_FEE)
     feeReceiver: EvmRecipient | None = Field(None, description="Needed with a fee, unless the payment has one")
 
-    def capturing(self, amount: int) -> Capturing:
-        return Capturing(amount, self.feeBps, self.feeReceiver)
-
 
 class AuthorizeCommercePayment(Input):
     """How the payer's tokens are taken. Without a body: by what the payer has pre-approved."""
@@ -81,29 +79,44 @@ class AuthorizeCommercePayment(Input):
             raise rule("must be erc3009 or permit2 with a signature", "method")
         return self
 
-    def authorizing(self) -> Authorizing:
-        return Authorizing(
-            self.payer, self.method or "preApproval", self.signature, int(self.amount) if self.amount else None
-        )
+    def asked(self) -> Asked:
+        """The body as plain values."""
+        amount = int(self.amount) if self.amount else None
+        return Asked(amount, self.payer, self.method or "preApproval", self.signature)
 
 
 class ChargeCommercePayment(AuthorizeCommercePayment, _Fee):
     """How the payer's tokens are taken, and the fee."""
 
-    def charging(self) -> Capturing:
-        return self.capturing(int(self.amount) if self.amount else 0)
+    def asked(self) -> Asked:
+        return replace(super().asked(), fee_bps=self.feeBps, fee_receiver=self.feeReceiver)
 
 
 class CaptureCommercePayment(_Fee):
     captureAmount: BaseAmount = Field(description=f"How much of what is held, {_UNITS}")
 
+    def asked(self) -> Asked:
+        return Asked(int(self.captureAmount), fee_bps=self.feeBps, fee_receiver=self.feeReceiver)
+
 
 class VoidCommercePayment(Input):
     reason: ShortText | None = Field(None, description="Why, for your own records")
 
+    def asked(self) -> Asked:
+        return Asked(reason=self.reason)
+
 
 class RefundCommercePayment(Input):
     refundAmount: BaseAmount = Field(description=f"How much of what was captured, {_UNITS}")
+
+    def asked(self) -> Asked:
+        return Asked(int(self.refundAmount))
+
+
+Body = (
+    AuthorizeCommercePayment | CaptureCommercePayment | VoidCommercePayment | RefundCommercePayment | None
+)
+"""What an operation is asked for by; None: as an empty one."""
 
 
 class EscrowTransaction(Output):

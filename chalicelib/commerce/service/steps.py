@@ -12,6 +12,7 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import Conflict
 from chalicelib.chains.calldata import erc6492
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.commerce.core.expiry import forgotten_at
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.core.rules import gone_back
 from chalicelib.commerce.service import rules
@@ -191,6 +192,5 @@ def reference_for(services: Services, payment: CommercePayment, payer: str) -> t
 def reference_of(payment: CommercePayment, payer: str, topic: str) -> Reference:
     """The entry of a payer. It vanishes after the last moment in which that wallet could pay, unless it is the buyer's;
     the recorder keeps that of the wallet that pays."""
-    expires_at = None if payment.buyer is not None else payment.pre_approval_expiry + rules.KEPT_AFTER
-    account = payment.account_id
-    return Reference(topic, payment.payable_id, 0, payer=payer, expires_at=expires_at, account_id=account)
+    ends, account = forgotten_at(payment), payment.account_id
+    return Reference(topic, payment.payable_id, 0, payer=payer, expires_at=ends, account_id=account)

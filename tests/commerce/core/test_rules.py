@@ -9,6 +9,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
 from chalicelib.commerce.core import ledger, rules
+from chalicelib.commerce.core.expiry import can_reclaim
 from chalicelib.commerce.core.records import (
     Collector,
     CommercePayment,
@@ -133,7 +134,7 @@ def test_every_operation_is_refused_in_exactly_the_states_in_which_the_contract_
         for asked in ASKED:
             allowed = contract.call(asked) is not None
             if asked.name == "reclaim":
-                assert rules.can_reclaim(payment, now) is allowed, (contract, asked)
+                assert can_reclaim(payment, now) is allowed, (contract, asked)
                 continue
             refused = rules.refusal(payment, operation(asked), now)
             assert (refused is None) is allowed, (contract, asked, refused)
@@ -269,7 +270,7 @@ def test_the_second_of_an_expiry_is_the_first_that_is_too_late(name: str) -> Non
 def test_the_payer_reclaims_from_the_second_of_the_expiry_on_and_a_void_has_no_bound() -> None:
     payment = after_calls(Asked("authorize", 100))
     expiry = payment.authorization_expiry
-    assert [rules.can_reclaim(payment, each) for each in (expiry - SECOND, expiry)] == [False, True]
+    assert [can_reclaim(payment, each) for each in (expiry - SECOND, expiry)] == [False, True]
     assert rules.refusal(payment, Operation(OperationKind.VOID), payment.refund_expiry + SECOND) is None
 
 
@@ -367,7 +368,7 @@ def test_one_base_unit_is_enough_for_every_operation() -> None:
     payment = replace(PAYMENT, amount=one, max_amount=one)
     assert rules.refusal(payment, Operation(OperationKind.AUTHORIZE), START) is None
     authorized = replace(payment, authorized=one)
-    assert rules.can_capture(authorized, START) and rules.can_void(authorized) and rules.can_reclaim(authorized, authorized.refund_expiry)
+    assert rules.can_capture(authorized, START) and rules.can_void(authorized) and can_reclaim(authorized, authorized.refund_expiry)
     assert rules.refusal(authorized, Operation(OperationKind.CAPTURE, one), START) is None
     captured = replace(authorized, captured=one)
     assert rules.can_refund(captured, START)

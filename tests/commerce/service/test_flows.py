@@ -12,8 +12,9 @@ from chalicelib.chains.calldata import erc20, erc6492
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
 from chalicelib.commerce.core.records import CommercePayment, EscrowEntry, OperationKind
 from chalicelib.commerce.core.rules import status_of
-from chalicelib.commerce.service import flows, rules, store
+from chalicelib.commerce.service import flows, store
 from chalicelib.commerce.service.paying import pre_approval_of, reclaim_of
+from chalicelib.commerce.service.rules import Asked
 from chalicelib.commerce.service.terms import commerce_facts
 from chalicelib.payments.links.errors import WrongWallet
 from chalicelib.platform.access.callers import ClientSettings, Owner
@@ -83,7 +84,7 @@ def test_of_many_events_the_last_ones_are_shown(commerce: Commerce) -> None:
 def test_a_charge_authorizes_and_captures_at_once(commerce: Commerce) -> None:
     created = commerce.create()
     commerce.pre_approve(created)
-    commerce.execute(created, OperationKind.CHARGE, (rules.Authorizing(), rules.Capturing(0, 250, FEES)))
+    commerce.execute(created, OperationKind.CHARGE, Asked(fee_bps=250, fee_receiver=FEES))
     commerce.settle(2)
     assert (commerce.balance(PAYEE), commerce.balance(FEES)) == (97_500_000, 2_500_000)
     assert sums(commerce, created) == (AMOUNT, AMOUNT, 0, 0, 0, 0)
@@ -163,8 +164,7 @@ def test_what_would_not_take_the_payers_tokens_is_refused_before_anything_is_res
     """Also while the service could not send anything, when what is reserved waits, and the payer's own would, too."""
     created = commerce.create()
     commerce.chain.mempool.base_fee = 10**15
-    junk = rules.Authorizing(method=method, signature=None if method == "preApproval" else "0x" + "5a" * 65)
-    wanted = junk if kind is A else (junk, rules.Capturing(0))
+    wanted = Asked(method=method, signature=None if method == "preApproval" else "0x" + "5a" * 65)
     before = commerce.services.store.all(CommercePayment)
     with pytest.raises(Conflict, match="nothing was sent: PaymentNotPreApproved"):
         commerce.execute(created, kind, wanted)
@@ -183,8 +183,7 @@ def test_a_wallet_is_deployed_by_a_signature_only_if_its_factory_is_listed(comme
     """Before any node runs the call: what a stranger's factory does is paid for by the service."""
     created, factory = commerce.create(), "0x4e1DCf7AD4e460CfD30791CCC4F9c8a4f820ec67"
     signature = erc6492.wrap(factory, b"\x12", b"\x01" * 65)
-    sent = rules.Authorizing(method="erc3009", signature="0x" + signature.hex())
-    wanted = sent if kind is A else (sent, rules.Capturing(0))
+    wanted = Asked(method="erc3009", signature="0x" + signature.hex())
     run = list[Any]()
     commerce.chain.mempool.dry_run = lambda to, data: run.append(to) or "ran"
     for listed in ((), (PAYEE,)):
@@ -241,15 +240,15 @@ def test_pressed_twice_is_one_operation_and_another_one_has_to_wait(commerce: Co
 @pytest.mark.parametrize(
     ("kind", "wanted", "error", "says"),
     [
-        (C, rules.Capturing(AMOUNT + 1), BadRequest, "captureAmount must be from 1 to what is held, 100000000"),
-        (C, rules.Capturing(1, 1), BadRequest, "feeReceiver is missing"),
-        (C, rules.Capturing(1, 10_001, FEES), BadRequest, "feeBps must be from 0 to 10000"),
-        (R, 1, Conflict, "Nothing was captured"),
-        (A, rules.Authorizing(), Conflict, "was authorized before"),
+        (C, Asked(AMOUNT + 1), BadRequest, "captureAmount must be from 1 to what is held, 100000000"),
+        (C, Asked(1, fee_bps=1), BadRequest, "feeReceiver is missing"),
+        (C, Asked(1, fee_bps=10_001, fee_receiver=FEES), BadRequest, "feeBps must be from 0 to 10000"),
+        (R, Asked(1), Conflict, "Nothing was captured"),
+        (A, Asked(), Conflict, "was authorized before"),
     ],
 )
 def test_what_the_payment_refuses_is_not_sent(
-    commerce: Commerce, kind: OperationKind, wanted: Any, error: type[Exception], says: str
+    commerce: Commerce, kind: OperationKind, wanted: Asked, error: type[Exception], says: str
 ) -> None:
     created = commerce.authorized()
     sent, before = len(commerce.chain.mempool.sent), commerce.load(created)
@@ -349,21 +348,16 @@ def test_an_operator_with_its_own_wallet_sends_the_transactions_itself(commerce:
     with pytest.raises(Conflict, match="/authorize/calldata"):
         commerce.authorize(created)
 
-    def send(kind: OperationKind, wanted: Any) -> None:
-        decide = {
-            A: lambda payment: rules.collecting(payment, rules.Authorizing()),
-            C: lambda payment: rules.capturing(payment, wanted),
-            R: lambda payment: rules.refunding(wanted),
-        }[kind]
-        made = flows.to_send(commerce.services, commerce.owner(), created.payment.request_id, kind, decide)
+    def send(kind: OperationKind, asked: Asked) -> None:
+        made = flows.to_send(commerce.services, commerce.owner(), created.payment.request_id, kind, asked)
         assert made.sender == wallet
         commerce.send(wallet, *made.transactions)
         commerce.settle(2)
 
-    send(A, None)
-    send(C, rules.Capturing(60_000_000, 100, FEES))
+    send(A, Asked())
+    send(C, Asked(60_000_000, fee_bps=100, fee_receiver=FEES))
     commerce.send(PAYEE, erc20.transfer(commerce.token, wallet, 10))
-    send(R, 10)
+    send(R, Asked(10))
     assert sums(commerce, created) == (AMOUNT, 60_000_000, 0, 0, 40_000_000, 10)
     assert commerce.made["refund"] == 1
 

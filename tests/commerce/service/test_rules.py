@@ -8,9 +8,11 @@ import pytest
 
 from chalicelib.base.errors import Conflict, Forbidden, ValidationFailed
 from chalicelib.base.money import BaseUnits
+from chalicelib.commerce.core.expiry import has_expired
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.core.rules import Refusal
 from chalicelib.commerce.service import rules
+from chalicelib.commerce.service.rules import Asked
 from chalicelib.platform.access.modes import Mode
 from tests.fakes.commerce import BUYER, OTHER, new_payment
 from tests.fakes.world import PAYEE, START
@@ -79,21 +81,25 @@ def test_who_has_paid_is_known_once_the_escrow_has_money() -> None:
             rules.known_payer(without)
 
 
-def test_only_a_client_id_alone_may_not_choose_how_much_is_authorized() -> None:
+@pytest.mark.parametrize("kind", OperationKind)
+def test_only_a_client_id_alone_may_not_choose_how_much_is_authorized_and_which_fee_is_captured(kind: OperationKind) -> None:
+    collects = kind in (OperationKind.AUTHORIZE, OperationKind.CHARGE)
     for mode in Mode:
-        rules.check_amount(mode, None)
-        if mode is not Mode.CLIENT_ID:
-            rules.check_amount(mode, "1")
-    with pytest.raises(Forbidden, match="x-api-key"):
-        rules.check_amount(Mode.CLIENT_ID, "1")
+        rules.check_chosen(mode, kind, Asked())
+        for asked, may in ((Asked(1), not collects), (Asked(fee_bps=0), False), (Asked(fee_receiver=FEES), False)):
+            if may or mode is not Mode.CLIENT_ID:
+                rules.check_chosen(mode, kind, asked)
+            else:
+                with pytest.raises(Forbidden, match="x-api-key"):
+                    rules.check_chosen(mode, kind, asked)
 
 
 def test_an_authorization_has_the_amount_collector_and_signature_that_were_sent() -> None:
-    sent = rules.Authorizing(BUYER, Collector.ERC3009.value, "0xABCD", 30)
-    operation = rules.collecting(payment(), sent)
+    sent = Asked(30, BUYER, Collector.ERC3009.value, "0xABCD")
+    operation = rules.operation_of(payment(), OperationKind.AUTHORIZE, sent)
     assert (operation.kind, operation.amount, operation.payer) == (OperationKind.AUTHORIZE, 30, BUYER)
     assert (operation.collector, operation.signature) == (Collector.ERC3009, "abcd")
-    plain = rules.collecting(payment(), rules.Authorizing())
+    plain = rules.operation_of(payment(), OperationKind.AUTHORIZE, Asked())
     assert (plain.amount, plain.collector, plain.signature) == (None, Collector.PRE_APPROVAL, None)
     assert (plain.fee_bps, plain.fee_receiver) == (0, None)
 
@@ -101,22 +107,23 @@ def test_an_authorization_has_the_amount_collector_and_signature_that_were_sent(
 def test_a_charge_and_a_capture_have_the_fee_that_was_sent_or_the_least_one() -> None:
     terms = payment(min_fee_bps=50, **HELD)
     for fee, bps, receiver in (
-        (rules.Capturing(30), 50, None),
-        (rules.Capturing(30, 0), 0, None),
-        (rules.Capturing(30, 250, FEES), 250, FEES),
+        ({}, 50, None),
+        ({"fee_bps": 0}, 0, None),
+        ({"fee_bps": 250, "fee_receiver": FEES}, 250, FEES),
     ):
-        captured = rules.capturing(terms, fee)
+        captured = rules.operation_of(terms, OperationKind.CAPTURE, Asked(30, **fee))
         assert (captured.kind, captured.amount) == (OperationKind.CAPTURE, 30)
-        charged = rules.collecting(terms, rules.Authorizing(amount=40), fee)
+        charged = rules.operation_of(terms, OperationKind.CHARGE, Asked(40, **fee))
         assert (charged.kind, charged.amount, charged.payer) == (OperationKind.CHARGE, 40, BUYER)
         for operation in (captured, charged):
             assert (operation.fee_bps, operation.fee_receiver) == (bps, receiver)
     with pytest.raises(ValidationFailed, match="feeReceiver"):
-        rules.capturing(terms, rules.Capturing(30, 250, "0x12"))
+        rules.operation_of(terms, OperationKind.CAPTURE, Asked(30, fee_receiver="0x12"))
 
 
 def test_a_void_has_the_merchants_reason_and_a_refund_its_amount() -> None:
-    void, refund = rules.voiding("out of stock"), rules.refunding(7)
+    void = rules.operation_of(payment(**HELD), OperationKind.VOID, Asked(reason="out of stock"))
+    refund = rules.operation_of(payment(**HELD), OperationKind.REFUND, Asked(7))
     assert (void.kind, void.amount, void.reason) == (OperationKind.VOID, None, "out of stock")
     assert (refund.kind, refund.amount) == (OperationKind.REFUND, 7)
 
@@ -208,7 +215,7 @@ def test_the_time_is_over_from_the_second_of_the_expiry_of_what_may_come_next(
     of = payment(**changes)
     for instant in (of.pre_approval_expiry, of.authorization_expiry, of.refund_expiry):
         for at in (instant - SECOND, instant):
-            assert rules.is_over(of, at) is (expiry is not None and at >= expiry)
+            assert has_expired(of, at) is (expiry is not None and at >= expiry)
 
 
 @pytest.mark.parametrize(
@@ -248,4 +255,4 @@ def test_only_what_the_services_own_account_operates_is_executed() -> None:
 def test_one_base_unit_that_is_held_is_looked_at_and_expires() -> None:
     authorized = payment(authorized=BaseUnits(1))
     assert rules.next_look(authorized, authorized.authorization_expiry - HOUR) == authorized.authorization_expiry
-    assert rules.is_over(authorized, authorized.authorization_expiry)
+    assert has_expired(authorized, authorized.authorization_expiry)

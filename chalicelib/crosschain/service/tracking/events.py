@@ -3,9 +3,6 @@
 from chalicelib.payments.events import Counted, failed
 from chalicelib.payments.links.progress import failure_reason
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction
-from chalicelib.payments.rates import flows as rates
-from chalicelib.payments.recording.valuing import by_quote
-from chalicelib.payments.requests.quotes import flows as quotes
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, invoice_of
 from chalicelib.platform.services import Services
@@ -44,6 +41,10 @@ def _counted(services: Services, request: Request, announced: AnnouncedTransacti
     moved, instant = bridge_transfer.deposit.amount, bridge_transfer.deposited_at or announced.created_at
     if invoice == token:
         return Counted(moved)
+    from chalicelib.payments.rates import flows as rates  # only few failures are of an invoice in another currency
+    from chalicelib.payments.recording.valuing import by_quote
+    from chalicelib.payments.requests.quotes import flows as quotes
+
     given = quotes.given_at(services.store, request.request_id, instant)
     quote = given.valid or given.last
     rate = quote.rate if quote is not None else rates.at_or_lowest(services, invoice, token, instant)
