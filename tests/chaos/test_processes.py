@@ -16,7 +16,7 @@ from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.payments.links import reading
 from chalicelib.payments.links.records import LinkStatus, PayableLink
-from chalicelib.payments.recording.payments import MAX_SMALL_PAYMENTS
+from chalicelib.payments.recording.matching import MAX_SMALL_PAYMENTS
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.records import Request
 from infra.local.chain import Chain

@@ -23,8 +23,8 @@ from chalicelib.payments.links.multicalls.children import Reason, recovery_actio
 from chalicelib.payments.links.records import Link, Payable
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.recording.events import payment_event, refunded_event, removed_event
+from chalicelib.payments.recording.matching import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
 from chalicelib.payments.recording.offramps import followed
-from chalicelib.payments.recording.payments import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund
 from chalicelib.payments.requests.records import CustomerInfo, Request, RequestStatus
 from chalicelib.payments.transfers.rules import Classification, RecoveryAction

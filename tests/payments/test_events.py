@@ -22,7 +22,7 @@ from chalicelib.payments.events import Counted, event, failed
 from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate
-from chalicelib.payments.recording import payments
+from chalicelib.payments.recording import matching
 from chalicelib.payments.recording.commerce import ended
 from chalicelib.payments.recording.offramps import followed
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
@@ -72,7 +72,7 @@ def payable(request: Request) -> Payable:
 
 def by_a_fork() -> Event:
     request = invoice(paid=BaseUnits(7_000 * CENTS), confirmed_count=2, received=BaseUnits(87_500_000))
-    decision = payments.reverse(payable(request), request, payment(), [], CONTEXT)
+    decision = matching.reverse(payable(request), request, payment(), [], CONTEXT)
     assert decision is not None
     return decision.events[0]
 
@@ -85,7 +85,7 @@ def by_a_fork_of_a_small_payment() -> Event:
         **{"reference_topic": "0x", "token_address": "0x", "payee": "0x", "amount": BaseUnits(62_500_000), "payable_id": "token"},
         **{"fee_amount": BaseUnits(0), "fee_address": "", "paid_at": START, "detected_at": START, "value": BaseUnits(5_000 * CENTS)},
     )
-    return payments.subtract(payable(request), request, removed, CONTEXT).events[0]
+    return matching.subtract(payable(request), request, removed, CONTEXT).events[0]
 
 
 def by_the_offramp_provider() -> Event:

@@ -24,7 +24,7 @@ from chalicelib.commerce.core.records import CommercePayment, EntryState, Escrow
 from chalicelib.commerce.core.rules import fee_on
 from chalicelib.payments.events import Counted, failed
 from chalicelib.payments.recording.events import refunded_event
-from chalicelib.payments.recording.payments import expecting
+from chalicelib.payments.recording.matching import expecting
 from chalicelib.payments.requests.payments.records import Refund
 from chalicelib.payments.requests.records import Reference, Request
 from chalicelib.payments.scanning.records import LoggedTransfer

@@ -9,9 +9,18 @@ from chalicelib.commerce.core.ledger import is_balanced
 from chalicelib.commerce.core.records import EscrowEntry
 from chalicelib.offramp.core.rules import Notification
 from chalicelib.payments.links.records import Payable
-from chalicelib.payments.recording import commerce, payments, refunds, returned, rules, unexpected, unmatched, valuing
+from chalicelib.payments.recording import (
+    commerce,
+    matching,
+    refund_totals,
+    refunds,
+    rules,
+    unexpected,
+    unmatched,
+    valuing,
+)
+from chalicelib.payments.recording.matching import Decision
 from chalicelib.payments.recording.offramps import follow_payment
-from chalicelib.payments.recording.payments import Decision
 from chalicelib.payments.recording.rules import OPEN, UNDECIDED, RecordedId, Stored
 from chalicelib.payments.recording.valuing import Accepted, Valuation
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, SentRefund, UnmatchedTransfer
@@ -108,7 +117,7 @@ class _Deciding:
             self.changes.unvalued.append(entry.transfer_id)
             self._mark(entry, TransferState.UNVALUED)
             return
-        decision = payments.record(self.changes.payable, request, known, entry, valuation, self._context)
+        decision = matching.record(self.changes.payable, request, known, entry, valuation, self._context)
         self._apply(decision)
         valuation_rate = self._stored.valuation_rates.get(entry.transfer_id)
         if decision is not None and valuation_rate is not None and valuation_rate.locked is not None:
@@ -149,7 +158,7 @@ class _Deciding:
             earlier = self._payments.get(self._ids[entry.transfer_id])
             dollar_rate, payable = self._stored.dollar_rates.get(entry.transfer_id), self.changes.payable
             valuation = Valuation.known(earlier) if earlier else Valuation(event.amount, dollar_rate=dollar_rate)
-            self._apply(payments.record(payable, posting.request, earlier, transfer, valuation, self._context))
+            self._apply(matching.record(payable, posting.request, earlier, transfer, valuation, self._context))
         self._add_returned(entry)
         self._mark(entry, TransferState.ESCROW)
 
@@ -160,7 +169,7 @@ class _Deciding:
             return
         known, now = self._returned.get(entry.transfer_id), self._context.now
         dollar_rate = self._stored.dollar_rates.get(entry.transfer_id)
-        self._put_returned(entry, *returned.returned_by_escrow(payable, request, sent, known, dollar_rate, now))
+        self._put_returned(entry, *refund_totals.returned_by_escrow(payable, request, sent, known, dollar_rate, now))
 
     def _ignore(self, entry: LoggedTransfer, reason: str) -> None:
         self.changes.differing.append((entry, reason))
@@ -193,7 +202,7 @@ class _Deciding:
             self._put_entry(entry.transfer_id, posting.entry)
         if posting.request not in before.requests:
             by = replace(entry, payer=posting.payment.payer)
-            self._apply(payments.reassess(self.changes.payable, posting.request, by, self._context))
+            self._apply(matching.reassess(self.changes.payable, posting.request, by, self._context))
         if posting.reference is not None:
             self.changes.put(posting.reference)
         self.changes.events += posting.events
@@ -219,8 +228,8 @@ class _Deciding:
         request = requests[refund.request_id]
         known, dollar_rate = self._returned.get(entry.transfer_id), self._stored.dollar_rates.get(entry.transfer_id)
         payable, now = self.changes.payable, self._context.now
-        after, line = returned.returned(payable, request, refund, entry, known, dollar_rate, now)
-        sent, event = refunds.send(refund, entry, request, returned.is_noticed(request, line), self._context)
+        after, line = refund_totals.returned(payable, request, refund, entry, known, dollar_rate, now)
+        sent, event = refunds.send(refund, entry, request, refund_totals.is_noticed(request, line), self._context)
         self._put_refund(sent)
         self._put_returned(entry, after, line)
         self.changes.events += [event] if event is not None else []
@@ -237,7 +246,7 @@ class _Deciding:
     def _take_back_returned(self, entry: LoggedTransfer, request: Request | None) -> None:
         sent = self._returned.get(entry.transfer_id)
         if sent is not None and request is not None:
-            self._put_returned(entry, *returned.taken_back(request, sent))
+            self._put_returned(entry, *refund_totals.taken_back(request, sent))
 
     def _refund(self, entry: LoggedTransfer) -> Refund | None:
         key = refunds.refund_key(entry)
@@ -279,7 +288,7 @@ class _Deciding:
         if entry.state is TransferState.ESCROW:
             self._remove_escrow(entry)
         elif entry.state is TransferState.DUST:
-            self._apply(payments.subtract(self.changes.payable, request, entry, self._context))
+            self._apply(matching.subtract(self.changes.payable, request, entry, self._context))
         elif entry.state is TransferState.PAYMENT:
             self._reverse(entry, request)
         elif entry.state is TransferState.UNMATCHED:
@@ -295,20 +304,20 @@ class _Deciding:
         if known is not None and known.block_hash == entry.block_hash:
             listed = self._stored.listed[request.request_id]
             others = [self._payments.get(RecordedId.of(each), each) for each in listed]
-            self._apply(payments.reverse(self.changes.payable, request, known, others, self._context))
+            self._apply(matching.reverse(self.changes.payable, request, known, others, self._context))
 
     def _unpay(self, transfer: LoggedTransfer, request: Request) -> None:
         """Undoes the payment of a capture, or what it was added up as dust with if there were too many."""
         if self._ids[transfer.transfer_id] in self._payments:
             self._reverse(transfer, request)
         else:
-            self._apply(payments.subtract(self.changes.payable, request, transfer, self._context))
+            self._apply(matching.subtract(self.changes.payable, request, transfer, self._context))
 
     def _move(self, entry: LoggedTransfer, successor: LoggedTransfer) -> None:
         """Gives the transfer its new block, in the state that it has."""
         recorded_id = self._ids.get(entry.transfer_id)
         if (sent := self._returned.get(entry.transfer_id)) is not None:
-            self._returned[successor.transfer_id] = moved_refund = payments.moved_to(successor, sent)
+            self._returned[successor.transfer_id] = moved_refund = matching.moved_to(successor, sent)
             self.changes.put(moved_refund)
         if entry.state is TransferState.REFUND:
             self._mark(successor, entry.state)
@@ -318,21 +327,21 @@ class _Deciding:
             self._mark(entry, TransferState.REVERSED)
             return
         if (known := self._payments.get(recorded_id)) is not None:
-            self._put_payment(payments.moved_to(successor, known))
+            self._put_payment(matching.moved_to(successor, known))
         if (posted := self._ledger.get(entry.transfer_id)) is not None:
             voided, moved = commerce.move(posted, successor)
             earlier = self._ledger.get(successor.transfer_id)
             self._put_entry(entry.transfer_id, voided)
             self._put_entry(successor.transfer_id, replace(moved, version=earlier.version if earlier else 0))
         if (transfer := self._unmatched.get(recorded_id)) is not None:
-            self._put_unmatched(payments.moved_to(successor, transfer))
+            self._put_unmatched(matching.moved_to(successor, transfer))
         self._mark(replace(successor, value=entry.value), entry.state)
         self._mark(entry, TransferState.REVERSED)
 
     def _apply(self, decision: Decision | None) -> None:
         if decision is None:
             return
-        self.changes.payable = payments.apply(self.changes.payable, decision)
+        self.changes.payable = matching.apply(self.changes.payable, decision)
         self._put_request(decision.request)
         for payment in (decision.payment, decision.announced):
             if payment is not None:

@@ -17,7 +17,7 @@ from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.offramp.core.records import Order
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import Link, Payable
-from chalicelib.payments.recording import counting, payments, rules, store
+from chalicelib.payments.recording import counting, matching, rules, store
 from chalicelib.payments.recording.deciding import Changes, decide
 from chalicelib.payments.recording.rules import Stored
 from chalicelib.payments.recording.valuation_rates import ValuationRates
@@ -259,7 +259,7 @@ def _link_to_write(before: Payable, changes: Changes) -> list[Link]:
     if after.link is None:
         return []
     changes_request = any(isinstance(record, Request) for record in changes.records.values())
-    is_needed = after.link != before.link or (changes_request and payments.must_write_link(after))
+    is_needed = after.link != before.link or (changes_request and matching.must_write_link(after))
     return [after.link] if is_needed else []
 
 

@@ -10,7 +10,7 @@ from chalicelib.commerce.core.records import EscrowEntry
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.recording import commerce as escrows
-from chalicelib.payments.recording import payments, refunds, valuing
+from chalicelib.payments.recording import matching, refunds, valuing
 from chalicelib.payments.recording.valuing import Accepted, ValuationRate
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, SentRefund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Reference, Request
@@ -83,7 +83,7 @@ def mismatch(payable: Payable, request: Request, transfer: LoggedTransfer) -> st
 
     What the escrow is to hold is not paid to the payee directly, whatever the merchant does with it.
     """
-    return "wrong_payee" if payable.commerce is not None else payments.mismatch(request, transfer)
+    return "wrong_payee" if payable.commerce is not None else matching.mismatch(request, transfer)
 
 
 def refund_keys(payable: Payable, entries: Iterable[LoggedTransfer]) -> set[tuple[str, str]]:

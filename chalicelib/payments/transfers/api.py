@@ -10,9 +10,9 @@ from chalicelib.payments.requests.payments.records import Payment, UnmatchedTran
 from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.payments.transactions import TransactionAnswer, explanation_answer, transaction_answer
 from chalicelib.payments.transfers import flows as transfers
-from chalicelib.payments.transfers import returning
+from chalicelib.payments.transfers import order_refunds
 from chalicelib.payments.transfers.flows import ListedTransfer, Listing
-from chalicelib.payments.transfers.refunds import RefundOffer
+from chalicelib.payments.transfers.refund_offers import RefundOffer
 from chalicelib.payments.transfers.rules import ClassifiedTransfer
 from chalicelib.payments.transfers.schemas import (
     OrderRefundAnswer,
@@ -44,7 +44,7 @@ def list_transfers_of_request(call: Call[None, None]) -> RequestTransfersAnswer:
 
 def refund_request(call: Call[RefundRequest, None]) -> OrderRefundAnswer:
     name, body = call.path["request_id"], call.body
-    made = returning.refund(call.services, name, Viewer.of(call.caller), body.amount, body.to)
+    made = order_refunds.refund(call.services, name, Viewer.of(call.caller), body.amount, body.to)
     request, offer = made.request, made.offer
     decimals = offer.token.decimals
     return OrderRefundAnswer(

@@ -14,10 +14,10 @@ from chalicelib.payments.recording import unmatched
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.transfers import refunds
+from chalicelib.payments.transfers import refund_offers
 from chalicelib.payments.transfers import rules as transfers
 from chalicelib.payments.transfers.keeping import kept
-from chalicelib.payments.transfers.refunds import RefundOffer
+from chalicelib.payments.transfers.refund_offers import RefundOffer
 from chalicelib.payments.transfers.rules import ClassifiedTransfer, TransfersOfChildren
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
 from chalicelib.platform.services import Services
@@ -139,8 +139,8 @@ def _with_refunds(
         for each, payer in payers.items()
         if payer is not None and _unavailable(each, payer, wallets) is None
     }
-    wanted = {refunds.refund_key(each, payer): (each.request, payer) for each, payer in known.items()}
-    offers = refunds.offers(known, kept(services, wanted))
+    wanted = {refund_offers.refund_key(each, payer): (each.request, payer) for each, payer in known.items()}
+    offers = refund_offers.offers(known, kept(services, wanted))
     return tuple(_listed_transfer(each, payers, wallets, offers.get(each)) for each in classified)
 
 

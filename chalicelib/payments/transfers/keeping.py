@@ -6,7 +6,7 @@ from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Refund
 from chalicelib.payments.requests.records import Reference, Request
-from chalicelib.payments.transfers.refunds import RefundKey
+from chalicelib.payments.transfers.refund_offers import RefundKey
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import written

@@ -30,8 +30,8 @@ from chalicelib.payments.announced.rules import (
 )
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, PayableLink, Proof
 from tests.fakes.world import START
-from tests.payments.recording.test_payments import link_of
-from tests.payments.recording.test_payments import new_link as new_payable
+from tests.payments.recording.test_matching import link_of
+from tests.payments.recording.test_matching import new_link as new_payable
 
 END = START + timedelta(hours=1)
 HASH = "0x" + "ab" * 32

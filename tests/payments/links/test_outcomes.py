@@ -10,7 +10,7 @@ from chalicelib.payments.links.outcomes import outcomes
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.links.sent import MAX_ASKED, Outcome
-from chalicelib.payments.transfers.returning import refund
+from chalicelib.payments.transfers.order_refunds import refund
 from tests.fakes.announcements import with_safe
 from tests.fakes.world import WALLET, World, draft
 from tests.payments.recording.test_refunds import refund_of

@@ -26,7 +26,7 @@ from tests.commerce.core.contract_model import Asked, Contract
 from tests.fakes.commerce import new_payment
 from tests.fakes.world import START
 from tests.payments.recording.test_deciding import ACCEPTED
-from tests.payments.recording.test_payments import CONTEXT, new_payable, transfer
+from tests.payments.recording.test_matching import CONTEXT, new_payable, transfer
 
 HISTORIES, GROUPS = 10_000, 10
 KINDS = {

@@ -15,7 +15,7 @@ from chalicelib.payments.requests.records import Reference
 from chalicelib.payments.scanning.records import LoggedTransfer
 from tests.fakes.commerce import BUYER, OTHER, hash_with, new_payment
 from tests.fakes.world import START
-from tests.payments.recording.test_payments import CONTEXT, new_payable, transfer
+from tests.payments.recording.test_matching import CONTEXT, new_payable, transfer
 
 Kind = EscrowEventKind
 FEES = "0x" + "9" * 40

@@ -18,7 +18,7 @@ from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.payments.rates.records import RateSource
 from chalicelib.payments.rates.rules import RateUnavailable, rate_text
 from chalicelib.payments.recording import flows as recording
-from chalicelib.payments.recording.payments import MAX_SMALL_PAYMENTS
+from chalicelib.payments.recording.matching import MAX_SMALL_PAYMENTS
 from chalicelib.payments.recording.valuation_rates import AGREE_WITHIN
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment, PaymentKind, PaymentStatus

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.records import LinkStatus, Payable
 from chalicelib.payments.rates.records import Rate, RateSource
-from chalicelib.payments.recording import payments
+from chalicelib.payments.recording import matching
 from chalicelib.payments.recording.deciding import Changes, decide
 from chalicelib.payments.recording.rules import RecordedId, Stored
 from chalicelib.payments.recording.unmatched import MAX_PER_KIND, UnmatchedKind
@@ -19,7 +19,7 @@ from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferState, UnrecordedTransfers
 from tests.fakes.world import PAYEE, START
-from tests.payments.recording.test_payments import CONTEXT, link_of, new_payable, transfer
+from tests.payments.recording.test_matching import CONTEXT, link_of, new_payable, transfer
 
 ACCEPTED = Accepted(tolerance_bps=100, max_rate_age=3600)
 LINK = new_payable()
@@ -229,7 +229,7 @@ def test_a_transfer_that_has_another_content_in_its_new_block_is_recorded_in_pla
 
 
 def test_a_summed_transfer_that_moved_stays_summed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(payments, "MAX_SMALL_PAYMENTS", 0)
+    monkeypatch.setattr(matching, "MAX_SMALL_PAYMENTS", 0)
     recorder, dust = Recorder(), entry(1, 1)
     recorder.record(dust)
     second = moved(dust)
@@ -254,7 +254,7 @@ def test_a_paid_request_that_a_removal_makes_unpaid_is_told_whatever_is_removed(
     notified = ["payment.failed", *unexpected]
     assert (link_of(recorder.payable).status, recorder.notified[5:]) == (LinkStatus.PENDING, notified)
 
-    monkeypatch.setattr(payments, "MAX_SMALL_PAYMENTS", 0)
+    monkeypatch.setattr(matching, "MAX_SMALL_PAYMENTS", 0)
     dust, rest = entry(4, 1), entry(5, 9_999_999)
     recorder = Recorder()
     recorder.record(dust, rest)

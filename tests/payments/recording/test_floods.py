@@ -12,7 +12,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import flows as recording
-from chalicelib.payments.recording import payments, unmatched
+from chalicelib.payments.recording import matching, unmatched
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.targets import Item
@@ -229,7 +229,7 @@ def test_worthless_tokens_do_not_hide_a_real_one_and_the_list_says_that_more_may
 def test_a_list_says_that_payments_are_missing_if_some_are_only_summed_up(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payments, "MAX_SMALL_PAYMENTS", 2)
+    monkeypatch.setattr(matching, "MAX_SMALL_PAYMENTS", 2)
     payment = world.create_link()
     for count, truncated in ((2, False), (1, True)):
         flood(world, payment.requests[0], count, amount=1)
@@ -241,7 +241,7 @@ def test_a_list_says_that_payments_are_missing_if_some_are_only_summed_up(
 def test_a_flood_that_a_fork_removes_is_reversed_with_few_calls_and_its_sum_is_exact(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payments, "MAX_SMALL_PAYMENTS", 20)
+    monkeypatch.setattr(matching, "MAX_SMALL_PAYMENTS", 20)
     world.scan()
     payment = world.create_link()
     (request,) = payment.requests

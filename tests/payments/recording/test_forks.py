@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.payments.links.records import LinkStatus, PayableLink
-from chalicelib.payments.recording import payments
+from chalicelib.payments.recording import matching
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.requests.targets import Item
@@ -180,7 +180,7 @@ def test_a_part_that_vanishes_lowers_the_total_and_the_rest_completes_it(world: 
 def test_payments_that_are_only_summed_up_are_moved_and_subtracted_like_others(
     world: World, monkeypatch: pytest.MonkeyPatch, moved_by: int | None
 ) -> None:
-    monkeypatch.setattr(payments, "MAX_SMALL_PAYMENTS", 1)
+    monkeypatch.setattr(matching, "MAX_SMALL_PAYMENTS", 1)
     payment = new_link(world)
     world.chain.pay(payment.requests[0], amount=1)
     for _ in range(7):
@@ -203,7 +203,7 @@ def test_a_fork_that_replaces_blocks_while_they_are_read_again_counts_nothing_tw
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A payment that is only added up as dust has no record by which its transaction could be recognized."""
-    monkeypatch.setattr(payments, "MAX_SMALL_PAYMENTS", 0)
+    monkeypatch.setattr(matching, "MAX_SMALL_PAYMENTS", 0)
     payment = new_link(world)
     world.chain.pay(payment.requests[0], amount=1)
     world.scan()

@@ -20,7 +20,7 @@ from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.recording import flows as recording
-from chalicelib.payments.recording import payments
+from chalicelib.payments.recording import matching
 from chalicelib.payments.recording.counting import ACCOUNT
 from chalicelib.payments.recording.rules import requests_by_topic
 from chalicelib.payments.requests.counts import series_of
@@ -327,7 +327,7 @@ def test_after_any_history_the_totals_the_statuses_and_the_events_are_those_of_t
     small_payments: int, steps: list[tuple[Any, ...]]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(payments, "MAX_SMALL_PAYMENTS", small_payments)
+        patch.setattr(matching, "MAX_SMALL_PAYMENTS", small_payments)
         history = History()
         for name, *arguments in steps:
             note(f"{name} {arguments}, {len(history.world.chain.blocks)} blocks")

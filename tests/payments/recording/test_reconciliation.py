@@ -9,7 +9,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
 from chalicelib.chains.nodes.escrow.reads import EscrowState
-from chalicelib.payments.recording import payments
+from chalicelib.payments.recording import matching
 from chalicelib.payments.recording.reconciliation import reconcile, reconcile_escrow
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning import flows as scanning
@@ -32,7 +32,7 @@ def test_totals_that_are_the_sum_of_the_payments_do_not_differ(world: World) -> 
 
 
 def test_the_totals_include_what_was_only_summed_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(payments, "MAX_SMALL_PAYMENTS", 2)
+    monkeypatch.setattr(matching, "MAX_SMALL_PAYMENTS", 2)
     request = paid_request(world)
     store = world.services.store
     for _ in range(3):

@@ -16,10 +16,10 @@ from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.references import payment_reference
 from chalicelib.payments.transfers import flows as transfers
 from chalicelib.payments.transfers.flows import ListedTransfer
-from chalicelib.payments.transfers.refunds import RefundOffer
+from chalicelib.payments.transfers.refund_offers import RefundOffer
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import PAYEE, START, WALLET, World, in_process_aws
-from tests.payments.recording.test_payments import CONTEXT, new_payable, transfer
+from tests.payments.recording.test_matching import CONTEXT, new_payable, transfer
 
 FUSDT = "0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78"
 STRANGER = "0x" + "51" * 20

@@ -7,7 +7,7 @@ from chalicelib.payments.recording.rules import differing_totals, ids, requests_
 from chalicelib.payments.requests.targets import Item
 from tests.fakes.world import PAYEE
 from tests.payments.recording.test_deciding import Recorder, entry
-from tests.payments.recording.test_payments import new_payable, transfer
+from tests.payments.recording.test_matching import new_payable, transfer
 
 
 def test_each_request_of_a_link_is_found_by_the_topic_of_its_reference() -> None:

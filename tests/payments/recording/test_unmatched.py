@@ -14,7 +14,7 @@ from chalicelib.payments.recording.unmatched import (
 )
 from chalicelib.payments.scanning.records import LoggedTransfer
 from tests.fakes.world import START
-from tests.payments.recording.test_payments import new_link, transfer
+from tests.payments.recording.test_matching import new_link, transfer
 
 (REQUEST,) = new_link().requests
 FUSDT = "0xf046b3ca5ae2879c6bacc4d42faf363ee8379f78"

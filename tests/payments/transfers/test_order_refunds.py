@@ -14,8 +14,8 @@ from chalicelib.payments.requests.payments.records import Direction, Payment, Se
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.search.payments.export import table
 from chalicelib.payments.search.payments.schemas import payment_answer
-from chalicelib.payments.transfers import returning
-from chalicelib.payments.transfers.returning import OrderRefund
+from chalicelib.payments.transfers import order_refunds
+from chalicelib.payments.transfers.order_refunds import OrderRefund
 from chalicelib.webhooks.records import Event
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.memory_store import MemoryStore
@@ -50,7 +50,7 @@ class Shop:
 
     def refund(self, amount: str | None = None, to: str | None = None, account: str | None = None) -> OrderRefund:
         viewer = Viewer(account or self.world.account_id, None)
-        return returning.refund(self.world.services, self.request.request_id, viewer, amount, to)
+        return order_refunds.refund(self.world.services, self.request.request_id, viewer, amount, to)
 
     def send(self, amount: int, to: str = WALLET) -> None:
         self.world.advance(1)

@@ -20,9 +20,9 @@ from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
-from chalicelib.payments.transfers import refunds
+from chalicelib.payments.transfers import refund_offers
 from chalicelib.payments.transfers.keeping import kept
-from chalicelib.payments.transfers.refunds import RefundOffer
+from chalicelib.payments.transfers.refund_offers import RefundOffer
 from chalicelib.platform.services import Services
 
 MAX_RECEIPTS = 50
@@ -65,9 +65,9 @@ def refund(services: Services, name: str, viewer: Viewer, amount: str | None, to
     wanted = most if amount is None else _parsed(amount, token.decimals)
     if wanted > most:
         raise Conflict(f"amount: no more than {format_amount(most, token.decimals)} {token.symbol} can be refunded")
-    key = refunds.order_refund_key(request, receiver, token.id)
+    key = refund_offers.order_refund_key(request, receiver, token.id)
     kept(services, {key: (request, receiver)})
-    offer = refunds.offer_of(request, token, receiver, BaseUnits(wanted))
+    offer = refund_offers.offer_of(request, token, receiver, BaseUnits(wanted))
     return OrderRefund(request, offer, BaseUnits(left - wanted))
 
 
@@ -130,7 +130,7 @@ def _payers(services: Services, request: Request, payments: Sequence[Payment]) -
 
 
 def _with_returned(services: Services, request: Request, paid: Mapping[str, int]) -> list[_Payer]:
-    keys = {address: refunds.order_refund_key(request, address, request.currency) for address in paid}
+    keys = {address: refund_offers.order_refund_key(request, address, request.currency) for address in paid}
     sent = payment_store.refunds(services.store, keys.values())
     returned = {address: sent[key].sent if key in sent else 0 for address, key in keys.items()}
     return [_Payer(address, amount, returned[address]) for address, amount in paid.items()]

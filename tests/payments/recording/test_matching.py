@@ -15,7 +15,7 @@ from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.links.creation import Draft, create_link
 from chalicelib.payments.links.records import Link, LinkStatus, Payable, PayableLink
 from chalicelib.payments.links.rules import check_payable, status_at
-from chalicelib.payments.recording.payments import (
+from chalicelib.payments.recording.matching import (
     MAX_PAYMENTS,
     MAX_SMALL_PAYMENTS,
     SMALL_PART,
