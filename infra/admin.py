@@ -33,7 +33,7 @@ from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
 from chalicelib.platform.access.credentials.store import Credential
 from chalicelib.platform.access.modes import Tier
-from chalicelib.platform.emergency_stop import flows as stopping
+from chalicelib.platform.emergency_stop import flows as emergency_stop
 from chalicelib.platform.services import Services, assemble
 from chalicelib.platform.settings import InvalidSettings, Settings
 from chalicelib.platform.storage.store import WriteConflict
@@ -133,14 +133,14 @@ def relayer(services: Services) -> list[str]:
 def stop(services: Services, reason: str) -> str:
     """Stops payments (chalicelib/platform/emergency_stop/flows.py); returns since when, in words."""
     entry = audit.entry(_as_operator(SERVICE), "payments.stopped", reason, services.clock(), services.entropy)
-    since = iso(stopping.stop(services, reason, entry).since)
+    since = iso(emergency_stop.stop(services, reason, entry).since)
     return f"Payments are stopped since {since}; every container knows within 5 seconds. `resume` ends it."
 
 
 def resume(services: Services) -> str:
     """Ends the stop of payments; returns a sentence."""
     entry = audit.entry(_as_operator(SERVICE), "payments.resumed", "", services.clock(), services.entropy)
-    ended = stopping.resume(services, entry)
+    ended = emergency_stop.resume(services, entry)
     if ended is None:
         return "Payments are not stopped."
     return f"Payments go on within 5 seconds. They were stopped since {iso(ended.since)}: {ended.reason}."

@@ -65,7 +65,7 @@ def describe(
 
     A multicall is described even if it cannot be paid, with the block reason of each child, until all are paid. So is a
     commerce payment once the escrow has taken its money: the payer has nothing to pay, and sees where the money is.
-    `asked` are hashes of transactions whose outcomes are told once the link is paid (payments/links/outcomes.py).
+    `asked` are hashes of transactions whose outcomes are shown once the link is paid (payments/links/outcomes.py).
     Raises what `require_payable` raises, for a multicall only LinkCompleted and LinkLocked.
     """
     payment = load_visible(services, token, viewer)
@@ -76,9 +76,9 @@ def describe(
         is_settled = details.status is LinkStatus.COMPLETED
         link = replace(payment.link, status=LinkStatus.COMPLETED) if is_settled else payment.link
         whole = replace(payment, link=link, requests=details.requests)
-        _told(services, require_open, whole, asked)
+        _with_outcomes(services, require_open, whole, asked)
     elif not is_collected:
-        _told(services, require_payable, payment, asked)
+        _with_outcomes(services, require_payable, payment, asked)
     shown = branding.of_client(services, payment.link.client_id)
     description = Description(payment, details, branding=shown, sent=warnings(payment))
     if payment.commerce is not None:
@@ -111,7 +111,7 @@ def _without_wallet(description: Description, owed: Sequence[Owed]) -> Descripti
     return replace(description, positions=positions, checkout=checkout, holdings=holdings)
 
 
-def _told(
+def _with_outcomes(
     services: Services,
     require: Callable[[Services, PayableLink], None],
     payment: PayableLink,

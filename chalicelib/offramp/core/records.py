@@ -54,8 +54,8 @@ class Order(Record):
     last. `paid_at` is since when the recorder knows the request as paid on chain; None while it is not.
 
     `announced` is how many of the five steps from INITIATED on the merchant was notified of, `aside` the last status
-    beside them that it was told of, None once the provider has left that. `is_settled` says that it was told of the
-    end, by payment.confirmed. `is_counted` says that the payer's `open_orders` include it. `missing_since` is since
+    beside them that it was notified of, None once the provider has left that. `is_settled` says that it was notified of
+    the end, by payment.confirmed. `is_counted` says that the payer's `open_orders` include it. `missing_since` is since
     when the provider does not know it, `misses` how often it was asked since then.
     """
 

@@ -1,4 +1,4 @@
-"""What an off-ramp order is told to the merchant by: its steps in order, what stands beside them, and its end.
+"""Which events notify the merchant of an off-ramp order: its steps in order, what stands beside them, and its end.
 
     provider    created -> initiated -> pending_internal_assessment -> ongoing_checks -> sending_fiat -> fiat_sent
                 beside these: retry_required, bounced, insufficient_funds, failed, cancelled, refunded
@@ -84,7 +84,7 @@ class Advance:
 @frozen
 class OrderReport:
     """What the provider says of an order. `sequence` is its number of this state, `provider_status` its own word,
-    `amount` and `fee` are those of the order; empty: not told."""
+    `amount` and `fee` are those of the order; empty: not stated."""
 
     sequence: int
     provider_status: str
@@ -161,7 +161,7 @@ def after_payment(order: Order, is_paid: bool, now: datetime) -> Advance:
 
 
 def checked(order: Order, now: datetime, pace: Pace) -> Advance:
-    """The order after it was read at the provider without news, and what was not told yet (`before_end`)."""
+    """The order after it was read at the provider without news, and what was not announced yet (`before_end`)."""
     again = replace(order, checks=order.checks + 1)
     return _notified(replace(again, check_at=next_check(again, now, pace)))
 
@@ -180,7 +180,7 @@ def missed(order: Order, now: datetime, pace: Pace) -> Order:
 
 
 def before_end(advance: Advance, now: datetime) -> Advance:
-    """The same without the end, which is told by the next check: the payment that it shows was not found."""
+    """The same without the end, which the next check announces: the payment that it shows was not found."""
     waiting = tuple(each for each in advance.announcements if each.notification is not Notification.CONFIRMED)
     if len(waiting) == len(advance.announcements):
         return advance
@@ -221,8 +221,8 @@ def is_late(order: Order, now: datetime, limit: timedelta) -> bool:
 
 
 def _moved(before: OrderStatus, order: Order) -> Order:
-    """The order in another status than before: what was told of the old one may be told again. What is bounced was sent
-    before, so that the provider has gone on after a failure that was told."""
+    """The order in another status than before: what was announced of the old one may be announced again. What is
+    bounced was sent before, so that the provider has gone on after a failure that was announced."""
     if before is order.status:
         return order
     has_gone_on = before in FAILURES and (order.status not in FAILURES or order.status is OrderStatus.BOUNCED)

@@ -27,7 +27,7 @@ from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import Payload
 
 T = TypeVar("T", Payer, BankAccount)
-Told = tuple[str, Callable[[str], Payload]]
+Notified = tuple[str, Callable[[str], Payload]]
 """The kind of an event, and what it tells, made of the merchant's own id of the payer."""
 UNKNOWN_SUBJECT = "The event is about something that this service did not send"
 
@@ -63,8 +63,8 @@ def take_user(services: Services, user: ProviderUser) -> Payer:
     if after == payer:
         return payer
     has_moved = (after.kyc_status, after.agreement_status) != (payer.kyc_status, payer.agreement_status)
-    told = "compliance.updated", partial(rules.compliance_facts, after)
-    return _write(services, payer, after, told if has_moved else None)
+    notified = "compliance.updated", partial(rules.compliance_facts, after)
+    return _write(services, payer, after, notified if has_moved else None)
 
 
 @retried(5)
@@ -79,13 +79,13 @@ def take_account(services: Services, reported: ProviderAccount) -> BankAccount:
     if after == account:
         return account
     has_moved = after.status is not account.status
-    told = "payment_detail.updated", partial(rules.account_facts, after, report.reason)
-    return _write(services, payer, after, told if has_moved else None)
+    notified = "payment_detail.updated", partial(rules.account_facts, after, report.reason)
+    return _write(services, payer, after, notified if has_moved else None)
 
 
-def _write(services: Services, payer: Payer, changed: T, told: Told | None) -> T:
-    """Writes a record, and the event that tells of it, if there is one. Raises WriteConflict."""
-    events = [_event(services, payer, *told)] if told else []
+def _write(services: Services, payer: Payer, changed: T, notified: Notified | None) -> T:
+    """Writes a record, and the event that reports it, if there is one. Raises WriteConflict."""
+    events = [_event(services, payer, *notified)] if notified else []
     after = services.store.write(changed, *events)
     queue_announcements(services, events)
     return after

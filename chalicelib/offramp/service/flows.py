@@ -110,8 +110,8 @@ def pace(services: Services) -> Pace:
 
 
 def _renewed(services: Services, request: Request, order: Order, amount: BaseUnits) -> Request:
-    """The request, after the provider was told of another amount that is to be paid. It may keep the old one if it has
-    begun: then the order is for what was paid once that is confirmed (offramp/service/checking.py)."""
+    """The request, after the provider was notified of another amount that is to be paid. It may keep the old one if it
+    has begun: then the order is for what was paid once that is confirmed (offramp/service/checking.py)."""
     is_same = not rules.is_converted(request) or orders.is_for(order.amount, request, amount)
     if is_same or request.paid or order.paid_at is not None:
         return request

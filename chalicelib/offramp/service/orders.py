@@ -36,7 +36,7 @@ def new_order(request: Request, user_id: str, details_id: str, amount: BaseUnits
 
 
 def order_of(request: Request, found: ProviderOrder, now: datetime) -> Order:
-    """The record of an order that the provider has made, before anything is told of it."""
+    """The record of an order that the provider has made, before anything is announced of it."""
     return Order(
         request_id=request.request_id,
         account_id=request.account_id,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class LinkCompleted(Conflict):
-    """The link is paid already. `sent` are the transactions whose outcomes are told."""
+    """The link is paid already. `sent` are the transactions whose outcomes are shown."""
 
     shown_by = "chalicelib.payments.links.responses"
 

@@ -155,7 +155,8 @@ def returned(payment: CommercePayment, transfer: LoggedTransfer) -> LoggedTransf
 
 
 def expired(payment: CommercePayment, request: Request, context: EventContext) -> tuple[CommercePayment, Event | None]:
-    """A payment that `has_expired`, with payment.failed unless something was captured or its end was told before."""
+    """A payment that `has_expired`, with payment.failed unless something was captured or its end was announced
+    before."""
     if payment.is_end_notified or payment.captured:
         return payment, None
     notified = replace(payment, is_end_notified=True, changed_at=context.now)

@@ -79,7 +79,7 @@ def unexpected_event(
         counted, found = transfer.value, labels.of_payment(payable, request, transfer)
     else:
         sent = token_of_log(transfer.network, transfer.token_address)
-        assert sent is not None, "only a catalogued token is told of"
+        assert sent is not None, "only a catalogued token is announced"
         token, payee = sent, address_of_log(transfer.payee, family_of(sent))
         counted, found = BaseUnits(0), labels.of_unmatched(payable, request, transfer)
     return event(

@@ -80,8 +80,8 @@ def expecting(request: Request, amount: BaseUnits) -> Request:
 def reassess(payable: Payable, request: Request, transfer: LoggedTransfer, context: EventContext) -> Decision:
     """What changes when another amount is owed of a request than before, as `expecting` has it.
 
-    If the request is paid by that, payment.confirmed tells it. If it is not paid any more because a fork removed a void
-    or reclaim, payment.failed does. Both have the amount of 0.
+    If the request is paid by that, payment.confirmed announces it. If it is not paid any more because a fork removed a
+    void or reclaim, payment.failed does. Both have the amount of 0.
     """
     (before,) = (each for each in payable.requests if each.request_id == request.request_id)
     nothing = replace(transfer, amount=BaseUnits(0), fee_amount=BaseUnits(0))
@@ -134,9 +134,9 @@ def record(
     """What a matching transfer changes; None if it is recorded already. `known` is the stored payment of the transfer.
 
     A late payment completes an expired link, with events, because the payee has the money. A payment of a paid request
-    is told by `payment.unexpected` alone: a second `payment.confirmed` could make the merchant ship twice, and anybody
-    could cause it with dust. A payment that a fork removed is confirmed again when its transaction is back in a block;
-    if it is confirmed and now in another block, only its block changes.
+    is announced by `payment.unexpected` alone: a second `payment.confirmed` could make the merchant ship twice, and
+    anybody could cause it with dust. A payment that a fork removed is confirmed again when its transaction is back in a
+    block; if it is confirmed and now in another block, only its block changes.
     """
     new = _payment_of(payable, request, transfer, valuation, context.now)
     if known is not None and known.status is PaymentStatus.CONFIRMED:
@@ -225,7 +225,7 @@ def subtract(
 
 
 def _notified(payable: Payable, settled: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:
-    """The event of a payment; none if an off-ramp order follows it, which tells of a request that is paid."""
+    """The event of a payment; none if an off-ramp order follows it, which announces a request that is paid."""
     if payable.order is not None and settled.status is RequestStatus.PAID:
         return ()
     return (payment_event(payable, settled, payment, context),)

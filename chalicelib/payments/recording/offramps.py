@@ -55,7 +55,8 @@ def follow_payment(
 def followed(
     payable: Payable, advance: Advance, request: Request, payment: Payment | None, context: EventContext
 ) -> Followed:
-    """An order with its events. `payment` is the one that completed the request; without it, the end is told later."""
+    """An order with its events. `payment` is the one that completed the request; without it, the end is announced
+    later."""
     if payment is None:
         advance = before_end(advance, context.now)
     order = advance.order

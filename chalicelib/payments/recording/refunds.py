@@ -36,7 +36,7 @@ def send(
 ) -> tuple[Refund, Event | None]:
     """The refund after a transfer, and `payment.refunded` unless MAX_ANNOUNCED transfers were announced.
 
-    A transfer that `is_noticed` is told all the same: it returns a part of the request that is not small, of which
+    A transfer that `is_noticed` is announced all the same: it returns a part of the request that is not small, of which
     there is a limited number.
     """
     sent = replace(

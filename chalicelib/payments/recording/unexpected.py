@@ -1,12 +1,12 @@
-"""Unexpected transfers: those with a request's reference that no other event tells of, and how many are told.
+"""Unexpected transfers: those with a request's reference that no other event announces, and how many are announced.
 
     the request was paid before        a payment that counts and is not owed
     another token, network or payee    an unmatched transfer that is stored
 
-Anybody can make them with a public reference. So none is told of a token that is not in the catalogue, which costs
+Anybody can make them with a public reference. So none is announced of a token that is not in the catalogue, which costs
 nothing to create, nor of what is not stored; and of a request at most MAX_A_DAY a day (UTC). The others are counted,
 and the next event has their number. A payment that the payee has received a noticeable part of the amount by (NOTICED)
-is told whatever came before it on that day: a stranger's dust hides no payment of a customer.
+is announced whatever came before it on that day: a stranger's dust hides no payment of a customer.
 """
 
 from dataclasses import replace
@@ -59,12 +59,12 @@ def taken_back(
     context: EventContext,
     payer: str | None = None,
 ) -> tuple[Event, ...]:
-    """The event that corrects what was told of a transfer that a fork has removed: it is REVERSED here."""
+    """The event that corrects what was announced of a transfer that a fork has removed: it is REVERSED here."""
     return (unexpected_event(payable, request, transfer, context, payer),) if transfer.is_unexpected else ()
 
 
 def _counted(request: Request, now: datetime) -> tuple[Request, bool]:
-    """The request after one more, and whether that is told."""
+    """The request after one more, and whether that is announced."""
     today = now.date().isoformat()
     number = request.unexpected_count if request.unexpected_on == today else 0
     if number >= MAX_A_DAY:

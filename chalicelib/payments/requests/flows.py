@@ -70,9 +70,9 @@ def save_many(services: Services, requests: Sequence[Request], quotes: Sequence[
     """Writes new requests that stand by themselves, each with the entry that finds it by its reference, and any quotes.
 
     One transaction for up to 48 requests. For more there are several, and no request is written in part: if the process
-    dies between two, those that are written are complete and counted, and nobody was told of them. With an idempotency
-    key, the repeated call writes the others (platform/access/idempotency/flows.py). One quote for each pair of
-    currencies is written first, by which `first` of quotes/flows.py finds the rates again; the others are written at
+    dies between two, those that are written are complete and counted, and nobody was notified of them. With an
+    idempotency key, the repeated call writes the others (platform/access/idempotency/flows.py). One quote for each pair
+    of currencies is written first, by which `first` of quotes/flows.py finds the rates again; the others are written at
     the end.
     """
     of_pairs = {(quote.rate.base, quote.rate.quote): quote for quote in reversed(quotes)}

@@ -14,8 +14,8 @@ from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.requests import listing
 
 NOTICED = 100
-"""What is paid beyond the amount is told if it is at least this part of the amount. Less comes from a rate that has
-changed, or from somebody who pays next to nothing to be seen."""
+"""What is paid beyond the amount is announced if it is at least this part of the amount. Less comes from a rate that
+has changed, or from somebody who pays next to nothing to be seen."""
 
 
 class PaymentStatus(StrEnum):
