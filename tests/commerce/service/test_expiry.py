@@ -166,3 +166,17 @@ def test_the_hash_of_the_terms_is_the_same_whoever_computes_it() -> None:
     made = calls.pre_approve(info_of(created.payment, PAYER), CONTRACTS)
     assert created.options is not None and created.options.transactions == made
     assert OperationKind.AUTHORIZE.value == "authorize"
+
+
+def test_what_is_over_by_the_clock_alone_is_looked_at_again_in_a_minute_and_daily_once_the_chain_was_read() -> None:
+    commerce = Commerce()
+    created = commerce.authorized()
+    commerce.world.now = created.payment.authorization_expiry
+    running.look(commerce.services, created.payment.payable_id, set())
+    assert commerce.load(created).check_at == commerce.world.now + timedelta(minutes=1)
+    assert status(commerce, created) is CommerceStatus.AUTHORIZED
+    commerce.world.advance(60)
+    commerce.world.scan()
+    running.look(commerce.services, created.payment.payable_id, set())
+    assert status(commerce, created) is CommerceStatus.EXPIRED
+    assert commerce.load(created).check_at == commerce.world.now + timedelta(days=1)

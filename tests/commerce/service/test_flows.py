@@ -391,3 +391,10 @@ def test_on_a_network_without_the_escrow_those_are_named_that_have_it(commerce: 
 def test_without_an_operator_the_answer_says_what_to_set() -> None:
     with pytest.raises(BadRequest, match="set operatorWalletAddress"):
         Commerce(relayer_keys={}).create()
+
+
+def test_what_went_back_to_the_payer_is_the_sum_of_what_was_voided_reclaimed_and_refunded(commerce: Commerce) -> None:
+    sums = {"authorized": 100, "captured": 60, "voided": 30, "reclaimed": 4, "refunded": 20}
+    payment = replace(commerce.create().payment, **{name: BaseUnits(units * 10**6) for name, units in sums.items()})
+    facts = commerce_facts(payment, status_of(payment, None))
+    assert (facts.heldAmount, facts.capturedAmount, facts.returnedAmount) == ("6", "60", "54")

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.commerce.core.records import OperationKind, PendingOperation
-from chalicelib.commerce.service import refunding
+from chalicelib.commerce.service import refunding, running
 from chalicelib.relayer import store as relayer
 from chalicelib.relayer.records import CallStatus
 from tests.fakes.commerce import new_payment
@@ -170,3 +170,22 @@ def test_tokens_go_back_after_the_expiry_half_an_hour_five_calls_or_if_too_littl
     keys = ("c/approve/1", "c/take/1", *(f"c/spend/{number}" for number in range(1, spends + 1)))
     pending = PendingOperation(1, OperationKind.REFUND, BaseUnits(10), START, step=refunding.SPEND, call_keys=keys)
     assert refunding.is_returned(payment, pending, START + age) is is_returned
+
+
+def approvals(commerce: Commerce, created: Any) -> int:
+    """How many keys of approvals the pending refund has used."""
+    pending = commerce.load(created).pending
+    assert pending is not None
+    return sum("/approve/" in key for key in pending.call_keys)
+
+
+def test_an_approval_that_cannot_be_sent_is_tried_again_by_the_same_key_until_it_is(commerce: Commerce, taken: Any) -> None:
+    commerce.allow(OPERATOR, CONTRACTS.operator_refund, 9)
+    running.look(commerce.services, taken.payment.payable_id, set())  # the first approval is made: another key
+    commerce.chain.mempool.base_fee, before = 10**15, approvals(commerce, taken)
+    commerce.settle(5)
+    assert approvals(commerce, taken) == before == 2 and commerce.load(taken).refunded == 0
+    commerce.chain.mempool.base_fee = 10**9
+    commerce.settle(6)
+    assert (commerce.load(taken).refunded, commerce.made["transfer"]) == (10, 0)
+    check_conserved(commerce)
