@@ -243,4 +243,4 @@ def test_an_amount_is_compared_as_a_number(world: World) -> None:
     request = standalone(world.services)
     assert orders.is_for("12.50", request, BaseUnits(12_500_000))
     assert not orders.is_for("12.500001", request, BaseUnits(12_500_000))
-    assert not orders.is_for("", request, BaseUnits(0)), "an order from before has none"
+    assert not orders.is_for("", request, BaseUnits(0)), "an order that the provider gave no amount"

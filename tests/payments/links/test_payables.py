@@ -1,23 +1,15 @@
-"""Payables: what is recorded together, and the owner of requests that were written before they kept it."""
+"""Payables: what is recorded together, with its owner."""
 
 from dataclasses import replace
 
 from chalicelib.payments.links import store
 from chalicelib.payments.links.creation import Item
-from chalicelib.payments.links.records import LinkStatus, Payable, PayableLink
-from chalicelib.payments.requests.records import Request
+from chalicelib.payments.links.records import LinkStatus, Payable
 from tests.fakes.payouts import store_payouts
 from tests.fakes.requests import standalone, store_request
 from tests.fakes.world import PAYEE, START, World
 
 OWNED_FIELDS = ("account_id", "client_id", "origin", "created_at")
-
-
-def of_before(world: World, payment: PayableLink) -> PayableLink:
-    """Writes the requests of a link as before they kept their owner."""
-    unowned = [replace(r, account_id="", client_id=None, origin=None, created_at=None) for r in payment.requests]
-    world.services.store.write(*(replace(each, version=1) for each in unowned))
-    return payment
 
 
 def test_the_requests_of_a_new_link_have_its_owner(world: World) -> None:
@@ -26,25 +18,15 @@ def test_the_requests_of_a_new_link_have_its_owner(world: World) -> None:
     assert tuple(getattr(request, name) for name in OWNED_FIELDS) == owner
 
 
-def test_requests_of_before_get_the_owner_of_their_link_on_every_read(world: World) -> None:
+def test_every_read_of_a_link_has_its_requests_with_their_owner(world: World) -> None:
     item = Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
-    made = of_before(world, world.create_link(items=(item, item)))
+    made = world.create_link(items=(item, item))
     token, wanted = made.link.token, [[getattr(r, name) for name in OWNED_FIELDS] for r in made.requests]
     whole, payable = store.payable_link(world.services.store, token), store.payable(world.services.store, token)
     first = store.links_with_first_request(world.services.store, [token])[token]
     assert whole is not None and payable is not None
     read = [[getattr(r, name) for name in OWNED_FIELDS] for r in (*whole.requests, *payable.requests, *first.requests)]
     assert read == [*wanted, *wanted, wanted[0]]
-
-
-def test_the_next_write_stores_the_owner(world: World) -> None:
-    made = of_before(world, world.create_link())
-    world.tick()
-    world.chain.pay(made.requests[0])
-    world.scan()
-    assert store.payable_link(world.services.store, made.link.token) == world.load(made)
-    records = world.services.store.query(Request, Request.KEY.all(payable_id=made.link.token))
-    assert [each.account_id for each in records] == [world.account_id]
 
 
 def test_a_request_without_a_link_is_a_payable_of_its_own(world: World) -> None:

@@ -12,10 +12,8 @@ from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import LinkStatus, Payable, PayableLink
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.recording.jobs import record_transfers, sweep_transfers
-from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.scanning import flows as scanning
 from chalicelib.payments.scanning.records import UnrecordedTransfers
-from chalicelib.platform.storage.codec import Attributes
 from chalicelib.platform.storage.store import Store
 from chalicelib.platform.storage.sweeping import SweepIncomplete
 from infra.bench.calls import counted
@@ -222,46 +220,3 @@ def test_a_link_with_a_flood_of_old_work_hides_no_other_link_from_the_sweep(worl
     sweep_transfers(world.services)
     queued = sorted(payable for message in world.queue.messages for payable in json.loads(message.body)["bills"])
     assert queued == sorted(["flooded", *others])
-
-
-def in_the_form_before(item: Attributes) -> Attributes:
-    """A payment's item as the code before the transfer log wrote it: its sort key has the block and the log index."""
-    old = {name: value for name, value in item.items() if name not in ("event_key", "is_announced")}
-    place = f"{item['network']['S']}#{item['block_hash']['S']}#{int(item['log_index']['N']):06}"
-    return {**old, "sk": {"S": place}}
-
-
-TOTALS = ("payment_count", "dust_count", "dust_amount", "unknown_token_count", "other_payee_count", "right_payee_count")
-
-
-@pytest.mark.parametrize("payee", [None, "0x" + "22" * 20], ids=["payment", "unmatched transfer"])
-def test_a_transfer_that_the_code_before_recorded_is_not_recorded_again_by_the_new_log(
-    world: World, payee: str | None
-) -> None:
-    """After an upgrade the last range is read once more, and its transfers are new in the log."""
-    world.scan()
-    payment = world.create_link()
-    (request,) = payment.requests
-    world.chain.pay(request, amount=5, **({"payee": payee} if payee else {}))
-    world.scan()
-    table = f"{PREFIX}-payments"
-    for item in world.client.scan(TableName=table)["Items"]:
-        key = {"pk": item["pk"], "sk": item["sk"]}
-        kind = item["pk"]["S"].partition("#")[0]
-        if kind in ("PAYMENTS", "STRAYS"):
-            world.client.delete_item(TableName=table, Key=key)
-            world.client.put_item(TableName=table, Item=in_the_form_before(item))
-        elif kind == "TRANSFERS":
-            world.client.delete_item(TableName=table, Key=key)
-        elif item["sk"]["S"].startswith("REQUEST#"):
-            world.client.put_item(TableName=table, Item={name: item[name] for name in item if name not in TOTALS})
-    before = len(world.client.scan(TableName=table)["Items"])
-    world.scan()
-    assert len(world.client.scan(TableName=table)["Items"]) == before + 1, "the entry of the log"
-    assert world.load(payment).requests[0].paid == (0 if payee else 5)
-    world.chain.pay(request, amount=7)
-    world.scan()
-    (after,) = world.load(payment).requests
-    listed = world.services.store.query(Payment, Payment.KEY.all(request_id=request.request_id))
-    assert after.payment_count == len(listed) == (1 if payee else 2)
-    assert (after.paid, after.other_payee_count) == ((7, 1) if payee else (12, 0))

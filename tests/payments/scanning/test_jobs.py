@@ -123,6 +123,5 @@ def test_a_tick_that_waited_for_more_than_30_seconds_is_dropped(world: World) ->
 
 
 def test_a_message_without_a_time_is_consumed(world: World) -> None:
-    """The code before wrote such messages."""
     scan_chain(world.services, '{"network": "sepolia"}')
     assert store.cursor(world.services.store, "sepolia") is not None

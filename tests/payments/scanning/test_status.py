@@ -38,7 +38,7 @@ def test_payments_are_seen_while_the_lag_is_what_confirmations_and_interval_expl
     assert (found.sees_payments, found.lag) == (sees, timedelta(seconds=max(age, 0)))
 
 
-@pytest.mark.parametrize("known", [None, cursor(read_until=None)], ids=["never read", "read by an earlier version"])
+@pytest.mark.parametrize("known", [None, cursor(read_until=None)], ids=["never read", "begun and not read yet"])
 def test_nothing_is_known_before_the_first_read(known: Cursor | None) -> None:
     assert rules.network_status("mainnet", known, 12, INTERVAL, START) == rules.NetworkStatus(
         "mainnet", None, None, None, False

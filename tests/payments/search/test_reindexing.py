@@ -1,4 +1,4 @@
-"""Reindexing what an earlier version wrote: lists and counts are exact, however often it is interrupted and beside whom."""
+"""Reindexing what is in no list or count yet: lists and counts are exact, however often it is interrupted and beside whom."""
 
 from collections import Counter
 from typing import Any
@@ -82,7 +82,7 @@ def shown(services: Services) -> dict[str, Any]:
 
 @pytest.fixture
 def before(world: World) -> dict[str, Any]:
-    """The lists as they are kept from the beginning; then the items are those of an earlier version."""
+    """The lists as they are kept from the beginning; then they are taken from the items."""
     history(world)
     lists = shown(world.services)
     assert lists["type"] and lists["REQUEST"] and len(set(lists["REQUEST"])) == len(lists["REQUEST"])

@@ -277,7 +277,7 @@ def test_payments_are_exported_as_csv_part_by_part(new_shop: Shop) -> None:
         ({"invoice_currency": "EUR", "rate": ("EUR", "1.1"), "value": 1, "dollar_rate": ("USD", "1")}, "12.5", "1"),
         ({"invoice_currency": "EUR", "rate": ("EUR", "1.1"), "value": 1}, "", ""),
     ],
-    ids=["in its own token", "of an invoice in dollars", "of an invoice in euros", "from before rates of dollars were kept"],
+    ids=["in its own token", "of an invoice in dollars", "of an invoice in euros", "without a rate of dollars"],
 )
 def test_each_row_has_the_dollars_of_its_time(facts: dict[str, Any], dollars: str, of_one: str) -> None:
     rates = {
