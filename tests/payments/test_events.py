@@ -56,9 +56,13 @@ def invoice(**changes: Any) -> Request:
 def payment(**changes: Any) -> Payment:
     """50 euros of it, by 62.5 of the token."""
     known = {"amount": BaseUnits(62_500_000), "value": BaseUnits(5_000 * CENTS), "rate": RATE}
-    place = {"request_id": invoice().request_id, "network": "sepolia", "block_hash": "0x", "log_index": 0}
+    request = invoice()
+    place = {"request_id": request.request_id, "network": "sepolia", "block_hash": "0x", "log_index": 0}
+    of_request = {"account_id": "acct", "payee": request.payee, "payment_reference": request.payment_reference}
+    currencies = {"currency": request.currency, "invoice_currency": request.invoice_currency}
     return Payment(
-        **{**place, "block_number": 1, "tx_hash": HASH, "event_key": "0", "fee_amount": BaseUnits(0), "fee_address": ""},
+        **{**place, **of_request, **currencies, "block_number": 1, "tx_hash": HASH, "event_key": "0"},
+        **{"fee_amount": BaseUnits(0), "fee_address": ""},
         **{"status": PaymentStatus.CONFIRMED, "detected_at": START, **known, **changes},
     )
 
