@@ -20,6 +20,7 @@ def aws_client(service: str, attempts: int = 3) -> Any:
     AWS is sent is one text, which botocore would otherwise assemble of a dozen parts twice in a call.
     """
     from botocore.config import Config
+    from botocore.session import get_session
 
     config = Config(
         connect_timeout=2,
@@ -28,23 +29,22 @@ def aws_client(service: str, attempts: int = 3) -> Any:
         parameter_validation=False,
         user_agent=f"payment-requests {service}",
     )
-    return _session().create_client(service, config=config)
+    session = get_session()  # one for each client, as it keeps the credentials that it finds first
+    session.register_component("data_loader", _loader())
+    return session.create_client(service, config=config)
 
 
 @cache
-def _session() -> Any:
-    """The session of this process: clients share its credentials and its descriptions of services.
+def _loader() -> Any:
+    """What reads the descriptions of services, once in a process.
 
-    Its loader finds SERVICES without looking through the folders of all services of AWS, and no endpoint rules of
-    DynamoDB: they would be run in every call, with its items as their input, only to find the client's own endpoint.
+    It finds SERVICES without looking through the folders of all services of AWS, and no endpoint rules of DynamoDB:
+    these would be run in every call, with its items as their input, only to find the client's own endpoint.
     """
     from botocore.loaders import Loader
-    from botocore.session import get_session
 
     class OurServices(Loader):
         def list_available_services(self, type_name: str) -> list[str]:
             return [each for each in SERVICES if (each, type_name) != ("dynamodb", "endpoint-rule-set-1")]
 
-    session = get_session()
-    session.register_component("data_loader", OurServices())
-    return session
+    return OurServices()
