@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.base.addresses import address_of_log
 from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
-from chalicelib.chains.catalogue.data import load
+from chalicelib.chains.catalogue.data import InvalidData, load, path_of
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, canonical_name, network
 
 FIAT = "fiat"
@@ -144,6 +144,8 @@ def _tokens_of(chain: Network, catalogue: dict[str, Any]) -> Iterator[Token]:
             chain_id=chain.chain_id,
         )
     for key, entry in catalogue["contracts"].get(chain.name, {}).items():
+        if missing := {"decimals", "address"} - entry.keys():
+            raise InvalidData(f"{path_of('tokens')}: {key} on {chain.name} has no {' and no '.join(sorted(missing))}")
         symbol = entry.get("symbol", key)
         yield Token(
             id=f"{key}-{chain.name}",

@@ -5,8 +5,17 @@ from collections import Counter
 import pytest
 
 from chalicelib.base.addresses import address_of_family
+from chalicelib.chains.catalogue.data import InvalidData
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS, network
-from chalicelib.chains.catalogue.tokens import Token, currency_hash, family_of, find_tokens, token_at, token_with_id
+from chalicelib.chains.catalogue.tokens import (
+    Token,
+    _tokens_of,
+    currency_hash,
+    family_of,
+    find_tokens,
+    token_at,
+    token_with_id,
+)
 
 
 def known(id: str) -> Token:
@@ -165,3 +174,10 @@ def test_a_token_has_the_family_of_its_network_and_fiat_has_none() -> None:
 
 def test_every_native_coin_has_18_decimals() -> None:
     assert {each.decimals for each in find_tokens() if each.is_native} == {18}
+
+
+def test_a_token_without_decimals_or_address_is_refused_with_the_file_and_its_name() -> None:
+    chain = network("base")
+    assert chain is not None
+    with pytest.raises(InvalidData, match=r"catalogue/data/tokens\.json: NEW on base has no address and no decimals"):
+        list(_tokens_of(chain, {"contracts": {"base": {"NEW": {"priceId": "new"}}}}))
