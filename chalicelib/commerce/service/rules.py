@@ -118,8 +118,7 @@ def raise_refusal(refusal: Refusal, kind: OperationKind) -> NoReturn:
     """Raises ValidationFailed for what can never be done, Conflict for what cannot be done in the present state."""
     if not refusal.is_invalid or refusal.field is None:
         raise Conflict(refusal.message)
-    is_amount = refusal.field in ("amount", "captureAmount")
-    raise refused((BY_KIND[kind].sent if is_amount else refusal.field,), refusal.message)
+    raise refused((BY_KIND[kind].sent if refusal.field == "amount" else refusal.field,), refusal.message)
 
 
 def most_returned(payment: CommercePayment) -> int:

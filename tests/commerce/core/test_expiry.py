@@ -46,7 +46,8 @@ def test_an_operation_is_in_time_before_its_expiry_and_too_late_from_then_on(kin
 
 
 def test_what_was_not_taken_expires_with_the_pre_approval_and_what_is_held_with_the_authorization() -> None:
-    for payment, ends in ((NEW, NEW.pre_approval_expiry), (HELD, NEW.authorization_expiry)):
+    least = replace(NEW, authorized=BaseUnits(1))
+    for payment, ends in ((NEW, NEW.pre_approval_expiry), (HELD, NEW.authorization_expiry), (least, NEW.authorization_expiry)):
         assert next_expiry(payment) == ends
         assert not has_expired(payment, ends - MOMENT) and has_expired(payment, ends)
         assert not has_expired(payment, None), "nothing is known of the chain"
