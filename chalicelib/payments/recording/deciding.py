@@ -73,7 +73,7 @@ class _Deciding:
         added = {(entry.tx_hash, entry.event_key): entry for entry in self._entries(part.added)}
         for entry in self._entries(part.removed):
             successor = added.get((entry.tx_hash, entry.event_key))
-            if successor is not None and _same_content(entry, successor):
+            if successor is not None and rules.same_content(entry, successor):
                 self._move(entry, successor)
             else:
                 self._remove(entry)
@@ -397,13 +397,3 @@ class _Deciding:
 def _is_later(known: Payment, entry: LoggedTransfer) -> bool:
     """Whether a transfer counts in a later block than its entry's: work that waits for rates is in no order."""
     return known.status is PaymentStatus.CONFIRMED and known.block_number > entry.block_number
-
-
-def _same_content(removed: LoggedTransfer, added: LoggedTransfer) -> bool:
-    def content(entry: LoggedTransfer) -> tuple[object, ...]:
-        return (
-            entry.reference_topic, entry.token_address, entry.payee, entry.amount, entry.fee_amount, entry.fee_address,
-            entry.escrow,
-        )
-
-    return content(removed) == content(added)

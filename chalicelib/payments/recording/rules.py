@@ -191,3 +191,15 @@ def is_due(part: UnrecordedTransfers, entry: LoggedTransfer) -> bool:
 def has_value(known: Payment | None, entry: LoggedTransfer) -> bool:
     """Whether a transfer was valued before, as the payment that is stored for it."""
     return known is not None and known.amount == entry.amount
+
+
+def same_content(removed: LoggedTransfer, added: LoggedTransfer) -> bool:
+    """Whether two logs, which differ in their blocks, say the same of what was paid."""
+
+    def content(entry: LoggedTransfer) -> tuple[object, ...]:
+        return (
+            entry.reference_topic, entry.token_address, entry.payee, entry.amount, entry.fee_amount, entry.fee_address,
+            entry.escrow,
+        )
+
+    return content(removed) == content(added)
