@@ -279,4 +279,4 @@ def test_only_the_window_and_the_origin_that_answered_first_are_heard(found: Fou
 
 
 def test_it_stays_small() -> None:
-    assert sum(len(gzip.compress((PAGES / name).read_bytes())) for name in ("answers.js", "wallets.js", "sessions.js")) <= 11 * 1024
+    assert sum(len(gzip.compress((PAGES / name).read_bytes())) for name in ("wallets.js", "sessions.js")) <= 10 * 1024

@@ -350,7 +350,7 @@ const SCENARIOS = {
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "wallets-"));
   fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
-  for (const name of ["answers.js", "link.js", "wallets.js", "check.js", "sessions.js", "tron.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
+  for (const name of ["link.js", "wallets.js", "check.js", "sessions.js", "tron.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
   process.on("exit", () => fs.rmSync(folder, { recursive: true }));
   global.document = { querySelectorAll: () => [] };
   const { discover } = await import(path.join(folder, "wallets.js"));

@@ -1,6 +1,6 @@
 // Sessions of connected wallets: chain, signatures, receipts. wallets.js documents the interface.
 
-import { CONNECT_MS, READ_MS, SEND_MS, WalletError, believe, isLike, shortText, within } from "./answers.js";
+import { CONNECT_MS, READ_MS, SEND_MS, WalletError, believe, isLike, shortText, within } from "./link.js";
 
 const [SETTLE_MS, SETTLE_TRIES, BROADCAST_TRIES] = [300, 6, 3];
 const VALID_MS = 120_000; // lifetime of a Tron transaction; VALID of follow.js is the same

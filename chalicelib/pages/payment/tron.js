@@ -8,8 +8,8 @@
 //   parameter  1 type URL | 2 trigger
 //   trigger    1 owner | 2 contract | 3 call_value | 4 data
 
-import { believe, isLike } from "./answers.js";
 import { addressDigits } from "./check.js";
+import { believe, isLike } from "./link.js";
 
 const TYPE = "TriggerSmartContract";
 const KEYS = ["owner_address", "contract_address", "data", "call_value"];

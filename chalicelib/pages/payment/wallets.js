@@ -13,8 +13,7 @@
 //   isKnown: whether the wallet's node knows a pending transaction; always false on Tron, where they expire soon;
 //   receipt: { status: "success" | "failed", block, confirmations } or null; on Tron 0 confirmations until it is final.
 
-import { CONNECT_MS, READ_MS, WalletError, believe, isLike, shortText, within } from "./answers.js";
-import { Notes } from "./link.js";
+import { CONNECT_MS, Notes, READ_MS, WalletError, believe, isLike, shortText, within } from "./link.js";
 
 const SAFE_MS = 5_000;
 const LATE_MS = [500, 3_000]; // some wallets are injected after the page has loaded, without an announcement
