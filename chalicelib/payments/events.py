@@ -54,8 +54,8 @@ def failed(
     request: Request, reason: str | None, context: EventContext, counted: Counted, tx_hash: str | None, **facts: Any
 ) -> Event:
     """`payment.failed` of a payment that counted for `counted`, or would have, by the transaction `tx_hash`."""
-    told = {"txHash": tx_hash, "subStatus": "failed", "failureReason": reason, **facts}
-    return event(request, "payment.failed", context, counted, **told)
+    known = {"txHash": tx_hash, "subStatus": "failed", "failureReason": reason, **facts}
+    return event(request, "payment.failed", context, counted, **known)
 
 
 def _of_request(request: Request, context: EventContext) -> Payload:

@@ -105,11 +105,10 @@ def text_of(script: str) -> str:
     text = (FOLDER / script).read_text(encoding="utf-8")
     for part in PARTS[script]:
         mark = f"{BEGIN}{part.__name__}\n"
-        found = re.compile(f"({re.escape(mark)}).*?({re.escape(END)}\n)", re.DOTALL)
-        written = part()
-        text, count = found.subn(lambda match, written=written: match[1] + written + match[2], text)  # type: ignore[misc]
-        if count != 1:
+        found = list(re.finditer(f"({re.escape(mark)}).*?({re.escape(END)}\n)", text, re.DOTALL))
+        if (count := len(found)) != 1:
             raise ValueError(f"{FOLDER / script} has the lines {mark.strip()!r} and {END!r} {count} times, not once")
+        text = text[: found[0].end(1)] + part() + text[found[0].start(2) :]
     return text
 
 

@@ -140,24 +140,24 @@ def _tracked(services: Services, record: AnnouncedTransaction, unavailable: set[
     now, payment = services.clock(), _payment(services, record)
     due = _due(record, now)
     here = [each for each in due if each.bridge_transfer is None]
-    bridge_transfer = [each for each in due if each.bridge_transfer is not None]
+    from_elsewhere = [each for each in due if each.bridge_transfer is not None]
     is_over = payment.link.status is LinkStatus.COMPLETED
     observations = [
         (each, None) if is_over and each.safe_tx_hash is None else _observed(services, payment, each, unavailable)
         for each in here
     ]
-    crossed = [bridge_transfers.checked(services, payment, each, unavailable) for each in bridge_transfer]
+    checked_there = [bridge_transfers.checked(services, payment, each, unavailable) for each in from_elsewhere]
     decided = _decided(observations, _is_completed(services, record), now) if here else []
-    has_ended = [each for each in crossed if each.status is not AnnouncedStatus.PENDING]
+    has_ended = [each for each in checked_there if each.status is not AnnouncedStatus.PENDING]
     if any(announcements.ends_unpaid(each) for each in decided) or has_ended:
         link = payment.link
         if scan_store.has_work(services.store, (link.token, *link.merged_tokens, *link.child_tokens)):
             later = (announcements.postpone(each, now) for each in here)
             decided = [b if announcements.ends_unpaid(a) else a for a, b in zip(decided, later, strict=True)]
-            return Checked(_replaced(record, (*decided, *bridge_transfers.put_off(bridge_transfer, crossed, now))))
+            return Checked(_replaced(record, (*decided, *bridge_transfers.put_off(from_elsewhere, checked_there, now))))
         payment = _payment(services, record)
         decided = _decided(observations, payment.link.status is LinkStatus.COMPLETED, now)  # by what was recorded since
-    concluded = bridge_transfers.concluded(services, payment, record, bridge_transfer, crossed)
+    concluded = bridge_transfers.concluded(services, payment, record, from_elsewhere, checked_there)
     checked = replace(
         _replaced(record, (*decided, *concluded.announcements)), failures_notified=concluded.failures_notified
     )
@@ -197,7 +197,7 @@ def _decided(
 def _payment(services: Services, record: AnnouncedTransaction) -> PayableLink:
     """The link of a record as it is now; a multicall has the status and the requests that follow from its children."""
     stored = load(services, record.link_token)
-    assert stored is not None, "an intent is written together with its link"
+    assert stored is not None, "an announced transaction is written together with its link"
     return with_children(services, stored)[0]
 
 

@@ -24,9 +24,10 @@ from chalicelib.webhooks.records import Event
 
 @frozen
 class Concluded:
-    """The announced transactions after a check, and what is written with them. `failures_notified` is the new number of
-    the record,
-    `counts` what changed payments add to the daily counts."""
+    """The announced transactions after a check, and what is written with them.
+
+    `failures_notified` is the new number of the record, `counts` what changed payments add to the daily counts.
+    """
 
     announcements: tuple[AnnouncedTransaction, ...]
     failures_notified: int
@@ -102,8 +103,8 @@ def concluded(
     The payment that an announced transaction made gets its origin, and the announced transaction is marked if it was
     not owed any more: one query. As long as that payment is not recorded the announced transaction stays open, because
     its link is not completed by it.
-    `payment.failed` follows for a proven payment that failed, unless its request is paid, up to MAX_FAILURES_TOLD. It
-    stays open, too, while there is no rate to tell it in the invoice currency.
+    `payment.failed` follows for a proven payment that failed, unless its request is paid, up to MAX_FAILURES_NOTIFIED.
+    It stays open, too, while there is no rate to state it in the invoice currency.
     """
     announcements, notified = list[AnnouncedTransaction](), record.failures_notified
     payments, counts, events = list[Payment](), list[Add](), list[Event]()
@@ -151,10 +152,9 @@ def _payments_of(services: Services, request: Request, announced: AnnouncedTrans
 
 def _brought_by(announced: AnnouncedTransaction, payment: Payment) -> Payment:
     """The payment with its origin; with its type and payer, too, if its receipt could not be read when it was found."""
-    assert announced.bridge_transfer is not None and announced.bridge_transfer.deposit is not None, (
-        "its deposit made the payment"
-    )
-    deposit = announced.bridge_transfer.deposit
+    bridge_transfer = announced.bridge_transfer
+    assert bridge_transfer is not None and bridge_transfer.deposit is not None, "its deposit made the payment"
+    deposit = bridge_transfer.deposit
     return replace(
         payment,
         origin=Origin(announced.network, announced.transaction_hash, deposit.fallback),
