@@ -13,7 +13,7 @@ PINS := requirements.txt=infra/packaging/requirements.lock $(foreach each,tests/
 REHEARSALS := tests/deploy tests/docs/test_use.py tests/platform/http/test_generated.py tests/pages/test_scenes.py $(foreach each,compiling generated_clients setup stack,tests/local/test_$(each).py) \
   tests/mutants/test_runs.py tests/payments/recording/test_load.py tests/webhooks/test_simulation.py
 
-.PHONY: help setup demo local test rehearsal lint lint-infra docs fuzz mutants chaos bench page-hash screens lock audit package sbom deploy record finish verify rollback restore destroy clean
+.PHONY: help setup demo local test test-alone rehearsal lint lint-infra docs fuzz mutants chaos bench page-hash screens lock audit package sbom deploy record finish verify rollback restore destroy clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -32,6 +32,9 @@ local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empt
 test: setup ## run the tests; ROOM=payments or ROOM=payments/links: those of one room (under 30 s; pages, onchain, local, deploy and docs take longer)
 	@$(if $(filter-out $(ROOMS),$(ROOM:/=)),echo "There is no room '$(ROOM)'. The rooms are: $(ROOMS)." >&2; exit 2)
 	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest $(if $(ROOM),tests/$(ROOM)) --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+
+test-alone: setup ## run the tests that failed in the last `make test` once more, each alone; name those that pass only so
+	@.venv/bin/python -m tests.alone
 
 rehearsal: setup ## deploy stages into a local cloud and use them; run the README's commands, every demonstration, benchmarks, simulations of load (15 minutes)
 	@PYTHONDONTWRITEBYTECODE= REHEARSAL=1 .venv/bin/python -m pytest $(REHEARSALS) --numprocesses auto --maxprocesses 3 --dist loadgroup --no-loadscope-reorder
