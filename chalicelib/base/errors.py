@@ -10,24 +10,28 @@ ServiceError                         a status and a message that tells the calle
 │   ├── NoRoute                400   the payment cannot be made from that chain, in crosschain.service.router.rules
 │   ├── BridgeClosed           400   no routes are quoted at the moment, in crosschain.service.router.rules
 │   ├── NoRelayer              400   the service sends no transactions on the network, in relayer.keys.signer
+│   ├── OutOfEnergy            400   on Tron it would burn TRX and fail, in checkout.resources.rules
 │   ├── TronBatchRefused       400   several payments on Tron at once, in payments.links.errors
 │   └── TransfersOfChildren    400   a request for the transfers of a multicall, in payments.transfers.rules
 ├── Unauthorized               401   no credential, or an unknown one
 ├── Forbidden                  403   the credential is valid but does not permit the call
 │   ├── ForeignOrigin          403   the credential does not allow the Origin
+│   ├── ProofRequired          403   the session needs a proof of presence, in platform.access.presence
 │   ├── LinkAwaitingChain      403   expired, but its network was not read that far, in payments.links.errors
-│   ├── LinkClosed             403   the link has expired or was invalidated, in payments.links.errors
+│   ├── LinkClosed             403   the link has expired, or was replaced or cancelled, in payments.links.errors
 │   └── WrongWallet            403   only the creator's wallet may pay the payout, in payments.links.errors
 ├── NotFound                   404
 │   └── PayerNotFound          404   no such payer; the log has no id of the person, in offramp.payers.rules
 ├── MethodNotAllowed           405
 ├── Conflict                   409   the record is not in the state that the call requires
-│   └── LinkCompleted          409   the link is already paid, in payments.links.errors
+│   ├── LinkCompleted          409   the link is already paid, in payments.links.errors
+│   └── RequestCancelled       409   the request was cancelled, in payments.requests.errors
 ├── PayloadTooLarge            413
 ├── UnsupportedMediaType       415
 ├── Unprocessable              422   the idempotency key was used with another body
 ├── Locked                     423
 │   ├── LinkLocked             423   a transaction of the link is pending, in payments.links.errors
+│   ├── LinkBeingSigned        423   another wallet is asked to pay the link, in payments.links.errors
 │   └── RequestExecuted        423   a signed payment is being made, in crosschain.service.payment_intents.rules
 ├── TooManyRequests            429
 ├── BadGateway                 502   a transaction was sent to a node and its outcome is unknown

@@ -3,9 +3,18 @@
 import string
 from collections.abc import Callable
 from datetime import datetime
+from typing import NamedTuple
 
 Entropy = Callable[[int], bytes]
 """Returns the given number of random bytes; `secrets.token_bytes` in production."""
+
+
+class Source(NamedTuple):
+    """What ids and secrets are drawn from: `ulid(*source)`."""
+
+    at: datetime
+    entropy: Entropy
+
 
 _ALPHANUMERIC = string.ascii_letters + string.digits
 

@@ -10,9 +10,9 @@ from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, PAYMENTS, WEB
 LISTS = {
     PAYMENTS: (
         "by_account", "by_client", "by_status", "by_payer", "by_payee", "by_reference", "by_tx", "by_source_tx",
-        "by_request", "by_network", "by_type", "by_currency", "by_symbol", "by_invoice", "by_invoice_symbol",
+        "by_request", "by_network", "by_type", "by_currency", "by_invoice",
     ),
-    WEBHOOKS: ("by_account", "by_kind"),
+    WEBHOOKS: ("by_account", "by_kind", "by_request"),
 }
 """The indexes of each table that hold the lists of accounts. A record is in those that its `listed` names.
 
@@ -97,7 +97,7 @@ def day_of(instant: datetime) -> str:
 
 
 @frozen
-class Edge:
+class PartialDay:
     """A day of which a search has a part: the records from `first` to `last` are to be counted on the index.
 
     `is_outside` means that they are those of the day that the search leaves out, which are fewer.
@@ -109,27 +109,27 @@ class Edge:
     is_outside: bool = False
 
 
-def edges(first: datetime | None, last: datetime | None) -> tuple[Edge, ...]:
+def partial_days(first: datetime | None, last: datetime | None) -> tuple[PartialDay, ...]:
     """The days at the ends of a search, from `first` to `last`, that it does not have whole."""
     if first is not None and last is not None and day_of(first) == day_of(last):
         is_whole = first == _start(first) and last == _end(last)
-        return () if is_whole else (Edge(day_of(first), first, last),)
+        return () if is_whole else (PartialDay(day_of(first), first, last),)
     found = []
     if first is not None and first != _start(first):
         is_outside = first - _start(first) < _end(first) - first
         span = (_start(first), first - _MILLISECOND) if is_outside else (first, _end(first))
-        found.append(Edge(day_of(first), *span, is_outside))
+        found.append(PartialDay(day_of(first), *span, is_outside))
     if last is not None and last != _end(last):
         is_outside = _end(last) - last < last - _start(last)
         span = (last + _MILLISECOND, _end(last)) if is_outside else (_start(last), last)
-        found.append(Edge(day_of(last), *span, is_outside))
+        found.append(PartialDay(day_of(last), *span, is_outside))
     return tuple(found)
 
 
-def with_edge(days: Mapping[str, int], edge: Edge, number: int) -> dict[str, int]:
+def with_partial_day(days: Mapping[str, int], partial: PartialDay, number: int) -> dict[str, int]:
     """The numbers of days with that of a day that the search has in part; `number` are the records of the edge."""
-    of_day = days.get(edge.day, 0) - number if edge.is_outside else number
-    return {**days, edge.day: of_day}
+    of_day = days.get(partial.day, 0) - number if partial.is_outside else number
+    return {**days, partial.day: of_day}
 
 
 def skipped(days: Mapping[str, int], offset: int) -> tuple[str, int]:

@@ -12,17 +12,23 @@
 """
 
 from collections.abc import Mapping
+from dataclasses import field
 from datetime import datetime
 from string import Formatter
-from typing import ClassVar, NamedTuple, NewType
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple, NewType, Self
+
+from chalicelib.base.frozen import frozen
 
 PAYMENTS, IDENTITY, SESSIONS, WEBHOOKS, OPS, KEYS = "payments", "identity", "sessions", "webhooks", "ops", "keys"
-TABLES = (PAYMENTS, IDENTITY, SESSIONS, WEBHOOKS, OPS, KEYS)
+MAILS = "mails"
+TABLES = (PAYMENTS, IDENTITY, SESSIONS, WEBHOOKS, MAILS, OPS, KEYS)
 FIRST_SORT_KEY, LAST_SORT_KEY = " ", "\uffff"
-
 
 Counts = NewType("Counts", Mapping[str, int])
 """The type of a field with counts by name, which `storage.store.Add` changes without reading them."""
+COMPRESSED = MappingProxyType({"is_compressed": True})
+"""The metadata of a field whose text is stored compressed: a write is paid for by the KB."""
 
 
 class Key(NamedTuple):
@@ -93,8 +99,9 @@ class KeyPattern:
         return text
 
 
+@frozen
 class Record:
-    """The base of all stored records, which are frozen dataclasses with a field `version`.
+    """The base of all stored records, which are frozen dataclasses too.
 
     `version` is the number of times the record was written, 0 before the first write. A field is stored as an attribute
     of the same name, or of the name in its metadata ("attribute"), which a renamed field needs to read stored items.
@@ -110,10 +117,29 @@ class Record:
     Code refuses items of a higher shape than its own. A new attribute that older code can do without is not a new
     shape.
     """
+    MAY_LAG: ClassVar[bool] = False
+    """Whether reads by key may miss the changes of the last second, for half the units."""
     UNREPEATABLE: ClassVar[frozenset[str]] = frozenset()
     """The fields that differ each time the same request is run: ciphertexts, and what describes the single call."""
+    RESOURCE: ClassVar[str] = ""
+    """What the record is to an approver, if it `redirects`."""
+    NAMED_BY: ClassVar[tuple[str, ...]] = ()
+    """The fields by which an approver knows one that exists."""
+    SHOWN: ClassVar[tuple[str, ...]] = ()
+    """The fields of which an approver is shown what changes, and all of a new one; none is drawn at random."""
 
-    version: int
+    version: int = field(default=0, kw_only=True)
+
+    def redirects(self, before: Self | None) -> bool:
+        """Whether writing it in place of `before`, or newly if that is None, changes where money goes, or who says so.
+
+        Taking something back is no such change (accounts/changes).
+        """
+        return False
+
+    def end_redirects(self, person_id: str | None) -> bool:
+        """The same of deleting it; `person_id` is who does so."""
+        return False
 
     @property
     def key(self) -> Key:

@@ -11,8 +11,9 @@ from chalicelib.base.errors import Problem, ServiceError, TooManyRequests, Unaut
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.chains.nodes.rpc.jsonrpc import RpcError
+from chalicelib.platform.access.presence import ProofRequired
 from chalicelib.platform.emergency_stop.flows import PaymentsStopped
-from chalicelib.platform.http.errors import details_of, error_body
+from chalicelib.platform.http.errors import details_of, error_body, phrase_of
 from chalicelib.platform.outbound.compliance import ProviderUnavailable
 from chalicelib.platform.storage.items import NewerShape
 from chalicelib.relayer.keys.signer import NoRelayer
@@ -49,10 +50,10 @@ def test_the_drawing_has_every_error_with_its_parent_status_and_module() -> None
 
 
 def test_an_error_that_holds_records_names_the_module_that_shows_them() -> None:
-    """Except for those of which callers see only the message, or headers."""
+    """Except for those of which callers see only the message, or headers, and those that http shows itself."""
     silent = {
         Unauthorized, TooManyRequests, RpcError, InconsistentNode, NodesDisagree, ValidationFailed, ProviderUnavailable,
-        NoRelayer, NewerShape, PaymentsStopped,
+        NoRelayer, NewerShape, PaymentsStopped, ProofRequired,
     }  # fmt: skip
     for each in classes():
         if each is not ServiceError and "__init__" in vars(each) and each not in silent:
@@ -95,3 +96,9 @@ def test_an_error_has_its_usual_message_and_status() -> None:
     throttled = TooManyRequests(7, 60)
     assert (throttled.retry_after, throttled.limit) == (7, 60)
     assert throttled.message == str(throttled) == "ThrottlerException: Too Many Requests"
+
+
+def test_the_words_of_a_status_do_not_change_with_the_python() -> None:
+    """3.13 renamed these; clients got them from 3.11."""
+    known = {400: "Bad Request", 413: "Request Entity Too Large", 414: "Request-URI Too Long", 422: "Unprocessable Entity"}
+    assert {status: phrase_of(status) for status in known} == known

@@ -1,21 +1,20 @@
 """How records declare keys: patterns of the fields and properties that they are made of."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 import pytest
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, PAYMENTS, Key, KeyPattern, KeyRange, Record
 
 
-@dataclass(frozen=True)
+@frozen
 class Example(Record):
     KEY = KeyPattern(PAYMENTS, "OWNER#{owner}", "PART#{number:03}#{name:.4}")
 
     owner: str
     number: int
     name: str
-    version: int = 0
 
 
 def test_the_key_of_a_record_is_the_key_of_its_values() -> None:
@@ -62,12 +61,11 @@ def test_the_kind_of_a_record_is_the_first_word_of_its_sort_key() -> None:
 
 
 def test_a_key_may_be_made_of_a_property() -> None:
-    @dataclass(frozen=True)
+    @frozen
     class Derived(Record):
         KEY = KeyPattern(PAYMENTS, "DAY#{day}", "ONE")
 
         at: datetime
-        version: int = 0
 
         @property
         def day(self) -> str:

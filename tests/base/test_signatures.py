@@ -11,7 +11,7 @@ from eth_account.messages import encode_typed_data
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.accounts.sign_in.rules import Site, new_challenge
+from chalicelib.accounts.sign_in.rules import SIGN_IN, Site, new_challenge
 from chalicelib.base.addresses import address_bytes, tron_address_of
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.keccak import keccak256
@@ -25,6 +25,7 @@ from chalicelib.base.signatures import (
     tron_digest,
     typed_data_digest,
 )
+from chalicelib.platform.access.sessions.records import Wallet
 from tests.oracles.node import ask
 
 from .typed_data import typed_data
@@ -131,7 +132,7 @@ def test_the_libraries_accept_signatures_over_our_digests_and_no_others() -> Non
 @pytest.mark.parametrize("domain", ["auth.test", "auth.example.com:8443", "localhost:3000"])
 def test_siwe_and_viem_read_our_challenge(domain: str) -> None:
     site = Site(domain, f"https://{domain}", "Acme Pay")
-    challenge = new_challenge(WALLET.address, "evm", 8453, site, datetime(2030, 1, 2, tzinfo=UTC), os.urandom)
+    challenge = new_challenge(Wallet(WALLET.address, 8453), "evm", site, SIGN_IN, datetime(2030, 1, 2, tzinfo=UTC), os.urandom)
     signature = hex_of(signed(personal_digest(challenge.message)))
     (seen,) = ask([{"ask": "siwe", "message": challenge.message, "signature": signature}])
     assert seen == {

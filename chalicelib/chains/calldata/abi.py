@@ -9,6 +9,17 @@ from chalicelib.base.addresses import address_bytes
 WORD = 32
 
 
+def members(text: str) -> tuple[tuple[str, str], ...]:
+    """The names and types of arguments or members, of a text as Solidity writes them: `address to, uint256 amount`."""
+    parts = (each.split() for each in text.split(","))
+    return tuple((name, kind) for kind, name in parts)
+
+
+def typed_members(listed: tuple[tuple[str, str], ...]) -> list[dict[str, str]]:
+    """Members of a struct as typed data (EIP-712) has them."""
+    return [{"name": name, "type": kind} for name, kind in listed]
+
+
 def uint_word(value: int) -> bytes:
     """A uint256, big-endian. Raises OverflowError if the value is below 0 or above 2**256 - 1."""
     return value.to_bytes(WORD, "big")

@@ -26,23 +26,14 @@ from typing import Any
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.calldata.abi import address_word, bytes_tail, call, uint_word
+from chalicelib.chains.calldata.abi import address_word, bytes_tail, call, members, uint_word
 from chalicelib.chains.calldata.explanations.decode import SELECTOR, Array, Kind, read
 
 DEPOSIT = bytes.fromhex("7b939232")
-DEPOSIT_PARAMETERS: tuple[tuple[str, Kind], ...] = (
-    ("depositor", "address"),
-    ("recipient", "address"),
-    ("inputToken", "address"),
-    ("outputToken", "address"),
-    ("inputAmount", "uint256"),
-    ("outputAmount", "uint256"),
-    ("destinationChainId", "uint256"),
-    ("exclusiveRelayer", "address"),
-    ("quoteTimestamp", "uint32"),
-    ("fillDeadline", "uint32"),
-    ("exclusivityParameter", "uint32"),
-    ("message", "bytes"),
+DEPOSIT_PARAMETERS = members(
+    "address depositor, address recipient, address inputToken, address outputToken, uint256 inputAmount, "
+    "uint256 outputAmount, uint256 destinationChainId, address exclusiveRelayer, uint32 quoteTimestamp, "
+    "uint32 fillDeadline, uint32 exclusivityParameter, bytes message"
 )
 """Names and types in the order of the contract, which is the order of the fields of Deposit."""
 QUOTE_SECONDS = 3600
@@ -116,12 +107,12 @@ def decode_deposit(data: str) -> Deposit | None:
 
 def encode_message(message: HandlerMessage) -> bytes:
     """The message of a deposit for MulticallHandler."""
-    members = [
+    made = [
         address_word(target) + uint_word(0x60) + uint_word(value) + bytes_tail(bytes.fromhex(data[2:]))
         for target, data, value in message.calls
     ]
-    offsets = [32 * len(members) + sum(map(len, members[:place])) for place in range(len(members))]
-    calls = uint_word(len(members)) + b"".join(map(uint_word, offsets)) + b"".join(members)
+    offsets = [32 * len(made) + sum(map(len, made[:place])) for place in range(len(made))]
+    calls = uint_word(len(made)) + b"".join(map(uint_word, offsets)) + b"".join(made)
     return uint_word(0x20) + uint_word(0x40) + address_word(message.fallback) + calls
 
 

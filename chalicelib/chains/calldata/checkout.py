@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
@@ -103,25 +104,17 @@ def pay_one(due: Due) -> Checkout:
     if due.conversion is not None:
         return _convert_one(due, due.conversion)
     token, spender = due.token, spender_of(due.token, batched=False)
-    if token.is_native:
-        payment = fee_proxy.pay_native(
-            token.network,
-            payee=due.payee,
-            amount=due.amount,
-            reference=due.reference,
-            fee_amount=due.fee,
-            fee_address=due.fee_address,
-        )
-        return Checkout(spender, {token: due.debit}, (payment,), NATIVE_PAYMENT_GAS)
-    payment = fee_proxy.pay_erc20(
+    pay = fee_proxy.pay_native if token.is_native else partial(fee_proxy.pay_erc20, token=token.address)
+    payment = pay(
         token.network,
-        token=token.address,
         payee=due.payee,
         amount=due.amount,
         reference=due.reference,
         fee_amount=due.fee,
         fee_address=due.fee_address,
     )
+    if token.is_native:
+        return Checkout(spender, {token: due.debit}, (payment,), NATIVE_PAYMENT_GAS)
     return Checkout(spender, {token: due.debit}, (payment,), ERC20_PAYMENT_GAS)
 
 

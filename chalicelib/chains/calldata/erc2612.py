@@ -10,15 +10,16 @@ else was faster, and the allowance is there all the same.
 
 from typing import Any
 
-from chalicelib.base.frozen import frozen
+from chalicelib.base.frozen import frozen, made_from
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.base.signatures import SIGNATURE_BYTES
-from chalicelib.chains.calldata.abi import WORD, address_word, call, uint_word
+from chalicelib.chains.calldata.abi import WORD, address_word, call, members, typed_members, uint_word
 from chalicelib.chains.calldata.token_domains import TokenDomain, domain_of, domain_reads
 from chalicelib.chains.calldata.transaction import Call, Transaction
 
 _PERMIT = bytes.fromhex("d505accf")
 _NONCES = bytes.fromhex("7ecebe00")
+TYPES = {"Permit": members("address owner, address spender, uint256 value, uint256 nonce, uint256 deadline")}
 
 
 @frozen
@@ -48,30 +49,15 @@ def permit_of(
     domain = domain_of(tuple(answers), token, chain_id)
     if domain is None or nonce is None or len(nonce) != WORD:
         return None
-    return TokenPermit(
-        token=token,
-        name=domain.name,
-        token_version=domain.token_version,
-        chain_id=chain_id,
-        owner=owner,
-        spender=spender,
-        nonce=int.from_bytes(nonce, "big"),
-        deadline=deadline,
-    )
+    number = int.from_bytes(nonce, "big")
+    return made_from(TokenPermit, domain, owner=owner, spender=spender, nonce=number, deadline=deadline)
 
 
 def typed_data(permit: TokenPermit) -> dict[str, Any]:
     """What a wallet signs, as ethers takes it: `{domain, types, values}`."""
-    members = (
-        ("owner", "address"),
-        ("spender", "address"),
-        ("value", "uint256"),
-        ("nonce", "uint256"),
-        ("deadline", "uint256"),
-    )
     return {
         "domain": TokenDomain(permit.token, permit.name, permit.token_version, permit.chain_id).values,
-        "types": {"Permit": [{"name": name, "type": kind} for name, kind in members]},
+        "types": {name: typed_members(listed) for name, listed in TYPES.items()},
         "values": {
             "owner": permit.owner,
             "spender": permit.spender,

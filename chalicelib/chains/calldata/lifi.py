@@ -34,8 +34,21 @@ START = bytes.fromhex("df87ec62")
 SWAP_AND_START = bytes.fromhex("a629fcbf")
 FORWARD_FEES = bytes.fromhex("332d746b")
 _BRIDGE: Kind = ("bytes32", "string", "string", "address", "address", "address", "uint256", "uint256", "bool", "bool")
-_SWAPS: Kind = Array(("address", "address", "address", "address", "uint256", "bytes", "bool"))
+_SWAP: Kind = ("address", "address", "address", "address", "uint256", "bytes", "bool")
+_SWAPS: Kind = Array(_SWAP)
 _ACROSS: Kind = (*("bytes32",) * 3, "uint256", "uint128", "bytes32", "uint32", "uint32", "uint32", "bytes")
+DIAMOND_MEMBERS: dict[Kind, tuple[str, ...]] = {
+    _BRIDGE: (
+        *("transactionId", "bridge", "integrator", "referrer", "sendingAssetId"),
+        *("receiver", "minAmount", "destinationChainId", "hasSourceSwaps", "hasDestinationCall"),
+    ),
+    _SWAP: ("callTo", "approveTo", "sendingAssetId", "receivingAssetId", "fromAmount", "callData", "requiresDeposit"),
+    _ACROSS: (
+        *("receiverAddress", "refundAddress", "receivingAssetId", "outputAmount", "outputAmountMultiplier"),
+        *("exclusiveRelayer", "quoteTimestamp", "fillDeadline", "exclusivityDeadline", "message"),
+    ),
+}
+"""The members of the three structs, as above."""
 START_PARAMETERS: tuple[tuple[str, Kind], ...] = (("_bridgeData", _BRIDGE), ("_acrossData", _ACROSS))
 SWAP_AND_START_PARAMETERS: tuple[tuple[str, Kind], ...] = (
     ("_bridgeData", _BRIDGE),

@@ -1,16 +1,16 @@
-"""Many contract reads in one eth_call, through Multicall3 (EVM networks).
+"""Many contract reads in one eth_call, or several calls in one transaction, through Multicall3 (EVM networks).
 
 The argument of aggregate3 is (address target, bool allowFailure, bytes callData)[], its result (bool success, bytes
 data)[]. In an array, offsets count from the word after its length; in a tuple, from its start:
 
-    call:    82ad56cb | 0x20 | n | n offsets | n times: target | 1 | 0x60 | length | call, padded
+    call:    82ad56cb | 0x20 | n | n offsets | n times: target | allowFailure | 0x60 | length | call, padded
     result:  0x20 | n | n offsets | n times: success | 0x40 | length | data, padded
 """
 
 from collections.abc import Sequence
 
 from chalicelib.chains.calldata.abi import WORD, address_word, bytes_tail, call, read_uint, uint_word
-from chalicelib.chains.calldata.transaction import Call
+from chalicelib.chains.calldata.transaction import Call, Transaction
 from chalicelib.chains.catalogue.contracts import MULTICALL3, address_of
 
 _AGGREGATE3 = bytes.fromhex("82ad56cb")
@@ -24,13 +24,22 @@ def eth_balance(network: str, owner: str) -> Call:
 
 def aggregate(network: str, calls: Sequence[Call]) -> Call:
     """One read that makes all `calls`, of which each may fail. Raises LookupError if the network has no Multicall3."""
-    items = [_item(each) for each in calls]
+    return Call(address_of(MULTICALL3, network), _aggregate3(calls, may_fail=True))
+
+
+def all_or_nothing(network: str, calls: Sequence[Call]) -> Transaction:
+    """One transaction that makes all `calls`, and reverts if one does. Their sender is Multicall3, of which anybody
+    makes calls: none of them may give it anything. Raises LookupError if the network has no Multicall3."""
+    return Transaction(address_of(MULTICALL3, network), _aggregate3(calls, may_fail=False), 0)
+
+
+def _aggregate3(calls: Sequence[Call], may_fail: bool) -> str:
+    items = [_item(each, may_fail) for each in calls]
     offsets, offset = [], WORD * len(items)
     for item in items:
         offsets.append(uint_word(offset))
         offset += len(item)
-    data = call(_AGGREGATE3, uint_word(WORD), uint_word(len(items)), *offsets, *items)
-    return Call(address_of(MULTICALL3, network), data)
+    return call(_AGGREGATE3, uint_word(WORD), uint_word(len(items)), *offsets, *items)
 
 
 def decode(returned: str) -> tuple[bytes | None, ...]:
@@ -49,11 +58,11 @@ def as_uint(result: bytes | None) -> int | None:
     return None if result is None or len(result) < WORD else read_uint(result, 0)
 
 
-def _item(each: Call) -> bytes:
+def _item(each: Call, may_fail: bool) -> bytes:
     return b"".join(
         (
             address_word(each.to),
-            uint_word(True),
+            uint_word(may_fail),
             uint_word(3 * WORD),
             bytes_tail(bytes.fromhex(each.data.removeprefix("0x"))),
         )

@@ -22,37 +22,23 @@ from typing import Any
 from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import member_word
-from chalicelib.chains.calldata.abi import address_word, bytes_tail, call, uint_word
+from chalicelib.chains.calldata.abi import address_word, bytes_tail, call, members, typed_members, uint_word
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 
 _TAKE = bytes.fromhex("fe8ec1a7")
 _PERMIT = "PermitBatchWitnessTransferFrom"
 TYPES: dict[str, tuple[tuple[str, str], ...]] = {
-    _PERMIT: (
-        ("permitted", "TokenPermissions[]"),
-        ("spender", "address"),
-        ("nonce", "uint256"),
-        ("deadline", "uint256"),
-        ("witness", "PaymentIntent"),
+    _PERMIT: members(
+        "TokenPermissions[] permitted, address spender, uint256 nonce, uint256 deadline, PaymentIntent witness"
     ),
-    "TokenPermissions": (("token", "address"), ("amount", "uint256")),
-    "PaymentIntent": (
-        ("payment_type", "uint8"),
-        ("operator_data", "OperatorData"),
-        ("amount", "uint256"),
-        ("source", "Domain"),
-        ("destination", "Domain"),
-        ("processing_date", "uint256"),
-        ("expires_at", "uint256"),
+    "TokenPermissions": members("address token, uint256 amount"),
+    "PaymentIntent": members(
+        "uint8 payment_type, OperatorData operator_data, uint256 amount, Domain source, Domain destination, "
+        "uint256 processing_date, uint256 expires_at"
     ),
-    "OperatorData": (
-        ("operatorId", "bytes32"),
-        ("operator", "address"),
-        ("treasury_account", "address"),
-        ("fee", "uint256"),
-    ),
-    "Domain": (("account", "address"), ("network_id", "uint256"), ("payment_token", "address")),
+    "OperatorData": members("bytes32 operatorId, address operator, address treasury_account, uint256 fee"),
+    "Domain": members("address account, uint256 network_id, address payment_token"),
 }
 """Names and types of the members, in the order of the published example (supplement of the interface, 5.2)."""
 _PARTS = 3
@@ -102,9 +88,7 @@ def typed_data(permit: PaymentPermit) -> dict[str, Any]:
     token = permit.source.token
     return {
         "domain": {"name": PERMIT2, "chainId": permit.source.chain_id, "verifyingContract": contract},
-        "types": {
-            name: [{"name": member, "type": kind} for member, kind in members] for name, members in TYPES.items()
-        },
+        "types": {name: typed_members(listed) for name, listed in TYPES.items()},
         "values": {
             "permitted": [{"token": token, "amount": str(amount)} for amount in _permitted(permit)],
             "spender": permit.spender,

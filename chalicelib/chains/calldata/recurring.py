@@ -23,30 +23,22 @@ from typing import Any
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.signatures import SIGNATURE_BYTES, member_word, typed_data_digest
-from chalicelib.chains.calldata.abi import bytes_tail, call, uint_word
+from chalicelib.chains.calldata.abi import bytes_tail, call, members, typed_members, uint_word
 from chalicelib.chains.calldata.fee_proxy import reference_tail
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
-from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.catalogue.networks import known_network
 
 _TRIGGER_PAYMENT = bytes.fromhex("ac7a9e00")
 _STRUCT = "SchedulePermit"
-PERMIT_MEMBERS = (
-    ("subscriber", "address"),
-    ("token", "address"),
-    ("recipient", "address"),
-    ("feeAddress", "address"),
-    ("amount", "uint128"),
-    ("feeAmount", "uint128"),
-    ("relayerFee", "uint128"),
-    ("periodSeconds", "uint32"),
-    ("firstPayment", "uint32"),
-    ("totalPayments", "uint8"),
-    ("nonce", "uint256"),
-    ("deadline", "uint256"),
-    ("strictOrder", "bool"),
+PERMIT_MEMBERS = members(
+    "address subscriber, address token, address recipient, address feeAddress, uint128 amount, uint128 feeAmount, "
+    "uint128 relayerFee, uint32 periodSeconds, uint32 firstPayment, uint8 totalPayments, uint256 nonce, "
+    "uint256 deadline, bool strictOrder"
 )
 """Names and types in the order of the deployed contract, which is the order of the fields of SchedulePermit."""
+TYPES = {_STRUCT: PERMIT_MEMBERS}
+DOMAIN_VERSION = "1"
 _TEXTS = ("uint128", "uint256")
 
 
@@ -86,7 +78,7 @@ def typed_data(permit: SchedulePermit, network: str) -> dict[str, Any]:
     """
     return {
         "domain": _domain(network),
-        "types": {_STRUCT: _member_types()},
+        "types": {name: typed_members(listed) for name, listed in TYPES.items()},
         "values": {name: str(value) if kind in _TEXTS else value for name, kind, value in _members(permit)},
     }
 
@@ -108,12 +100,12 @@ def trigger(permit: SchedulePermit, network: str, signature: bytes, index: int, 
     """
     if len(signature) != SIGNATURE_BYTES:
         raise ValueError(f"the signature of a schedule has {SIGNATURE_BYTES} bytes")
-    members = (member_word(kind, value) for _, kind, value in _members(permit))
+    words = (member_word(kind, value) for _, kind, value in _members(permit))
     return Transaction(
         to=address_of(RECURRING_PROXY, network),
         data=call(
             _TRIGGER_PAYMENT,
-            *members,
+            *words,
             uint_word(0x200),
             member_word("uint8", index),
             uint_word(0x280),
@@ -125,16 +117,10 @@ def trigger(permit: SchedulePermit, network: str, signature: bytes, index: int, 
 
 
 def _domain(network: str) -> dict[str, Any]:
-    known = network_named(network)
-    contract = address_of(RECURRING_PROXY, network)
-    assert known is not None
-    return {"name": RECURRING_PROXY, "version": "1", "chainId": known.chain_id, "verifyingContract": contract}
+    contract, chain_id = address_of(RECURRING_PROXY, network), known_network(network).chain_id
+    return {"name": RECURRING_PROXY, "version": DOMAIN_VERSION, "chainId": chain_id, "verifyingContract": contract}
 
 
 def _members(permit: SchedulePermit) -> list[tuple[str, str, Any]]:
     """The name, type and value of each member."""
     return [(*member, value) for member, value in zip(PERMIT_MEMBERS, astuple(permit), strict=True)]
-
-
-def _member_types() -> list[dict[str, str]]:
-    return [{"name": name, "type": kind} for name, kind in PERMIT_MEMBERS]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes, evm_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.signatures import typed_data_digest
-from chalicelib.chains.calldata.abi import WORD, bytes_tail, call, read_uint, uint_word
+from chalicelib.chains.calldata.abi import WORD, bytes_tail, call, members, read_uint, typed_members, uint_word
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import MULTI_SEND, address_of
 
@@ -21,18 +21,12 @@ DELEGATECALL = 1
 _MULTI_SEND = bytes.fromhex("8d80ff0a")
 _CALL = b"\x00"
 _HEADER_LENGTH = 1 + 20 + WORD + WORD
-_SAFE_TX = [
-    {"name": "to", "type": "address"},
-    {"name": "value", "type": "uint256"},
-    {"name": "data", "type": "bytes"},
-    {"name": "operation", "type": "uint8"},
-    {"name": "safeTxGas", "type": "uint256"},
-    {"name": "baseGas", "type": "uint256"},
-    {"name": "gasPrice", "type": "uint256"},
-    {"name": "gasToken", "type": "address"},
-    {"name": "refundReceiver", "type": "address"},
-    {"name": "nonce", "type": "uint256"},
-]
+_SAFE_TX = typed_members(
+    members(
+        "address to, uint256 value, bytes data, uint8 operation, uint256 safeTxGas, uint256 baseGas, uint256 gasPrice, "
+        "address gasToken, address refundReceiver, uint256 nonce"
+    )
+)
 
 
 @frozen
@@ -69,7 +63,7 @@ def unpack_transactions(packed: bytes) -> tuple[Transaction, ...]:
     transactions, start = [], 0
     while start < len(packed):
         if packed[start : start + 1] != _CALL:
-            raise ValueError("a transaction of the bundle is no call")
+            raise ValueError("a transaction of the bundle is not a call")
         value, length = read_uint(packed, start + 21), read_uint(packed, start + 21 + WORD)
         end = start + _HEADER_LENGTH + length
         if end > len(packed):

@@ -16,16 +16,20 @@ from collections.abc import Iterator, Sequence
 from chalicelib.base.addresses import address_bytes, tron_address_of
 from chalicelib.base.frozen import frozen
 from chalicelib.base.signatures import SIGNATURE_BYTES, recover_digest
+from chalicelib.chains.calldata.transaction import Transaction
 
 APPROVAL_FEE_LIMIT = 100_000_000
 """The most sun (100 TRX) that an approval may burn for energy: the value of Request Network's payment processor."""
 PAYMENT_FEE_LIMIT = 300_000_000
 """The most sun (300 TRX) that a payment may burn for energy: the value of Request Network's payment processor."""
+RESULT_BYTES = 64
+"""What the network adds to a transaction's bytes when it charges bandwidth: it reserves them for the result."""
 
 _TRIGGER = 31
 _TYPE_URL = b"type.googleapis.com/protocol.TriggerSmartContract"
 _PREFIX = b"\x41"
 _BYTES, _NUMBER = 2, 0
+_A_TIME = 1_800_000_000_000
 
 
 @frozen
@@ -120,6 +124,23 @@ def signed_transaction(raw: bytes, signatures: Sequence[bytes]) -> bytes:
     return _bytes(1, raw) + b"".join(_bytes(2, signature) for signature in signatures)
 
 
+def bandwidth_of(owner: str, call: Transaction, fee_limit: int) -> int:
+    """The bytes that a call takes of an account's bandwidth, signed by one key: the transaction, and what the network
+    reserves for its result. Times are as long as they will be until 2109."""
+    made = TronTransaction(
+        owner=owner,
+        contract=call.to,
+        data=call.data,
+        call_value=call.value,
+        fee_limit=fee_limit,
+        expiration=_A_TIME,
+        ref_block_bytes=b"\0\0",
+        ref_block_hash=bytes(8),
+        timestamp=_A_TIME,
+    )
+    return len(signed_transaction(encode_raw(made), [bytes(SIGNATURE_BYTES)])) + RESULT_BYTES
+
+
 def _varint(value: int) -> bytes:
     if value >> 63:  # a negative number stays negative
         raise ValueError("a number is negative or above 63 bits")
@@ -173,7 +194,7 @@ def _bytes_of(fields: dict[int, bytes | int], number: int) -> bytes:
 def _number_of(fields: dict[int, bytes | int], number: int) -> int:
     value = fields.get(number, 0)
     if not isinstance(value, int):
-        raise ValueError(f"field {number} is no number")
+        raise ValueError(f"field {number} is not a number")
     return value
 
 

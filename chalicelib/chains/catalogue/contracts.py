@@ -24,6 +24,10 @@ LIFI_DIAMOND = "LiFiDiamond"
 LIFI_RECEIVER = "LiFiReceiverAcrossV4"
 """The recipient of Across transfers of LI.FI's diamond that are followed by a call, where its address is known."""
 PERMIT2 = "Permit2"
+DELEGATE = "Simple7702Account"
+"""To what the service's account of gasless payments delegates (EIP-7702): version 0.8 of account-abstraction."""
+DELEGATE_CODE_HASH = "0xcc7b633aef4b2543cb8f37522adf1a401f910f0f6b2430c1eecc11f401ccfcf3"
+"""The Keccak-256 of its code, which is read before the account delegates to it."""
 
 
 def address_of(contract: str, network: str) -> str:

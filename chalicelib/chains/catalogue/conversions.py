@@ -59,22 +59,13 @@ def currency_with_hash(network: str, hash: str) -> Token | None:
 
 def on_chain_units(currency: Token, units: int) -> BaseUnits:
     """An amount in an invoice currency as the contracts count it: $12.50 is 1250 units, and 1_250_000_000 on chain."""
-    return BaseUnits(units * _scale(currency))
-
-
-def from_on_chain_units(currency: Token, on_chain: int) -> BaseUnits:
-    """An amount of an event in units of the invoice currency, rounded down: it never says more than was paid."""
-    return BaseUnits(on_chain // _scale(currency))
+    scale: int = 10 ** (on_chain_decimals(currency) - currency.decimals)
+    return BaseUnits(units * scale)
 
 
 def on_chain_decimals(currency: Token) -> int:
     """The decimals in which the contracts count an amount in an invoice currency."""
     return FIAT_DECIMALS_ON_CHAIN if currency.is_fiat else currency.decimals
-
-
-def _scale(currency: Token) -> int:
-    scale: int = 10 ** (on_chain_decimals(currency) - currency.decimals)
-    return scale
 
 
 def feeds_of(network: str) -> Iterator[tuple[Token, Token]]:

@@ -7,6 +7,7 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.catalogue.contracts import deployed_on, networks_with
+from chalicelib.chains.catalogue.networks import known_network
 from chalicelib.chains.catalogue.networks import network as network_named
 
 AUTH_CAPTURE_ESCROW = "AuthCaptureEscrow"
@@ -42,9 +43,7 @@ class EscrowContracts:
 
     @property
     def chain_id(self) -> int:
-        known = network_named(self.network)
-        assert known is not None
-        return known.chain_id
+        return known_network(self.network).chain_id
 
     @property
     def names(self) -> dict[str, str]:

@@ -42,6 +42,8 @@ _KEYS: Mapping[str, Check] = {
     "confirmationsBecause": _matches(r".{11,}"),
     "blockMilliseconds": _whole(100, 60_000),
     "logRange": _whole(65, 10_000),
+    "absence.headersEvery": _whole(0, 10_000),
+    "absence.movesOn": _matches("unproved|corroborated"),
     "contracts.ERC20FeeProxy": _TEXT,
 }
 """What every network has."""
@@ -67,6 +69,7 @@ _OPTIONAL: Mapping[str, Check] = {
     "currency.feed": _TEXT,
     "safeServiceUrl": _URL,
     "scanSeconds": _whole(1, 60),
+    "absence.receiptsRecordedBelow": _whole(0, 2**53),
     "bridgePlace": _whole(1, 100),
     "hasP256": lambda value: isinstance(value, bool),
     "isTest": lambda value: isinstance(value, bool),
@@ -97,9 +100,9 @@ def _problems(name: str, entry: Mapping[str, Any]) -> Iterator[str]:
 
 def _repeated(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     for key in ("chainId", "label", "bridgePlace"):
-        seen: dict[Any, str] = {}
+        names: dict[Any, str] = {}
         for name, entry in entries.items():
-            if (value := entry.get(key)) is not None and (other := seen.setdefault(value, name)) != name:
+            if (value := entry.get(key)) is not None and (other := names.setdefault(value, name)) != name:
                 yield f"{name} has the same `{key}` as {other}"
 
 

@@ -51,6 +51,21 @@ class RelayerLimits:
 
 
 @frozen
+class AbsencePolicy:
+    """How it is known that blocks have no more payments than a node lists (payments/scanning/absence.py).
+
+    The headers of each block are read, or of one in `headers_every`, or none with 0. The reading goes on after blocks
+    of which the evidence is `moves_on` at least. `receipts_recorded_below` is the block from which on no receipts of
+    the network are among those that the code is tested with, None if there is no such block: receipts that do not give
+    the root of their header are no contradiction from there on.
+    """
+
+    headers_every: int
+    moves_on: str
+    receipts_recorded_below: int | None
+
+
+@frozen
 class Network:
     """One network. `label` is its name in `chain` queries and in `paymentOptions`, `title` its name for people.
 
@@ -72,6 +87,7 @@ class Network:
     aliases: tuple[str, ...]
     title: str
     coin: Coin
+    absence: AbsencePolicy
     explorer_url: str
     public_rpc_urls: tuple[str, ...]
     relayer: RelayerLimits | None
@@ -93,7 +109,7 @@ class Network:
 
 
 def _network(name: str, entry: Mapping[str, Any]) -> Network:
-    is_evm = entry["family"] == "evm"
+    is_evm, absence = entry["family"] == "evm", entry["absence"]
     native, relayer = (entry["currency"], entry["relayer"]) if is_evm else (None, None)
     return Network(
         name=name,
@@ -107,12 +123,13 @@ def _network(name: str, entry: Mapping[str, Any]) -> Network:
         aliases=tuple(entry.get("aliases", ())),
         title=entry["title"],
         coin=Coin(**entry["coin"]),
+        absence=AbsencePolicy(
+            absence["headersEvery"], absence["movesOn"], absence.get("receiptsRecordedBelow")
+        ),
         explorer_url=entry["explorer"],
         public_rpc_urls=tuple(entry["rpcUrls"]),
         relayer=relayer
-        and RelayerLimits(
-            relayer["dailyLimit"], relayer["lowBalance"], relayer["maxFeeGwei"], relayer["recurringFee"]
-        ),
+        and RelayerLimits(relayer["dailyLimit"], relayer["lowBalance"], relayer["maxFeeGwei"], relayer["recurringFee"]),
         safe_service_url=entry.get("safeServiceUrl"),
         scan_seconds=entry.get("scanSeconds"),
         bridge_place=entry.get("bridgePlace"),
@@ -138,6 +155,11 @@ ALL_NETWORKS: tuple[Network, ...] = _networks()
 def network(name: str) -> Network | None:
     """The network with a name or an alias (`polygon` is matic, `ethereum` is mainnet), or None."""
     return _by_name().get(name)
+
+
+def known_network(name: str) -> Network:
+    """The network with a name that is stored, or otherwise known to be in the catalogue. Raises KeyError."""
+    return _by_name()[name]
 
 
 def network_of_chain(chain_id: int) -> Network | None:

@@ -62,6 +62,13 @@ def token_with_id(id: str) -> Token | None:
     return _by_id().get(_ALIASES.get(canonical_id, canonical_id))
 
 
+def known_token(id: str) -> Token:
+    """The token with an id that is stored, or otherwise known to be in the catalogue."""
+    token = token_with_id(id)
+    assert token is not None, f"{id} is not a catalogued currency"
+    return token
+
+
 def dollar() -> Token:
     """The US dollar."""
     return _by_id()["USD"]

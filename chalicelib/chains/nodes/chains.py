@@ -59,7 +59,11 @@ class Chains:
         return cast("TronChain", self.of("tron"))
 
     def _create(self, name: str, urls: tuple[str, ...]) -> "Chain":
-        """The chain by its node, or by several, which share the time that one would have."""
+        """The chain by its node, or by several, which share the time that one would have.
+
+        A URL that is there twice is one node: it does not confirm itself.
+        """
+        urls = tuple(dict.fromkeys(urls))
         if len(urls) == 1:
             return self._of_node(name, urls[0], 1)
         from chalicelib.chains.nodes.nodes import Nodes

@@ -11,8 +11,8 @@ that depend less and less on how many logs it has:
 Every call asks by the hash of the block, as a number may be that of another block a moment later. An answer is taken
 whole or not at all: all contracts of 1, a receipt for each transaction of the block in 2 and 3.
 
-The topics of the references that are waited for are no way to ask for less. They are not known as a list, only by key,
-and any number of them may be of one network: also those of paid and expired requests, as late payments are recorded.
+The topics of the references that are waited for cannot be asked for. They are not known as a list, only by key, and any
+number of them may be of one network: also those of paid and expired requests, as late payments are recorded.
 
 The receipt of one transaction is never refused for its length: a log takes 375 units of gas and is about 400 bytes of
 JSON, and a transaction may use 2**24 units, 2**25 on Polygon. If a node returns none of a transaction, the block is
@@ -41,7 +41,8 @@ Log = Mapping[str, Any]
 
 @frozen
 class LogFilter:
-    """Which logs are asked for: those of some contracts, and the accepted values of the first topic, the second, ..."""
+    """Which logs are asked for: those of some contracts, and the accepted values of the first topic, the second, ...;
+    no values are any value."""
 
     emitters: tuple[str, ...]
     topics: tuple[tuple[str, ...], ...]
@@ -49,14 +50,14 @@ class LogFilter:
     def query(self, place: Mapping[str, str], emitters: Sequence[str] | None = None) -> RpcCall:
         """The call for the logs at a place, which is a range of blocks or the hash of one; of fewer `emitters`."""
         addresses = [hex_address(each) for each in emitters or self.emitters]
-        return "eth_getLogs", [{**place, "address": addresses, "topics": [list(each) for each in self.topics]}]
+        return "eth_getLogs", [{**place, "address": addresses, "topics": [list(each) or None for each in self.topics]}]
 
     def takes(self, log: Log) -> bool:
         """Whether a node would return this log for the filter."""
         topics = [topic.lower() for topic in log["topics"]]
         if len(topics) < len(self.topics) or log["address"].lower() not in map(hex_address, self.emitters):
             return False
-        return all(topic in wanted for topic, wanted in zip(topics, self.topics, strict=False))
+        return all(not wanted or topic in wanted for topic, wanted in zip(topics, self.topics, strict=False))
 
 
 def logs_of_block(

@@ -19,6 +19,8 @@ ERC20_TRANSFER_TOPIC = "0x9f16cbcc523c67a60c450e5ffe4f3b7b6dbe772e7abcadb2686ce0
 """The event of ERC20FeeProxy: TransferWithReferenceAndFee(token, to, amount, indexed reference, fee, fee address)."""
 NATIVE_TRANSFER_TOPIC = "0xa1c241e337c4610a9d0f881111e977e9dc8690c85fe2108897bb1483c66e6a96"
 """The event of EthereumFeeProxy: TransferWithReferenceAndFee(to, amount, indexed reference, fee, fee address)."""
+TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+"""The event of an ERC-20 token: Transfer(indexed from, indexed to, amount)."""
 TRANSFER_TOPICS = (ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC)
 
 
@@ -72,6 +74,9 @@ class ProxyTransfer:
     paid_at: datetime | None = None
     conversion: LoggedConversion | None = None
     escrow: LoggedEscrow | None = None
+    emptied_address: str | None = None
+    """Set if it is no event of a proxy: the address for plain transfers that sent its token to the payee without one
+    (plain_transfers/logs.py)."""
 
 
 @frozen
@@ -100,6 +105,10 @@ class BlockRange:
     @property
     def count(self) -> int:
         return self.last - self.first + 1
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        return self.first, self.last
 
     @property
     def first_half(self) -> "BlockRange":

@@ -196,16 +196,20 @@ def one_node(chain: "Chain", is_late: bool) -> tuple["Chain", int]:
     return chain.one(is_late) if isinstance(chain, Nodes) else (chain, chain.head())
 
 
-def read_by_another(chain: "Chain", blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
-    """`chain.read_range` by another node of the network, if there is one that answers: what one node leaves out, the
-    other one may have."""
-    if isinstance(chain, Node):
-        for other in chain.others:
-            if not other.has_failed:
-                with suppress(ChainUnavailable, BlockRefused):
-                    reading: RangeReading = other.read_range(blocks, after)
-                    return reading
-    return chain.read_range(blocks, after)
+def others_of(chain: "Chain") -> tuple[Node, ...]:
+    """The other nodes of the network, without those that failed lately; none of the only one."""
+    return tuple(each for each in chain.others if not each.has_failed) if isinstance(chain, Node) else ()
+
+
+def read_by_another(
+    chain: "Chain", blocks: BlockRange, after: Checkpoint | None
+) -> tuple["Chain", RangeReading]:
+    """`chain.read_range` by another node of the network, if there is one that answers, and who that is: what one node
+    leaves out, the other one may have."""
+    for other in others_of(chain):
+        with suppress(ChainUnavailable, BlockRefused):
+            return cast("Chain", other), other.read_range(blocks, after)
+    return chain, chain.read_range(blocks, after)
 
 
 def check_others(chain: "Chain", hashes: Mapping[int, str]) -> None:
@@ -213,17 +217,25 @@ def check_others(chain: "Chain", hashes: Mapping[int, str]) -> None:
 
     A node that does not answer, or does not have a block, says nothing.
     """
-    if not isinstance(chain, Node):
-        return
-    for other in chain.others:
+    if isinstance(chain, Node):
+        agreeing(chain, chain.others, hashes)
+
+
+def agreeing(chain: Node, others: Sequence[Node], hashes: Mapping[int, str]) -> tuple[Node, ...]:
+    """Those of the other nodes that have the hash at each of these heights. Raises NodesDisagree as `check_others`."""
+    found = list[Node]()
+    for other in others:
         try:
-            seen = other.block_hashes(list(hashes))
+            answered = other.block_hashes(list(hashes))
         except ChainUnavailable:
             continue
         for number, hash in hashes.items():
-            if seen[number] not in (None, hash):
-                reason = f"block {number} is {hash} at {chain.host} and {seen[number]} at {other.host}"
+            if answered[number] not in (None, hash):
+                reason = f"block {number} is {hash} at {chain.host} and {answered[number]} at {other.host}"
                 raise NodesDisagree(chain.network, reason)
+        if None not in answered.values():
+            found.append(other)
+    return tuple(found)
 
 
 def _or_none(ask: Callable[[], T]) -> T | None:

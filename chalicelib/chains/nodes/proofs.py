@@ -7,8 +7,8 @@ from chalicelib.base.addresses import address_bytes, hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.calldata import erc20
 from chalicelib.chains.nodes.blocks import header_hash
-from chalicelib.chains.nodes.bridges.deposits import TRANSFER_TOPIC, token_transfer
-from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.chains.nodes.bridges.deposits import token_transfer
+from chalicelib.chains.nodes.logs import TRANSFER_TOPIC, InconsistentNode
 from chalicelib.chains.nodes.readings import Sight, Sought, TokenBalances, TokenFlow
 from chalicelib.chains.nodes.relaying import receipt_from
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity

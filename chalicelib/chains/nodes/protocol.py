@@ -48,8 +48,11 @@ class Chain(Protocol):
         Raises ChainUnavailable if the node does not have one of the blocks.
         """
 
-    def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
-        """The logs of payments in a range of blocks: those of the fee proxies and the conversion proxies.
+    def read_range(
+        self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
+    ) -> RangeReading:
+        """The logs of payments in a range of blocks: those of the fee proxies and the conversion proxies; and, on EVM
+        networks, the headers at some heights.
 
         Raises Disconnected if the block of the checkpoint `after` is no longer canonical, RangeTooLarge if the node
         does not return the logs of so many blocks, BlockRefused if it does not return those of a single block.

@@ -1,7 +1,7 @@
 """Reads the logs of a range of blocks: those of payments, and the calls and checks for any logs."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
@@ -22,17 +22,22 @@ from chalicelib.chains.nodes.rpc.jsonrpc import (
 )
 from chalicelib.chains.nodes.transfers import PAYMENT_TOPICS
 
+if TYPE_CHECKING:
+    from chalicelib.chains.proofs.headers import Checked
+
 
 @frozen
 class RangeReading:
     """The logs of payments of a range as the node's JSON, and the hash and time of the range's last block.
 
-    `is_full` if it is one block with so many logs that a query for them was refused (full_blocks.py).
+    `is_full` if it is one block with so many logs that a query for them was refused (full_blocks.py). `headers` are
+    those that were asked for, none if the node did not answer all at once.
     """
 
     logs: tuple[Mapping[str, Any], ...]
     last: BlockFacts
     is_full: bool = False
+    headers: tuple["Checked", ...] = ()
 
 
 class RangeTooLarge(Exception):
@@ -50,54 +55,72 @@ class Disconnected(Exception):
 
 @unavailable_if_malformed
 def read_range(
-    node: JsonRpcClient, blocks: BlockRange, after: Checkpoint | None, escrow: EscrowContracts | None = None
+    node: JsonRpcClient,
+    blocks: BlockRange,
+    after: Checkpoint | None,
+    escrow: EscrowContracts | None = None,
+    headers: Sequence[int] = (),
 ) -> RangeReading:
     """The logs of payments in a range of blocks that follows the checkpoint `after`: of all proxies, and of the
-    commerce escrow if the network has one, by one query.
+    commerce escrow if the network has one, by one query; and the headers at some heights, in the same request.
 
     Reads the checkpoint's block, the last block, the logs, and the last block again. If the hashes of the last block
     agree, the node had the whole range and no fork happened meanwhile. Raises Disconnected if the checkpoint's block is
     no longer canonical, RangeTooLarge or BlockRefused if the node does not return the logs of these blocks,
     ChainUnavailable if it does not return the headers either.
     """
-    checkpoint = after.number if after else blocks.last
     last = block_at(blocks.last)
+    first = [block_at(after.number), last] if after else [last]
     emitters: tuple[str, ...] = payment_proxies(node.network)
     topics: tuple[str, ...] = PAYMENT_TOPICS
     if escrow is not None:
         emitters, topics = (*emitters, *escrow_emitters(escrow)), (*topics, *ESCROW_TOPICS)
     wanted = LogFilter(emitters, (topics,))
-    before, (outcome,), (last_after,) = with_headers(
-        node, [block_at(checkpoint), last], [wanted.query(place_of(blocks))], [last]
-    )
-    known, last_before = before
-    if not (known and last_before and last_after) or last_before["hash"] != last_after["hash"]:
+    query = wanted.query(place_of(blocks))
+    before, (outcome,), (last_after, *more) = with_headers(node, first, [query], [last], [*map(block_at, headers)])
+    last_before = before[-1]
+    if not (all(before) and last_after) or last_before["hash"] != last_after["hash"]:
         raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} settled")
-    if after is not None and header_hash(node, known, checkpoint) != after.hash:
+    if after is not None and header_hash(node, before[0], after.number) != after.hash:
         raise Disconnected
     facts = facts_of(node, last_before, blocks.last)
     found, is_full = _complete(node, blocks, outcome, wanted, last_before)
-    return RangeReading(found, facts, is_full)
+    return RangeReading(found, facts, is_full, _checked(headers, more))
+
+
+def _checked(numbers: Sequence[int], headers: Sequence[Any]) -> tuple["Checked", ...]:
+    """The headers with their hashes recomputed; none if the node did not answer all at once."""
+    if not headers:
+        return ()
+    from chalicelib.chains.proofs.headers import check_header  # other readers of ranges need none
+
+    return tuple(check_header(number, header) for number, header in zip(numbers, headers, strict=True))
 
 
 def with_headers(
-    node: JsonRpcClient, before: Sequence[RpcCall], queries: Sequence[RpcCall], after: Sequence[RpcCall] = ()
+    node: JsonRpcClient,
+    before: Sequence[RpcCall],
+    queries: Sequence[RpcCall],
+    after: Sequence[RpcCall] = (),
+    besides: Sequence[RpcCall] = (),
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """The results of header calls, the outcomes of log queries, and the results of more header calls, in this order.
+    """The results of header calls, the outcomes of log queries, and the results of more header calls, in this order;
+    after these the outcomes of what is asked `besides`, if the node answers all at once.
 
     The outcome of a query is its error if the node answers the headers but not the query: nodes refuse too many blocks
     or logs with any status, code and text, or time out. Raises ChainUnavailable if the node does not answer the
     headers. All calls are one batch; if it fails as a whole, the headers and each query are sent on their own.
     """
     first, second = len(before), len(before) + len(queries)
+    third = second + len(after)
     try:
-        outcomes = node.outcomes([*before, *queries, *after])
+        outcomes = node.outcomes([*before, *queries, *after, *besides])
     except ChainUnavailable as error:
         headers = node.results(before)
         takes_too_long = isinstance(error, NodeTimeout)
         logs = [error if takes_too_long else _outcome(node, query) for query in queries]
         return headers, logs, node.results(after)
-    raise_first_error([*outcomes[:first], *outcomes[second:]])
+    raise_first_error([*outcomes[:first], *outcomes[second:third]])
     return outcomes[:first], outcomes[first:second], outcomes[second:]
 
 

@@ -73,7 +73,7 @@ class Sought:
 @frozen
 class Sight:
     """What one node says of a transaction: the canonical hash at its height, whether it has a block that makes it deep
-    enough, and the receipt. None is no answer, not a negative one.
+    enough, and the receipt. None means that the node did not answer.
 
     `moved` has, in base units, what it has moved by the logs of its receipt and, unless the node refuses to search for
     them, by the logs of its block: nothing unless a flow was asked for.
@@ -100,3 +100,55 @@ class TokenBalances:
 
     nonce: int
     balances: Mapping[str, int]
+
+
+@frozen
+class ResourcePrices:
+    """What Tron burns, in sun: for a unit of energy, for a byte of bandwidth, for an account that a transfer of TRX
+    creates (paid by its sender), for a transaction with a memo, and for one with more than one signature."""
+
+    energy: BaseUnits
+    bandwidth: BaseUnits
+    activation: BaseUnits
+    memo: BaseUnits = BaseUnits(0)
+    signatures: BaseUnits = BaseUnits(0)
+
+
+@frozen
+class AccountResources:
+    """What an account on Tron can spend now: units of energy, bytes of bandwidth that is staked or delegated to it, and
+    bytes of the free bandwidth of a day. `is_active` is False, and all else 0, for an address that is no account yet.
+    """
+
+    is_active: bool
+    energy: int = 0
+    bandwidth: int = 0
+    free_bandwidth: int = 0
+
+
+@frozen
+class CallEnergy:
+    """What a call takes on the newest state, in units of energy; `penalty` is the part of it that is charged because
+    the contract is used so much (the dynamic energy model)."""
+
+    energy: int
+    penalty: int = 0
+
+
+@frozen
+class ResourceReading:
+    """What one node says: prices, an account, and each call, None for one that fails on the newest state."""
+
+    prices: ResourcePrices
+    account: AccountResources
+    calls: tuple[CallEnergy | None, ...]
+
+
+@frozen
+class PlainAddressState:
+    """An address for plain transfers at the newest block: what it has of a token, or of the native coin; whether its
+    contract is deployed, and whether the network has the contract that deploys it."""
+
+    balance: BaseUnits
+    is_deployed: bool
+    has_deployer: bool

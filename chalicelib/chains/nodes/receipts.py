@@ -3,6 +3,9 @@
 The payer of a token is the sender of the ERC-20 transfer to the payee. A batch contract first takes the tokens itself;
 the payer is then the address that sent it the token in the same transaction. Any other contract counts as the payer.
 
+An account that sends a transaction to itself makes calls at once by the code that it delegates to (EIP-7702). Whoever
+signed the last transfer of the token to it before the payment (ERC-3009) is the payer then, as of a gasless payment.
+
 The payer of a native payment is the transaction's sender if the transaction calls a payment contract directly. It is
 unknown otherwise, because somebody else may send the transaction of a Safe or a smart account.
 
@@ -13,17 +16,19 @@ on another network, by the event of the fill that made the payment (fills.py).
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chalicelib.base.addresses import address_bytes, address_of_log
+from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes, address_of_log
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
+from chalicelib.chains.calldata.erc3009 import AUTHORIZATION_USED
 from chalicelib.chains.catalogue.contracts import payment_contracts
 from chalicelib.chains.catalogue.networks import network, network_of_chain
 from chalicelib.chains.nodes.blocks import header_hash
 from chalicelib.chains.nodes.bridges.deposits import token_transfer
 from chalicelib.chains.nodes.bridges.fills import brought
-from chalicelib.chains.nodes.rpc.hex_values import hash_of
+from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, block_at, code_at, delegates, unavailable_if_malformed
 from chalicelib.chains.nodes.rpc.receipts import receipts_by_hash
+from chalicelib.chains.nodes.transfers import transfers_of
 
 
 @frozen
@@ -82,7 +87,7 @@ def logs_of_transactions(node: JsonRpcClient, tx_hashes: Sequence[str]) -> tuple
 def read_receipts(node: JsonRpcClient, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
     """Of transactions (hashes with or without 0x), what is in the block at a height; two requests.
 
-    A transaction without a receipt is not in the block only if the block's own list does not have it. Raises
+    A transaction without a receipt from this block is not in it only if the block's own list does not have it. Raises
     ChainUnavailable if the node does not have the block.
     """
     (header,) = node.results([block_at(number)])
@@ -96,7 +101,7 @@ def read_receipts(node: JsonRpcClient, number: int, tx_hashes: Sequence[str]) ->
         receipt = found[full]
         if receipt and hash_of(receipt["blockHash"]) == block:
             logs[tx_hash] = tuple(receipt["logs"])
-        elif not receipt and full not in transactions:
+        elif full not in transactions:
             logs[tx_hash] = ()
     return BlockReceipts(block, logs)
 
@@ -143,7 +148,32 @@ def _payer(name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer) -> 
     senders = _senders(transfers, address_bytes(paid.payee), paid.amount)
     if len(senders) == 1 and senders <= contracts:
         senders = _senders(transfers, senders.pop())
-    return senders.pop() if len(senders) == 1 and not senders & contracts else None
+    sender = senders.pop() if len(senders) == 1 and not senders & contracts else None
+    if sender is not None and {address_bytes(receipt[end] or ZERO_ADDRESS) for end in ("from", "to")} == {sender}:
+        return _authorizer(name, receipt, paid, sender) or sender
+    return sender
+
+
+def _authorizer(name: str, receipt: Mapping[str, Any], paid: PaidTransfer, sender: bytes) -> bytes | None:
+    """Who signed a transfer of the token to the sender of a payment, in the same transaction before it and after any
+    other payment, of at least its amount; None if nobody did."""
+    payments = {each.log_index: each for each in transfers_of(name, receipt["logs"])}
+    token = address_bytes(paid.token_address or ZERO_ADDRESS)
+    signer: bytes | None = None
+    authorizer: bytes | None = None
+    for log in sorted(receipt["logs"], key=lambda log: quantity(log["logIndex"])):
+        is_signed = len(log["topics"]) == 3 and log["topics"][0].lower() == AUTHORIZATION_USED
+        if is_signed and address_bytes(log["address"]) == token:
+            signer, authorizer = bytes.fromhex(log["topics"][1][-40:]), None
+        payment = payments.get(quantity(log["logIndex"]))
+        if payment is not None:
+            if payment.event_key == paid.event_key:
+                return authorizer
+            signer = authorizer = None
+        transfer = token_transfer(log, token)
+        if transfer is not None and transfer[:2] == (signer, sender) and transfer[2] >= paid.amount:
+            signer, authorizer = None, signer
+    return None
 
 
 def _contracts(node: JsonRpcClient, addresses: Sequence[bytes]) -> set[bytes]:

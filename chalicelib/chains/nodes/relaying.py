@@ -52,9 +52,7 @@ def read_account(node: JsonRpcClient, address: str) -> AccountReading:
 
 
 @unavailable_if_malformed
-def run_each(
-    node: JsonRpcClient, sender: str, wanted: Sequence[tuple[Transaction, int]]
-) -> tuple[StepResult, ...]:
+def run_each(node: JsonRpcClient, sender: str, wanted: Sequence[tuple[Transaction, int]]) -> tuple[StepResult, ...]:
     """Runs transactions, each alone on the newest state and with the most gas that it may take. One request.
 
     Where the node does not answer for all of them, each is run in a request of its own: one that the node cannot run
@@ -77,9 +75,7 @@ def run_each(
 
 
 @unavailable_if_malformed
-def run_as_sent(
-    node: JsonRpcClient, sender: str, each: Transaction, gas: int, max_fee: int, tip: int
-) -> StepResult:
+def run_as_sent(node: JsonRpcClient, sender: str, each: Transaction, gas: int, max_fee: int, tip: int) -> StepResult:
     """Runs a transaction as it is sent, with its gas limit and price: the contract sees those that a block has.
 
     Its gas is the limit: code that tells a dry run from a block is not estimated.

@@ -2,27 +2,60 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.catalogue.contracts import (
+    ERC20_CONVERSION_PROXY,
+    ERC20_FEE_PROXY,
+    NATIVE_CONVERSION_PROXY,
+    NATIVE_FEE_PROXY,
+)
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC, converted_transfers
-from chalicelib.chains.nodes.escrow.transfers import escrow_transfers
-from chalicelib.chains.nodes.logs import TRANSFER_TOPICS, InconsistentNode, ProxyTransfer, decode_transfer
+from chalicelib.chains.nodes.escrow.transfers import escrow_events, escrow_transfers
+from chalicelib.chains.nodes.logs import (
+    ERC20_TRANSFER_TOPIC,
+    NATIVE_TRANSFER_TOPIC,
+    TRANSFER_TOPICS,
+    InconsistentNode,
+    ProxyTransfer,
+    contract_address,
+    decode_transfer,
+)
+from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress, emptied
 
 PAYMENT_TOPICS = (*TRANSFER_TOPICS, CONVERSION_TOPIC)
 """The events that say that something was paid."""
 
 
+def payment_events(network: str, escrow: EscrowContracts | None = None) -> tuple[tuple[str, ...], ...]:
+    """The events that are payments on a network: a contract in lower-case hex, and the first topics that it emits
+    together, one or, for a conversion, two. Any contract may emit these topics, and a contract others."""
+    by_contract = {
+        ERC20_FEE_PROXY: (ERC20_TRANSFER_TOPIC,),
+        NATIVE_FEE_PROXY: (NATIVE_TRANSFER_TOPIC,),
+        ERC20_CONVERSION_PROXY: (ERC20_TRANSFER_TOPIC, CONVERSION_TOPIC),
+        NATIVE_CONVERSION_PROXY: (NATIVE_TRANSFER_TOPIC, CONVERSION_TOPIC),
+    }
+    found = ((contract_address(contract, network), topics) for contract, topics in by_contract.items())
+    of_proxies = [(address, *topics) for address, topics in found if address is not None]
+    return (*of_proxies, *(sorted(escrow_events(escrow)) if escrow is not None else ()))
+
+
 def transfers_of(
-    network: str, logs: Iterable[Mapping[str, Any]], escrow: EscrowContracts | None = None
+    network: str,
+    logs: Iterable[Mapping[str, Any]],
+    escrow: EscrowContracts | None = None,
+    addresses: Collection[PlainAddress] = (),
 ) -> tuple[ProxyTransfer, ...]:
     """The transfers among the JSON-RPC logs of one reading, in the order of the chain, with their event keys.
 
-    The two events of a conversion are one transfer; each event of the network's `escrow` is one. Logs of other
-    contracts and other events are skipped, and a log that the node repeats counts once. Raises InconsistentNode if two
+    `addresses` are those for plain transfers that may have been emptied without an event. The two events of a
+    conversion are one transfer; each event of the network's `escrow` is one. Logs of other contracts and other events
+    are skipped, and a log that the node repeats counts once. Raises InconsistentNode if two
     logs contradict each other or one of the two events of a conversion is missing, ChainUnavailable if a log does not
     have the documented form.
     """
@@ -31,9 +64,10 @@ def transfers_of(
         decoded = {transfer for log in found if (transfer := decode_transfer(network, log)) is not None}
         converted = converted_transfers(network, found)
         escrowed = set() if escrow is None else escrow_transfers(escrow, found)
+        without_event = emptied(network, found, addresses, decoded)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise ChainUnavailable(f"The {network} node does not answer as it should") from error
-    return _identified(network, decoded | converted | escrowed)
+    return _identified(network, decoded | converted | escrowed | without_event)
 
 
 def _identified(network: str, decoded: Iterable[ProxyTransfer]) -> tuple[ProxyTransfer, ...]:
@@ -50,7 +84,8 @@ def _identified(network: str, decoded: Iterable[ProxyTransfer]) -> tuple[ProxyTr
 
 
 def _digest(transfer: ProxyTransfer) -> str:
-    """16 hex digits of a hash of what the event says, and of the conversion or the escrow's event if it is one."""
+    """16 hex digits of a hash of what the event says, and of the conversion, the escrow's event or the emptied address,
+    if it is one."""
     said: tuple[object, ...] = (
         transfer.token_address,
         transfer.payee,
@@ -63,6 +98,8 @@ def _digest(transfer: ProxyTransfer) -> str:
         said += conversion.currency, conversion.amount, conversion.fee_amount, conversion.max_rate_age
     if (event := transfer.escrow) is not None:
         said += event.kind.value, event.payer, event.fee_bps, event.fee_receiver
+    if transfer.emptied_address is not None:
+        said += (transfer.emptied_address,)
     return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
 

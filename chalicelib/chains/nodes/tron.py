@@ -14,16 +14,18 @@ from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.signatures import recover_digest
 from chalicelib.chains.calldata.reverts import printable, revert_reason
-from chalicelib.chains.calldata.transaction import SentTransaction, Transaction
+from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes import blocks, ranges, receipts, sent, wallets
-from chalicelib.chains.nodes.logs import BlockFacts, BlockRange, Checkpoint
+from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.ranges import RangeReading
-from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
+from chalicelib.chains.nodes.readings import CallEnergy, ResourceReading
+from chalicelib.chains.nodes.resources import reading as resources
 from chalicelib.chains.nodes.rpc.http_client import HttpClient
 from chalicelib.chains.nodes.rpc.jsonrpc import (
     MAX_RESPONSE_BYTES,
     JsonRpcClient,
     NodeResponseTooLarge,
+    on_node,
     unavailable_if_malformed,
 )
 from chalicelib.chains.nodes.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
@@ -67,48 +69,41 @@ class TronChain:
         self.network = network
         headers = {"TRON-PRO-API-KEY": api_key} if api_key else {}
         http = HttpClient(url, MAX_RESPONSE_BYTES, headers, share)
-        self._node = JsonRpcClient(network, http, "/jsonrpc", batches=False, on_error=on_error)
+        self.node = JsonRpcClient(network, http, "/jsonrpc", batches=False, on_error=on_error)
 
     @unavailable_if_malformed
     def head(self) -> int:
         """The number of the newest solidified block. Also raises ChainUnavailable if the node serves another chain."""
-        blocks.check_chain_id(self.network, self._node.call("eth_chainId"))
-        block = self._node.post("/walletsolidity/getnowblock", {}, MAX_RESPONSE_BYTES)  # with all its transactions
+        blocks.check_chain_id(self.network, self.node.call("eth_chainId"))
+        block = self.node.post("/walletsolidity/getnowblock", {}, MAX_RESPONSE_BYTES)  # with all its transactions
         number: int = block["block_header"]["raw_data"].get("number", 0)  # protobuf's JSON leaves zeros out
         if not isinstance(number, int):
             raise TypeError("a block number is an integer")
         return number
 
-    def block_hashes(self, numbers: Sequence[int]) -> dict[int, str | None]:
-        return blocks.block_hashes(self._node, numbers)
+    block_hashes = on_node(blocks.block_hashes)
+    block_facts = on_node(blocks.block_facts)
 
-    def block_facts(self, numbers: Sequence[int]) -> dict[int, BlockFacts]:
-        return blocks.block_facts(self._node, numbers)
+    def read_range(
+        self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
+    ) -> RangeReading:
+        return ranges.read_range(self.node, blocks, after)
 
-    def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
-        return ranges.read_range(self._node, blocks, after)
-
-    def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
-        return receipts.logs_of_transactions(self._node, tx_hashes)
-
-    def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
-        return receipts.read_receipts(self._node, number, tx_hashes)
-
-    def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
-        return receipts.payers_of(self._node, payments)
+    logs_of_transactions = on_node(receipts.logs_of_transactions)
+    read_receipts = on_node(receipts.read_receipts)
+    payers_of = on_node(receipts.payers_of)
 
     def read_wallet(
         self, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool = False
     ) -> WalletReading:
         """Balances in sun and base units. The gas price is the price of energy in sun, the batch fee always 0."""
-        return wallets.read_one_by_one(self._node, wallet, tokens, spender)
+        return wallets.read_one_by_one(self.node, wallet, tokens, spender)
 
     def read_batch_fee(self) -> int:
         """Always 0: the batch contract of tron has no fee."""
         return 0
 
-    def has_code(self, address: str) -> bool:
-        return wallets.has_code(self._node, address)
+    has_code = on_node(wallets.has_code)
 
     @unavailable_if_malformed
     def would_revert(self, sender: str, to: str, data: str) -> bool:
@@ -134,10 +129,17 @@ class TronChain:
             first = StepResult(None, TOO_LARGE)
         return Simulation("triggerconstantcontract", (first, *rest))
 
+    @unavailable_if_malformed
+    def read_resources(self, sender: str, calls: Sequence[Transaction]) -> ResourceReading:
+        """Prices of energy and bandwidth, what `sender` has of them, and the energy of each of its calls, run alone on
+        the newest state. A request for each. Raises ChainUnavailable for what cannot be true."""
+        prices, account = resources.read_prices(self.node), resources.read_account(self.node, sender)
+        return ResourceReading(prices, account, tuple(self._energy_of(sender, each) for each in calls))
+
     def broadcast(self, signed: bytes) -> BroadcastResult:
         """Sends a signed transaction to the network. Raises BadGateway if the outcome is not known."""
         try:
-            response = self._node.post("/wallet/broadcasthex", {"transaction": signed.hex()}, _LONGEST_RESPONSE)
+            response = self.node.post("/wallet/broadcasthex", {"transaction": signed.hex()}, _LONGEST_RESPONSE)
         except ChainUnavailable as error:
             message = "The Tron node did not answer; the transaction may have been sent: look it up before sending anew"
             raise BadGateway(message) from error
@@ -148,15 +150,23 @@ class TronChain:
         txid, code = (printable(text)[:_LONGEST_CODE] for text in (str(response.get("txid", "")), code))
         return BroadcastResult(accepted, txid, code, _message(response.get("message") or response.get("Error")))
 
-    def sent_transaction(self, tx_hash: str) -> SentTransaction | None:
-        """A transaction of a block, also of one that is not solidified; None for others, which nodes do not show.
+    sent_transaction = on_node(sent.sent_transaction)
+    has_transaction = on_node(resources.has_transaction)
 
-        Its nonce is always 0, as Tron has none.
-        """
-        return sent.sent_transaction(self._node, tx_hash)
+    def _energy_of(self, sender: str, transaction: Transaction) -> CallEnergy | None:
+        """None if the call fails on the newest state, or nobody can say whether it does."""
+        try:
+            response, result = self._run(sender, transaction)
+        except NodeResponseTooLarge:
+            return None
+        return resources.call_energy(response) if result.success else None
 
     def _constant_call(self, sender: str, transaction: Transaction) -> StepResult:
         """Runs one transaction on the newest state without sending it."""
+        return self._run(sender, transaction)[1]
+
+    def _run(self, sender: str, transaction: Transaction) -> tuple[Mapping[str, Any], StepResult]:
+        """The node's response to a constant call, and the result in it."""
         fields: dict[str, Any] = {
             "owner_address": "41" + address_bytes(sender).hex(),
             "contract_address": "41" + address_bytes(transaction.to).hex(),
@@ -164,18 +174,18 @@ class TronChain:
         }
         if transaction.value:
             fields["call_value"] = transaction.value
-        response = self._node.post("/wallet/triggerconstantcontract", fields, _LONGEST_RESPONSE)
+        response = self.node.post("/wallet/triggerconstantcontract", fields, _LONGEST_RESPONSE)
         energy = response.get("energy_used")
         gas = energy if isinstance(energy, int) else None
         outcome: Mapping[str, Any] = response["result"]
         if outcome.get("result") is not True:
             if outcome.get("code") not in _CONTRACT_FAILED:
                 raise ChainUnavailable(f"The {self.network} node refused a constant call")
-            return StepResult(False, _message(outcome.get("message")) or revert_reason(b""), None)
+            return response, StepResult(False, _message(outcome.get("message")) or revert_reason(b""), None)
         returned = bytes.fromhex("".join(response.get("constant_result", ())))
         if any(ret.get("ret") == "FAILED" for ret in response["transaction"].get("ret", ())):
-            return StepResult(False, revert_reason(returned), gas)
-        return StepResult(True, None, gas)
+            return response, StepResult(False, revert_reason(returned), gas)
+        return response, StepResult(True, None, gas)
 
 
 def _message(text: Any) -> str:

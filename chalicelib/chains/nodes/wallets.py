@@ -59,7 +59,13 @@ class WalletReading:
 
 @unavailable_if_malformed
 def read_by_multicall(
-    node: JsonRpcClient, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool, code_of: str | None
+    node: JsonRpcClient,
+    wallet: str,
+    tokens: Sequence[str],
+    spender: str,
+    *,
+    batch_fee: bool = False,
+    code_of: str | None = None,
 ) -> WalletReading:
     """Balances, allowances and the batch contract's fee by Multicall3, the gas price, and whether there is a contract
     at the address `code_of`, all in one request.
@@ -110,6 +116,12 @@ def has_code(node: JsonRpcClient, address: str) -> bool:
     """Whether there is a contract at the address."""
     (code,) = node.results([code_at(address)])
     return len(code) > 2
+
+
+@unavailable_if_malformed
+def read_codes(node: JsonRpcClient, *addresses: str) -> tuple[bytes, ...]:
+    """The code at each address, at the newest block. One request."""
+    return tuple(bytes.fromhex(code.removeprefix("0x")) for code in node.results([code_at(each) for each in addresses]))
 
 
 def _wallet_reading(tokens: Sequence[str], values: Sequence[int], gas_price: int, batch_fee_bps: int) -> WalletReading:

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from chalicelib.chains.calldata.explain import main
 from chalicelib.chains.calldata.explanations.calls import explain_data
 from chalicelib.chains.calldata.transaction import Transaction
+from infra.explain import main
 
 from .calls import (
     COLLECTOR,
@@ -24,7 +24,7 @@ from .calls import (
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "chalicelib.chains.calldata.explain", *arguments]
+    command = [sys.executable, "-m", "infra.explain", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=180)
 
 
@@ -48,7 +48,7 @@ def test_the_command_tells_what_a_call_does(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_module_runs_as_a_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    name = "chalicelib.chains.calldata.explain"
+    name = "infra.explain"
     monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "argv", [name, "0x12345678"])
     runpy.run_module(name, run_name="__main__")
@@ -86,7 +86,7 @@ def test_every_bad_argument_is_one_sentence(arguments: list[str], capsys: pytest
     [
         (["0xno"], "The data must be 0x and an even number of hexadecimal digits."),
         (["0x12", "--value", "-1"], "The value must not be negative."),
-        (["0x12", "--network", "gnosis"], "Gnosis is no network of ours."),
+        (["0x12", "--network", "gnosis"], "Gnosis is not a network of the catalogue."),
         (["0x12", "--to", "0x12", "--network", "base"], "Its address is not one of the network."),
     ],
 )
@@ -101,7 +101,7 @@ def test_the_help_says_what_each_argument_is(capsys: pytest.CaptureFixture[str])
         main(["--help"])
     said = " ".join(capsys.readouterr().out.split())
     assert stopped.value.code == 0
-    assert said.startswith("usage: python -m chalicelib.chains.calldata.explain [-h] [--network NETWORK] [--to ADDRESS] [--value VALUE] data")
+    assert said.startswith("usage: python -m infra.explain [-h] [--network NETWORK] [--to ADDRESS] [--value VALUE] data")
     for text in (
         "Says what calldata does.",
         "the calldata: 0x and hexadecimal digits",
@@ -134,8 +134,8 @@ def test_by_the_bytes_alone_the_contract_is_not_vouched_for(
     said = capsys.readouterr().out
     assert said.splitlines()[0].endswith("; the address of the contract was not checked")
     assert explain_data(transaction.data, network, None, transaction.value).function is not None
-    told = explain_data(transaction.data, network, transaction.to, transaction.value)
-    assert told == one(network, transaction)
+    explained = explain_data(transaction.data, network, transaction.to, transaction.value)
+    assert explained == one(network, transaction)
 
 
 def test_the_command_prints_payments_within_and_unknown_calls(capsys: pytest.CaptureFixture[str]) -> None:

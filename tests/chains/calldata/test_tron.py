@@ -12,17 +12,22 @@ from hypothesis import strategies as st
 from tronpy.keys import PrivateKey
 
 from chalicelib.base.addresses import address_bytes, tron_address_of
-from chalicelib.chains.calldata.checkout import Checkout
+from chalicelib.base.money import BaseUnits
+from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata.checkout import Checkout, Due, pay_one, pay_together, with_approvals
+from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.tron import (
     APPROVAL_FEE_LIMIT,
     TronTransaction,
+    bandwidth_of,
     decode_raw,
     encode_raw,
     recover_signer,
     signed_transaction,
     tx_id,
 )
-from infra.local.tron_transactions import Transaction
+from chalicelib.chains.catalogue.tokens import find_tokens
+from infra.local.tron_transactions import Transaction as SignedTransaction
 from tests.base.tron_vector_files import Vector, find, folder
 from tests.oracles.node import run
 
@@ -39,6 +44,9 @@ CALL = TronTransaction(
     ref_block_hash=bytes.fromhex("9a447d222e8de9f2"),
     timestamp=1_767_225_600_000,
 )
+USDT_TOKEN = next(token for token in find_tokens("tron") if token.address == USDT)
+SIZES = [(4, 0), (67, 1), (127, 128), (128, 2**35), (16_000, 0), (16_383, 0), (16_384, 0), (40_000, 0)]
+"""Bytes of calldata and sun, round the lengths at which protobuf writes one more byte."""
 INT64 = st.integers(min_value=0, max_value=2**63 - 1)
 ADDRESSES = st.binary(min_size=20, max_size=20).map(tron_address_of)
 CALLS = st.builds(
@@ -97,6 +105,24 @@ def test_a_call_is_written_as_tronweb_writes_it() -> None:
     assert run("tron_transactions.js", [as_json(call) for call in calls]) == written
 
 
+def test_the_bandwidth_of_a_call_is_the_length_of_what_tronweb_signs_and_the_room_for_its_result() -> None:
+    chance = random.Random(11)
+    dues = [Due(USDT_TOKEN, OWNER, BaseUnits(10**6), BaseUnits(10**4), OWNER, chance.randbytes(8)) for _ in range(60)]
+    checkouts = [with_approvals(made, {}) for made in (pay_one(dues[0]), *(pay_together(dues[:n], 0) for n in (2, 9, 60)))]
+    calls = [
+        *((each, APPROVAL_FEE_LIMIT) for made in checkouts for each in made.approvals),
+        *((each, made.fee_limit) for made in checkouts for each in made.payments),
+        *((erc20.approve(USDT, OWNER, 1), limit) for limit in (1, 127, 128, 2**21 - 1, 2**21, 15 * 10**9)),
+        *((Transaction(USDT, "0x" + chance.randbytes(size).hex(), value), 300_000_000) for size, value in SIZES),
+    ]
+    asked = [{"to": each.to, "data": each.data, "value": each.value, "feeLimit": limit} for each, limit in calls]
+    answers = run("tron_bandwidth.js", asked)
+    assert [bandwidth_of(found["owner"], *call) for call, found in zip(calls, answers, strict=True)] == [
+        found["bytes"] + 64 for found in answers
+    ]
+    assert [bandwidth_of(OWNER, *calls[at]) for at in (0, len(checkouts))] == [345, 540]
+
+
 @pytest.mark.parametrize("vector", [v for v in find(folder())[0] if "raw_data_hex" in v.entry], ids=str)
 def test_a_vector_is_read_and_written_again(vector: Vector) -> None:
     entry, raw = vector.entry, bytes.fromhex(vector.entry["raw_data_hex"])
@@ -118,9 +144,9 @@ def test_the_signer_is_found_again_and_the_signed_bytes_are_what_a_node_takes() 
     assert recover_signer(raw, signature) == OWNER
     assert recover_signer(raw + b"\0", signature) != OWNER
     assert recover_signer(raw, signature[:-1]) is None
-    taken = Transaction.of_hex(signed_transaction(raw, [signature]).hex())
+    taken = SignedTransaction.of_hex(signed_transaction(raw, [signature]).hex())
     assert (taken.raw, taken.signatures, taken.signature_problem()) == (raw, (signature,), None)
-    twice = Transaction.of_hex(signed_transaction(raw, [signature, signature]).hex())
+    twice = SignedTransaction.of_hex(signed_transaction(raw, [signature, signature]).hex())
     assert twice.signatures == (signature, signature)
     with pytest.raises(ValueError, match="65 bytes"):
         signed_transaction(raw, [signature[:-1]])
@@ -188,7 +214,7 @@ REASONS = {
     "an empty contract": "an address is 0x41 and 20 bytes",
     "nothing": "an address is 0x41 and 20 bytes",
     "half": "a field of another kind, or one longer than its message",
-    "a number as bytes": "field 8 is no number",
+    "a number as bytes": "field 8 is not a number",
     "bytes as a number": "field 11 is a number",
     "an endless number": "a number has no end",
     "a number of eleven bytes": "a number has no end",

@@ -19,7 +19,8 @@ class Reviewed:
     payment of a recurring payout costs its payer, in US dollars. `native` is the symbol, the name and the id at the price
     source of the coin as a currency of invoices, and whose feed has its price. `relayer` is what the transactions of a day
     may cost at most, below which balance an alarm is raised, both in coins, and the highest price of gas in gwei.
-    `contracts` are those that no package has, each typed from the source that is named beside it.
+    `contracts` are those that no package has, each typed from the source that is named beside it. Of one block in
+    `headers_every` the header is checked, and `receipts_below` is the first block after those whose receipts were seen.
     """
 
     chain_id: int
@@ -36,6 +37,9 @@ class Reviewed:
     why_log_range: str
     aliases: tuple[str, ...] = ()
     family: Literal["evm", "tron"] = "evm"
+    headers_every: int = 1
+    why_headers: str = "its headers are fewer than 50,000 a day"
+    receipts_below: int | None = None
     safe: str | None = None
     p256: str | None = None
     recurring_fee: str = "0"
@@ -97,6 +101,8 @@ NETWORKS = {
         why_confirmations="four blocks a second from one sequencer: ten seconds outlast a restart of it",
         log_range=10_000,
         why_log_range="four blocks a second: 10,000 are forty minutes, and Arbitrum's nodes answer them",
+        headers_every=100,
+        why_headers="345,000 headers a day are more calls than all others together",
         safe="arb1",
         p256="RIP-7212, since ArbOS 30",
         recurring_fee="0.05",
@@ -182,6 +188,7 @@ NETWORKS = {
         why_confirmations="blocks every 2 s; deep reorganisations happened before milestones made blocks final",
         log_range=2000,
         why_log_range=COMMON_RANGE,
+        receipts_below=80_084_800,  # Madhugiri (PIP-74), which puts state-sync receipts into the roots
         safe="pol",
         p256="RIP-7212, as PIP-27, since Napoli",
         recurring_fee="0.05",
@@ -208,6 +215,9 @@ NETWORKS = {
         why_confirmations="blocks every 0.75 s, final after two as a rule; fifteen cover a stall of fast finality",
         log_range=2000,
         why_log_range=COMMON_RANGE,
+        headers_every=100,
+        why_headers="192,000 headers a day are more calls than all others together",
+        receipts_below=0,
         safe="bnb",
         p256="RIP-7212, as BEP-439, since Haber",
         recurring_fee="0.1",
@@ -235,6 +245,8 @@ NETWORKS = {
         why_confirmations="read up to the newest solidified block, on which 19 of 27 representatives have built: final",
         log_range=1000,
         why_log_range="its JSON-RPC is the slowest of all",
+        headers_every=0,
+        why_headers="a block of java-tron's JSON-RPC is not a header that is hashed",
         family="tron",
         scan_seconds=10,
         contracts={

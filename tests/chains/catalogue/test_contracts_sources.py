@@ -1,22 +1,28 @@
-"""Contract addresses and the ERC-6492 validator against npm packages: one digit changed anywhere fails.
+"""Contract addresses and shipped bytecode against npm packages: one digit changed anywhere fails.
 
 The proxies and the batch contract are those that @requestnetwork/smart-contracts names for the newest version of each,
 the rates of conversions those of the versions in their names;
 Multicall3 is where viem's chains have it. MultiSendCallOnly is where Safe's singleton factory puts the bytecode of
 @safe-global/safe-contracts, computed as CREATE2 does. Across and Permit2 are where @across-protocol/contracts has them.
+Simple7702Account is where the deterministic deployer puts the bytecode of @account-abstraction/contracts.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from chalicelib.base.addresses import evm_address
+from chalicelib.base.keccak import keccak256
 from chalicelib.chains.catalogue.bridges import source_networks
-from chalicelib.chains.catalogue.contracts import address_of, deployed_on
+from chalicelib.chains.catalogue.contracts import DELEGATE, DELEGATE_CODE_HASH, address_of, deployed_on
 from chalicelib.chains.catalogue.conversions import conversion_networks
 from chalicelib.chains.catalogue.data import load
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from infra.local.bytecode import MODULES
 from tests.chains.catalogue.changes import changed_leaves
 from tests.chains.catalogue.reviewed_networks import NETWORKS
 
+DELEGATE_ARTEFACT = json.loads((MODULES / "@account-abstraction/contracts/artifacts/Simple7702Account.json").read_text())
 PROXIES = ("ERC20FeeProxy", "EthereumFeeProxy", "BatchConversionPayments")
 CONVERTING = (
     "Erc20ConversionProxy",
@@ -49,7 +55,15 @@ def deployed(sources: Mapping[str, Any]) -> dict[str, dict[str, str]]:
             found.setdefault(contract, {})[name] = address
     found["Multicall3"] = {name: sources["chains"][name]["multicall3"] for name in EVM_NETWORKS}
     found["MultiSendCallOnly"] = dict.fromkeys(EVM_NETWORKS, sources["multiSendCallOnly"])
+    found[DELEGATE] = dict.fromkeys(EVM_NETWORKS, delegate_address())
     return found
+
+
+def delegate_address() -> str:
+    """Where the deterministic deployer puts the delegate's creation code, with the salt 0 (CREATE2)."""
+    created = bytes.fromhex(DELEGATE_ARTEFACT["bytecode"][2:])
+    deployer = bytes.fromhex("4e59b44847b379578588920ca78fbf26c0b4956c")
+    return evm_address("0x" + keccak256(b"\xff" + deployer + bytes(32) + keccak256(created))[-20:].hex())
 
 
 def contract_problems(sources: Mapping[str, Any], contracts: Mapping[str, Mapping[str, str]]) -> list[str]:
@@ -71,6 +85,18 @@ def validator_problems(sources: Mapping[str, Any], validator: Mapping[str, str])
         "validator": known["bytecode"],
     }
     return [key for key in wanted.keys() | validator.keys() if wanted.get(key) != validator.get(key)]
+
+
+def single_request_proxy_problems(sources: Mapping[str, Any], shipped: Mapping[str, str]) -> list[str]:
+    known = sources["singleRequestProxy"]
+    package = f"npm @requestnetwork/smart-contracts {known['version']}"
+    wanted = {
+        "source": f"_bytecode of ERC20SingleRequestProxy__factory of {package}",
+        "license": "MIT, Copyright (c) 2018 requestnetwork",  # the LICENSE file of the package
+        "sha256": known["sha256"],
+        "creation": known["creation"],
+    }
+    return [key for key in wanted.keys() | shipped.keys() if wanted.get(key) != shipped.get(key)]
 
 
 def test_every_contract_is_where_the_packages_have_it(sources: dict[str, Any]) -> None:
@@ -95,7 +121,7 @@ def test_a_contract_that_is_missing_or_too_many_is_noticed(sources: dict[str, An
 def test_the_service_reads_these_addresses(sources: dict[str, Any]) -> None:
     for contract, at in deployed(sources).items():
         for network, address in at.items():
-            assert address_of(contract, network) == address
+            assert address_of(contract, network) == address, f"networks.json: {contract} on {network} is not the npm package's"
 
 
 def test_the_validator_of_erc_6492_is_the_bytecode_of_viem(sources: dict[str, Any]) -> None:
@@ -105,3 +131,15 @@ def test_the_validator_of_erc_6492_is_the_bytecode_of_viem(sources: dict[str, An
 def test_one_character_changed_in_the_validator_is_noticed(sources: dict[str, Any]) -> None:
     for path, wrong in changed_leaves(load("erc6492")):
         assert validator_problems(sources, wrong), path
+
+
+def test_the_contract_of_plain_transfers_is_the_bytecode_of_its_package(sources: dict[str, Any]) -> None:
+    shipped = load("single_request_proxy")
+    assert single_request_proxy_problems(sources, shipped) == []
+    for path, wrong in changed_leaves({key: value[:200] for key, value in shipped.items()}):
+        assert single_request_proxy_problems(sources, {**shipped, **wrong}), path
+
+
+def test_the_hash_of_the_delegates_code_is_that_of_the_package() -> None:
+    code = bytes.fromhex(DELEGATE_ARTEFACT["deployedBytecode"][2:])
+    assert "0x" + keccak256(code).hex() == DELEGATE_CODE_HASH

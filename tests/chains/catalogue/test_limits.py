@@ -13,7 +13,7 @@ import pytest
 
 from chalicelib.accounts.branding.images import MAX_SIDE
 from chalicelib.accounts.credentials.flows import MAX_CREDENTIALS
-from chalicelib.accounts.sign_in.rules import MAX_EMAIL_LENGTH
+from chalicelib.base.email_addresses import MAX_LENGTH as MAX_EMAIL_LENGTH
 from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 from chalicelib.chains.calldata.checkout import MAX_FEE_LIMIT
 from chalicelib.payments.announced.rules import UNREAD_GRACE

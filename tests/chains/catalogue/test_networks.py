@@ -136,8 +136,8 @@ REQUIRED = [
 
 @pytest.mark.parametrize("key", REQUIRED)
 def test_a_network_without_what_the_code_needs_is_refused_by_the_name_of_the_file_and_the_key(key: str) -> None:
-    told = refusal_of(entries_with("base", key, None)).splitlines()[0]
-    assert told == f"{path_of('networks')}: base has no `{key}`, which a network has to have"
+    message = refusal_of(entries_with("base", key, None)).splitlines()[0]
+    assert message == f"{path_of('networks')}: base has no `{key}`, which a network has to have"
     assert (ROOT / path_of("networks")).is_file()
 
 

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Coin, NativeCurrency, Network, RelayerLimits
+from chalicelib.chains.catalogue.networks import (
+    ALL_NETWORKS,
+    AbsencePolicy,
+    Coin,
+    NativeCurrency,
+    Network,
+    RelayerLimits,
+)
 from tests.chains.catalogue.changes import changes
 from tests.chains.catalogue.reviewed_networks import NETWORKS, Reviewed
 
@@ -42,6 +49,7 @@ def expected(name: str, each: Reviewed) -> Network:
         aliases=each.aliases,
         title=each.title,
         coin=Coin(*each.coin),
+        absence=AbsencePolicy(each.headers_every, "unproved", each.receipts_below),
         explorer_url=each.explorer,
         public_rpc_urls=each.rpc_urls,
         relayer=each.relayer and RelayerLimits(*each.relayer, each.recurring_fee),
@@ -57,7 +65,7 @@ def problems_with_packages(sources: Mapping[str, Any], network: Network) -> list
     """Where the chain id, title, coin, explorer or RPC URLs of a network differ from what viem says of it."""
     chain = sources["chains"].get(network.name)
     if chain is None:
-        return [f"{network.name} is no network"]
+        return [f"{network.name} is not a network"]
     coin = chain["coin"]
     coin_name = network.coin.name if OTHER_COINS.get(network.name) == coin["name"] else coin["name"]
     wanted = {
@@ -77,7 +85,7 @@ def changed(network: Network, *names: str) -> Iterator[Network]:
     """The network with one character of one of its fields changed, of each field unless some are named."""
     for name in names or [field.name for field in fields(network)]:
         value = getattr(network, name)
-        if isinstance(value, Coin | NativeCurrency | RelayerLimits):
+        if isinstance(value, AbsencePolicy | Coin | NativeCurrency | RelayerLimits):
             for part in fields(value):
                 for new in changes(getattr(value, part.name)):
                     yield replace(network, **{name: replace(value, **{part.name: new})})

@@ -90,7 +90,8 @@ def test_what_the_contracts_convert_has_a_price_at_both_sources() -> None:
     dollar = token("USD")
     for payment in find_tokens():
         by = feed_path(dollar, payment, everywhere) if not payment.is_fiat else None
-        assert has_prices(dollar, payment) == (by is not None), payment.id
+        known = f"{payment.id} has {'a' if by else 'no'} feed in conversions.json: it needs {'a' if by else 'no'} priceId"
+        assert has_prices(dollar, payment) == (by is not None), f"{known} in tokens.json"
     for payment in payment_currencies(dollar):
         assert price_id(payment) is not None, payment.id
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.addresses import evm_address
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.prices import price_id
 from chalicelib.chains.catalogue.tokens import Token, find_tokens, token_with_id
@@ -71,7 +72,7 @@ def problems_with_packages(sources: Mapping[str, Any], token: Token) -> list[str
     """Where a contract's address, decimals or symbol are not what the packages list."""
     found = packaged(sources, token)
     if not found:
-        return [f"{token.id}: nobody lists {token.address}"]
+        return [f"{token.id}: no npm package lists {token.address}: give REVIEWED of this file its source"]
     wrong = [f"{token.id}: {decimals} decimals" for _, decimals in found if decimals != token.decimals]
     known = {symbol for symbol, _ in found}
     if token.symbol not in known and OTHER_SYMBOLS.get(token.id) not in known:
@@ -92,6 +93,12 @@ def changed(token: Token, *names: str) -> Iterator[Token]:
 
 def test_every_token_is_that_of_the_published_list() -> None:
     assert problems_with_the_list(find_tokens()) == []
+
+
+def test_addresses_of_tokens_are_written_in_eip_55() -> None:
+    """Responses and events repeat them as they are."""
+    written = {token.id: token.address for token in find_tokens() if token.type == "ERC20"}
+    assert written == {id: evm_address(address) for id, address in written.items()}, "tokens.json has another case"
 
 
 def test_one_character_changed_in_any_token_differs_from_the_list() -> None:

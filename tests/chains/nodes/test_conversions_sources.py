@@ -12,7 +12,7 @@ from typing import Any
 from eth_abi import encode
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.catalogue.conversions import conversion_proxy, from_on_chain_units
+from chalicelib.chains.catalogue.conversions import conversion_proxy, on_chain_units
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC
@@ -72,7 +72,7 @@ def ours(invoice: Token, payment: Token, logs: list[dict[str, Any]]) -> list[dic
         entry = replace(each, path_amount=BaseUnits(each.amount))
         if entry.payee != PAYEE.lower() or entry.token_address != address or needs_valuation_rate(request, entry, ACCEPTED):
             continue
-        amount = from_on_chain_units(invoice, valuation(request, entry, None, ACCEPTED).value)
+        amount = BaseUnits(valuation(request, entry, None, ACCEPTED).value // on_chain_units(invoice, 1))
         found.append({"amount": str(amount), "moved": str(entry.amount), "txHash": entry.tx_hash})
     return found
 

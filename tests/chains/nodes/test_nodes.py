@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,7 +14,7 @@ from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.chains.nodes.chains import Chains, host_of
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.logs import BlockRange
-from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree, check_others, one_node, read_by_another
+from chalicelib.chains.nodes.nodes import Node, Nodes, NodesDisagree, check_others, one_node, others_of, read_by_another
 from chalicelib.chains.nodes.ranges import BlockRefused, RangeTooLarge
 from chalicelib.chains.nodes.readings import NodeView
 from chalicelib.chains.nodes.rpc import http_client
@@ -163,18 +163,19 @@ RANGE = BlockRange(1, 2)
 def test_blocks_are_read_again_by_another_node_that_answers() -> None:
     first, silent, third = Blocks(9), Stub(raising(UNAVAILABLE)), Stub(lambda *args: "of the third")
     (node, _), said = nodes_of(first, silent, third).one(False), list[Any]()
-    assert read_by_another(node, RANGE, None) == "of the third"
+    assert read_by_another(node, RANGE, None)[1] == "of the third"
     assert (silent.asked, third.asked) == (1, 1)
-    assert read_by_another(node, RANGE, None) == "of the third"
+    reader, reading = read_by_another(node, RANGE, None)
+    assert (cast("Node", reader).host, reading) == ("host2", "of the third")
     assert silent.asked == 1, "it has just failed"
     third.does = raising(BlockRefused("too many logs"))
     first.does = lambda *args: said.append(args) or "its own"
-    assert read_by_another(node, RANGE, None) == "its own"
+    assert read_by_another(node, RANGE, None) == (node, "its own")
     assert said == [(RANGE, None)]
 
 
 def test_a_single_node_reads_its_blocks_again_itself() -> None:
-    assert read_by_another(Stub(lambda *args: args), RANGE, None) == (RANGE, None)  # type: ignore[arg-type, comparison-overlap]
+    assert read_by_another(Stub(lambda *args: args), RANGE, None)[1] == (RANGE, None)  # type: ignore[arg-type, comparison-overlap]
 
 
 def test_another_hash_of_a_block_at_another_node_is_a_contradiction_and_a_missing_block_is_none() -> None:
@@ -262,6 +263,12 @@ def test_a_chain_is_kept_until_its_urls_change() -> None:
     secrets.rpc_urls = {}
     with pytest.raises(ChainUnavailable):
         chains.of("base")
+
+
+def test_a_url_that_is_there_twice_is_one_node_and_confirms_nothing() -> None:
+    chain = Chains(SimpleNamespace(rpc_urls={"base": ("http://one", "http://one")})).of("base")
+    assert isinstance(chain, EvmChain)
+    assert others_of(chain) == ()
 
 
 @pytest.mark.parametrize(

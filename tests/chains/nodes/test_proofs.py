@@ -6,8 +6,7 @@ import pytest
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes import proofs
-from chalicelib.chains.nodes.bridges.deposits import TRANSFER_TOPIC
-from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.chains.nodes.logs import TRANSFER_TOPIC, InconsistentNode
 from chalicelib.chains.nodes.readings import Sought, TokenBalances, TokenFlow
 from tests.chains.nodes.test_relaying import node_of
 

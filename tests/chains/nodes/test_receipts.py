@@ -7,12 +7,15 @@ import pytest
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
+from chalicelib.chains.calldata.erc3009 import AUTHORIZATION_USED
 from chalicelib.chains.catalogue.contracts import payment_contracts
 from chalicelib.chains.nodes.bridges.deposits import fills_in
 from chalicelib.chains.nodes.logs import InconsistentNode
-from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender, logs_of_transactions, payers_of
+from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender, logs_of_transactions, payers_of, read_receipts
 from chalicelib.chains.nodes.transfers import transfers_of
-from tests.chains.nodes.bridges.fill_logs import HASH, MINE, THEIRS, Log, fill, in_transaction, payment
+from tests.chains.nodes.bridges import fill_logs
+from tests.chains.nodes.bridges.fill_logs import HASH, MINE, THEIRS, Log, fill, in_transaction, moved, payment
+from tests.chains.nodes.bridges.fill_logs import paid as made_by
 from tests.chains.nodes.nodes import NodeResponses, node_of
 
 TX, KEY = "0x" + "ab" * 32, "0123456789abcdef-0"
@@ -72,6 +75,63 @@ def test_the_payer_of_a_token_sent_it_to_the_payee() -> None:
 def test_other_logs_of_the_transaction_do_not_matter(other: dict[str, Any]) -> None:
     assert payer(receipt(other, transfer(WALLET, PAYEE), other)) == PaymentSender(WALLET, True)
     assert payer(receipt(other)) is None
+
+
+SERVICE, SIGNER, STRANGER = "0x" + "8" * 40, "0x" + "a" * 40, "0x" + "b" * 40
+
+
+def signed_by(signer: str, token: str = fill_logs.TOKEN) -> Log:
+    """The event of a token whose transfer `signer` has signed (ERC-3009)."""
+    return {"address": token, "topics": [AUTHORIZATION_USED, word(signer), "0x" + "77" * 32], "data": "0x"}
+
+
+def payers_of_service(*groups: Any, to: str = SERVICE) -> list[str | None]:
+    """The payers of the payments of a transaction that the service sends to `to`, in their order."""
+    logs = in_transaction(list(groups))
+    found = transfers_of("arbitrum-one", logs)
+    paid = [PaidTransfer(HASH, each.token_address, PAYEE, each.amount, each.event_key) for each in found]
+    sent = {"transactionHash": HASH, "from": SERVICE, "to": to, "logs": logs[::-1]}
+    return [each and each.address.lower() for each in payers_of(node_of("arbitrum-one", node(sent)), paid)]
+
+
+TAKEN = [signed_by(SIGNER), moved(SIGNER, SERVICE, 510)]
+
+
+def test_the_payer_of_a_gasless_payment_signed_the_transfer_to_the_service() -> None:
+    assert payers_of_service(TAKEN, made_by(SERVICE, 500)) == [SIGNER]
+    assert payers_of_service(TAKEN, made_by(SERVICE, 500), to=PROXY) == [SERVICE], "it is no call of itself"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [signed_by(SIGNER)],
+        [signed_by(SIGNER), moved(SIGNER, SERVICE, 499)],
+        [signed_by(SIGNER), moved(SIGNER, STRANGER, 510)],
+        [signed_by(SIGNER), moved(STRANGER, SERVICE, 510)],
+        [signed_by(SIGNER, STRANGER), moved(SIGNER, SERVICE, 510)],
+        [signed_by(SIGNER), {**moved(SIGNER, SERVICE, 510), "address": STRANGER}],
+        [moved(SIGNER, SERVICE, 510), signed_by(SIGNER)],
+        [*TAKEN, signed_by(STRANGER)],
+    ],
+    ids=["no transfer", "less", "to another", "of another", "event of another token", "transfer of another token",
+         "before it is signed", "another one is signed after it"],
+)  # fmt: skip
+def test_who_signs_without_paying_the_service_is_no_payer(before: list[Log]) -> None:
+    assert payers_of_service(before, made_by(SERVICE, 500)) == [SERVICE]
+
+
+def test_a_hostile_payer_who_has_a_signature_used_in_between_does_not_become_the_payer() -> None:
+    """What a payer's own code does while its tokens move: it has another transfer used that is signed to itself."""
+    inner = [signed_by(STRANGER), moved(STRANGER, STRANGER, 510)]
+    assert payers_of_service(TAKEN, inner, made_by(SERVICE, 500)) == [SERVICE], "nobody rather than a stranger"
+    assert payers_of_service(inner, TAKEN, made_by(SERVICE, 500)) == [SIGNER]
+
+
+def test_each_payment_of_a_batch_has_the_payer_who_signed_since_the_one_before() -> None:
+    other = [signed_by(STRANGER), moved(STRANGER, SERVICE, 510)]
+    assert payers_of_service(TAKEN, made_by(SERVICE, 500), other, made_by(SERVICE, 500)) == [SIGNER, STRANGER]
+    assert payers_of_service(TAKEN, made_by(SERVICE, 500), made_by(SERVICE, 500)) == [SIGNER, SERVICE]
 
 
 def test_nobody_is_the_payer_where_a_receipt_shows_none_or_several() -> None:
@@ -178,3 +238,13 @@ def test_what_no_fill_brought_was_sent_by_whom_it_came_from() -> None:
     receipt_of_it = {"transactionHash": HASH, "from": OTHER, "to": PROXY, "logs": logs}
     (sender,) = payers_of(node_of("arbitrum-one", node(receipt_of_it, "0x6001")), [paid])
     assert sender == PaymentSender(MINE.recipient, is_wallet=False)
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_transaction_with_a_receipt_of_another_block_is_not_in_one_whose_list_lacks_it(listed: bool) -> None:
+    block = {"hash": "0x" + "11" * 32, "number": "0x7", "transactions": [TX] if listed else []}
+    elsewhere = {**receipt(transfer(WALLET, PAYEE)), "blockHash": "0x" + "22" * 32}
+    answers = NodeResponses(
+        {"eth_getTransactionReceipt": lambda tx_hash: elsewhere, "eth_getBlockByNumber": lambda number, full: block}
+    )
+    assert read_receipts(node_of("sepolia", answers), 7, [TX]).logs == ({} if listed else {TX: ()})

@@ -18,7 +18,7 @@ from chalicelib.chains.nodes.safes.service import Proposal, SafeService, SafeSer
 HASH = "0x" + "ab" * 32
 SAFE = "0x9641d764fc13c8B624c04430C7356C1C7C8102e2"
 TOKEN, PAYEE = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
-TOLD = {
+ANSWER = {
     "safe": SAFE,
     "to": TOKEN,
     "value": "1000000000000000000",
@@ -60,8 +60,8 @@ class Service(ThreadingHTTPServer):
     def ask(self) -> Proposal | None:
         return SafeService({"sepolia": self.url + "/sep"}).transaction("sepolia", HASH)
 
-    def says(self, told: Any) -> None:
-        self.body = json.dumps(told).encode()
+    def says(self, answer: Any) -> None:
+        self.body = json.dumps(answer).encode()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -92,11 +92,11 @@ def service() -> Iterator[Service]:
 
 
 def test_a_transaction_is_looked_up_by_its_hash(service: Service) -> None:
-    service.says(TOLD)
+    service.says(ANSWER)
     assert service.ask() == PROPOSAL
-    service.says({**TOLD, "nonce": "7", "safeTxGas": "3", "baseGas": "4"})
+    service.says({**ANSWER, "nonce": "7", "safeTxGas": "3", "baseGas": "4"})
     assert service.ask() == PROPOSAL
-    nothing = {**TOLD, "data": None, "gasToken": None, "refundReceiver": None, "to": None, "value": str(MAX_UINT256)}
+    nothing = {**ANSWER, "data": None, "gasToken": None, "refundReceiver": None, "to": None, "value": str(MAX_UINT256)}
     service.says(nothing)
     terms = SafeTerms(7, 3, 4, 5)
     assert service.ask() == Proposal(SAFE, SafeTransaction(ZERO_ADDRESS, MAX_UINT256, "0x", 1), terms)
@@ -115,10 +115,10 @@ def test_it_is_known_which_networks_have_a_service() -> None:
 
 def test_the_longest_data_is_what_a_transaction_can_hold(service: Service) -> None:
     longest = "0x" + "ab" * 128 * 1024
-    service.says({**TOLD, "data": longest, "dataDecoded": {"parameters": [longest, longest]}})
+    service.says({**ANSWER, "data": longest, "dataDecoded": {"parameters": [longest, longest]}})
     found = service.ask()
     assert found is not None and found.transaction.data == longest
-    service.says({**TOLD, "data": longest + "ab"})
+    service.says({**ANSWER, "data": longest + "ab"})
     with pytest.raises(SafeServiceUnavailable):
         service.ask()
 
@@ -155,7 +155,7 @@ def test_the_longest_data_is_what_a_transaction_can_hold(service: Service) -> No
     ],
 )
 def test_a_field_of_another_type_is_no_answer(service: Service, change: dict[str, Any]) -> None:
-    service.says({**TOLD, **change})
+    service.says({**ANSWER, **change})
     with pytest.raises(SafeServiceUnavailable):
         service.ask()
 
@@ -171,14 +171,14 @@ def test_a_body_of_another_form_is_no_answer(service: Service, body: bytes) -> N
 
 
 def test_a_huge_body_is_not_read_to_its_end(service: Service) -> None:
-    service.says({**TOLD, "data": "x" * 50_000_000})
+    service.says({**ANSWER, "data": "x" * 50_000_000})
     with pytest.raises(SafeServiceUnavailable):
         service.ask()
 
 
 @pytest.mark.parametrize("status", [201, 204, 301, 302, 400, 401, 403, 429, 500, 502, 503])
 def test_any_other_status_is_no_answer(service: Service, status: int) -> None:
-    service.says(TOLD)
+    service.says(ANSWER)
     service.status, service.headers = status, {"location": service.url + "/elsewhere"}
     with pytest.raises(SafeServiceUnavailable):
         service.ask()
@@ -187,7 +187,7 @@ def test_any_other_status_is_no_answer(service: Service, status: int) -> None:
 
 def test_a_service_that_is_slow_or_away_is_no_answer(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_client, "READ_SECONDS", 0.2)
-    service.says(TOLD)
+    service.says(ANSWER)
     service.may_answer.clear()
     with pytest.raises(SafeServiceUnavailable):
         service.ask()
@@ -197,12 +197,12 @@ def test_a_service_that_is_slow_or_away_is_no_answer(service: Service, monkeypat
 
 
 def test_numbers_are_accepted_up_to_the_largest_of_their_kind(service: Service) -> None:
-    service.says({**TOLD, "nonce": 2**63 - 1, "value": "7".rjust(79, "0"), "safeTxGas": MAX_UINT256, "operation": 0})
+    service.says({**ANSWER, "nonce": 2**63 - 1, "value": "7".rjust(79, "0"), "safeTxGas": MAX_UINT256, "operation": 0})
     found = service.ask()
     assert found is not None
     assert (found.terms.nonce, found.transaction.value) == (2**63 - 1, 7)
     assert (found.terms.safe_tx_gas, found.transaction.operation) == (MAX_UINT256, 0)
-    service.says({**TOLD, "value": "7".rjust(80, "0")})
+    service.says({**ANSWER, "value": "7".rjust(80, "0")})
     with pytest.raises(SafeServiceUnavailable) as refused:
         service.ask()
     assert refused.value.status == 503

@@ -63,8 +63,8 @@ class Node(ThreadingHTTPServer):
         self.asked.append((body["method"], body["params"]))
         found = self.answers[body["method"]]
         found = found(*body["params"]) if callable(found) else found
-        told = found if isinstance(found, dict) and "error" in found else {"result": found}
-        return {"jsonrpc": "2.0", "id": body["id"], **told}
+        response = found if isinstance(found, dict) and "error" in found else {"result": found}
+        return {"jsonrpc": "2.0", "id": body["id"], **response}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -115,11 +115,11 @@ def test_the_head_is_the_newest_solid_block_of_the_right_chain(node: Node) -> No
 
 
 def test_balances_are_asked_in_hex_and_given_by_the_address_as_it_was_asked(node: Node) -> None:
-    held = {"70a08231": 12, "dd62ed3e": 5}
+    values = {"70a08231": 12, "dd62ed3e": 5}
     node.answers |= {
         "eth_getBalance": "0xf4240",
         "eth_gasPrice": "0x64",
-        "eth_call": lambda call, block: f"0x{held[call['data'][2:10]]:064x}",
+        "eth_call": lambda call, block: f"0x{values[call['data'][2:10]]:064x}",
     }
     reading = node.chain.read_wallet(OWNER, [USDT], PROXY, batch_fee=True)
     assert (reading.native_balance, reading.gas_price, reading.batch_fee_bps) == (1_000_000, 100, 0)

@@ -9,28 +9,20 @@ address as the payer.
 """
 
 from dataclasses import astuple, replace
+from typing import Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import member_word
-from chalicelib.chains.calldata.abi import WORD, address_word, uint_word
+from chalicelib.chains.calldata.abi import WORD, address_word, members, uint_word
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 
-MEMBERS = (
-    ("operator", "address"),
-    ("payer", "address"),
-    ("receiver", "address"),
-    ("token", "address"),
-    ("maxAmount", "uint120"),
-    ("preApprovalExpiry", "uint48"),
-    ("authorizationExpiry", "uint48"),
-    ("refundExpiry", "uint48"),
-    ("minFeeBps", "uint16"),
-    ("maxFeeBps", "uint16"),
-    ("feeReceiver", "address"),
-    ("salt", "uint256"),
+MEMBERS = members(
+    "address operator, address payer, address receiver, address token, uint120 maxAmount, uint48 preApprovalExpiry, "
+    "uint48 authorizationExpiry, uint48 refundExpiry, uint16 minFeeBps, uint16 maxFeeBps, address feeReceiver, "
+    "uint256 salt"
 )
 """Names and types in the order of the contract, which is the order of the fields of PaymentInfo."""
 INFO_BYTES = WORD * len(MEMBERS)
@@ -85,32 +77,15 @@ def encode_info(info: PaymentInfo) -> bytes:
 
 def decode_info(data: bytes) -> PaymentInfo:
     """The terms at the start of `data`, addresses in EIP-55. Raises ValueError unless they are encoded as above."""
-    words = [data[start : start + WORD] for start in range(0, INFO_BYTES, WORD)]
+    words = (data[start : start + WORD] for start in range(0, INFO_BYTES, WORD))
     try:
-        info = PaymentInfo(
-            operator=_address(words[0]),
-            payer=_address(words[1]),
-            receiver=_address(words[2]),
-            token=_address(words[3]),
-            max_amount=_number(words[4]),
-            pre_approval_expiry=_number(words[5]),
-            authorization_expiry=_number(words[6]),
-            refund_expiry=_number(words[7]),
-            min_fee_bps=_number(words[8]),
-            max_fee_bps=_number(words[9]),
-            fee_receiver=_address(words[10]),
-            salt=_number(words[11]),
-        )
+        values: list[Any] = [
+            evm_address("0x" + word[12:].hex()) if kind == "address" else int.from_bytes(word, "big")
+            for (_, kind), word in zip(MEMBERS, words, strict=True)
+        ]
+        info = PaymentInfo(*values)
         if encode_info(info) == data[:INFO_BYTES]:
             return info
     except (BadRequest, OverflowError):
         pass
     raise ValueError("these are not the terms of a payment")
-
-
-def _address(word: bytes) -> str:
-    return evm_address("0x" + word[12:].hex())
-
-
-def _number(word: bytes) -> int:
-    return int.from_bytes(word, "big")

@@ -7,36 +7,25 @@ of the collector.
 
 from typing import Any
 
-from chalicelib.chains.calldata.abi import address_word, call
+from chalicelib.base.frozen import made_from
+from chalicelib.chains.calldata import erc3009
+from chalicelib.chains.calldata.abi import members, typed_members
+from chalicelib.chains.calldata.erc3009 import Authorization
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo, payer_agnostic_hash
-from chalicelib.chains.calldata.token_domains import TokenDomain, domain_of, domain_reads
+from chalicelib.chains.calldata.token_domains import TokenDomain
 from chalicelib.chains.calldata.transaction import Call
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 
-_AUTHORIZATION_STATE = bytes.fromhex("e94a0102")
-_RECEIVE = (
-    ("from", "address"),
-    ("to", "address"),
-    ("value", "uint256"),
-    ("validAfter", "uint256"),
-    ("validBefore", "uint256"),
-    ("nonce", "bytes32"),
-)
-_TRANSFER = (
-    ("permitted", "TokenPermissions"),
-    ("spender", "address"),
-    ("nonce", "uint256"),
-    ("deadline", "uint256"),
-)
-_PERMISSIONS = (("token", "address"), ("amount", "uint256"))
+PERMIT2_TYPES = {
+    "PermitTransferFrom": members("TokenPermissions permitted, address spender, uint256 nonce, uint256 deadline"),
+    "TokenPermissions": members("address token, uint256 amount"),
+}
 
 
 def erc3009_reads(info: PaymentInfo, contracts: EscrowContracts) -> tuple[Call, ...]:
     """The reads from which `erc3009_domain` knows whether the token has transfers that are signed in this way."""
-    nonce = bytes.fromhex(payer_agnostic_hash(info, contracts)[2:])
-    used = Call(info.token, call(_AUTHORIZATION_STATE, address_word(info.payer), nonce))
-    return (*domain_reads(info.token), used)
+    return erc3009.reads(info.token, info.payer, payer_agnostic_hash(info, contracts))
 
 
 def erc3009_domain(
@@ -44,10 +33,7 @@ def erc3009_domain(
 ) -> TokenDomain | None:
     """The domain to sign with, by what the token answered to `erc3009_reads`; None if it has no such transfers, or the
     payer has used this one."""
-    *domain, used = returned
-    if used != bytes(32):
-        return None
-    return domain_of(tuple(domain), info.token, contracts.chain_id)
+    return erc3009.domain(returned, info.token, contracts.chain_id)
 
 
 def erc3009_typed_data(info: PaymentInfo, contracts: EscrowContracts, domain: TokenDomain) -> dict[str, Any]:
@@ -55,18 +41,14 @@ def erc3009_typed_data(info: PaymentInfo, contracts: EscrowContracts, domain: To
 
     The collector gives back what is not authorized of the maximum amount in the same transaction.
     """
-    return {
-        "domain": domain.values,
-        "types": {"ReceiveWithAuthorization": _members(_RECEIVE)},
-        "values": {
-            "from": info.payer,
-            "to": contracts.erc3009,
-            "value": str(info.max_amount),
-            "validAfter": "0",
-            "validBefore": str(info.pre_approval_expiry),
-            "nonce": payer_agnostic_hash(info, contracts),
-        },
+    terms = {
+        "payer": info.payer,
+        "to": contracts.erc3009,
+        "value": info.max_amount,
+        "valid_before": info.pre_approval_expiry,
+        "nonce": payer_agnostic_hash(info, contracts),
     }
+    return erc3009.typed_data(made_from(Authorization, domain, **terms))
 
 
 def permit2_typed_data(info: PaymentInfo, contracts: EscrowContracts) -> dict[str, Any]:
@@ -77,7 +59,7 @@ def permit2_typed_data(info: PaymentInfo, contracts: EscrowContracts) -> dict[st
     contract = address_of(PERMIT2, contracts.network)
     return {
         "domain": {"name": PERMIT2, "chainId": contracts.chain_id, "verifyingContract": contract},
-        "types": {"PermitTransferFrom": _members(_TRANSFER), "TokenPermissions": _members(_PERMISSIONS)},
+        "types": {name: typed_members(listed) for name, listed in PERMIT2_TYPES.items()},
         "values": {
             "permitted": {"token": info.token, "amount": str(info.max_amount)},
             "spender": contracts.permit2,
@@ -85,7 +67,3 @@ def permit2_typed_data(info: PaymentInfo, contracts: EscrowContracts) -> dict[st
             "deadline": str(info.pre_approval_expiry),
         },
     }
-
-
-def _members(members: tuple[tuple[str, str], ...]) -> list[dict[str, str]]:
-    return [{"name": name, "type": kind} for name, kind in members]

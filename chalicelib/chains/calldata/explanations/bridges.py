@@ -10,7 +10,7 @@ from chalicelib.chains.calldata.explanations.decode import SELECTOR
 from chalicelib.chains.calldata.explanations.parts import DecodedCall, Explanation, explanation_of
 from chalicelib.chains.calldata.explanations.wording import Wording, time_text
 from chalicelib.chains.calldata.lifi import START, SWAP_AND_START, decode_receiver_message, deposit_of
-from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, LIFI_RECEIVER, address_of
+from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, LIFI_RECEIVER, deployed_on
 from chalicelib.chains.catalogue.networks import Network, network_of_chain
 
 Explain = Callable[[Wording, str, str, int], Explanation]
@@ -72,11 +72,11 @@ def _explained(
 
 def _calls(made: Deposit, there: Network) -> tuple[Calls, str]:
     """The calls that the tokens make on the other chain, and who gets what is left."""
-    if same_address(made.recipient, _deployed(ACROSS_HANDLER, there)):
+    if same_address(made.recipient, deployed_on(there.name).get(ACROSS_HANDLER, "")):
         message = decode_message(made.message)
         if message is not None:
             return message.calls, message.fallback
-    elif same_address(made.recipient, _deployed(LIFI_RECEIVER, there)):
+    elif same_address(made.recipient, deployed_on(there.name).get(LIFI_RECEIVER, "")):
         only = decode_receiver_message(made.message)
         if only is not None:
             approval = approve(only.token, only.target, only.amount)
@@ -91,14 +91,6 @@ def _destination(chain_id: int) -> Network:
     if found is None:
         raise ValueError("the chain that it leads to is not known")
     return found
-
-
-def _deployed(contract: str, network: Network) -> str:
-    """The address of a contract; empty, which no address is, if it is not there."""
-    try:
-        return address_of(contract, network.name)
-    except LookupError:
-        return ""
 
 
 def _number_of(calls: tuple[Explanation, ...]) -> str:

@@ -11,9 +11,8 @@ from functools import partial
 
 from chalicelib.chains.calldata.across import DEPOSIT
 from chalicelib.chains.calldata.escrow.calls import AUTHORIZE, CAPTURE, CHARGE, PRE_APPROVE, RECLAIM, REFUND, VOID
-from chalicelib.chains.calldata.explanations import escrow as held
+from chalicelib.chains.calldata.explanations import escrow as escrows
 from chalicelib.chains.calldata.explanations.bridges import deposit, diamond_deposit
-from chalicelib.chains.calldata.explanations.conversions import single_converted_payment
 from chalicelib.chains.calldata.explanations.decode import SELECTOR, read
 from chalicelib.chains.calldata.explanations.functions import (
     APPROVE,
@@ -72,7 +71,7 @@ def wording_of(network: str | None, escrow: EscrowContracts | None = None) -> Wo
     """The texts of a network; with None those that hold on every one. Raises LookupError for an unknown network."""
     chain = None if network is None else network_named(network)
     if network is not None and chain is None:
-        raise LookupError(f"{network} is no network of ours")
+        raise LookupError(f"{network} is not a network of the catalogue")
     return Wording(chain, escrow)
 
 
@@ -105,7 +104,7 @@ def _explain_known_call(words: Wording, to: str | None, data: str, value: int, b
 def _check_contract(words: Wording, function: Function, to: str) -> None:
     if function.contract is None:
         if words.contract_at(to) is not None or (words.coin is not None and words.is_coin(to)):
-            raise ValueError("this is no token")
+            raise ValueError("this is not a token")
     elif words.contract_at(to) != function.contract:
         raise ValueError(f"this is not the {function.contract} of the network")
 
@@ -146,19 +145,19 @@ _EXPLAINERS: dict[bytes, Callable[[DecodedCall], Explanation]] = {
     TRANSFER_FROM: transfer_from,
     PAY_ERC20: single_payment,
     PAY_NATIVE: single_payment,
-    PAY_ERC20_CONVERTED: single_converted_payment,
-    PAY_NATIVE_CONVERTED: single_converted_payment,
+    PAY_ERC20_CONVERTED: single_payment,
+    PAY_NATIVE_CONVERTED: single_payment,
     BATCH_ONE_TOKEN: batch_one_token,
     BATCH_GROUPS: batch_groups,
     BATCH_TRON: batch_tron,
     TRIGGER_PAYMENT: recurring_payment,
-    PRE_APPROVE: held.pre_approval,
-    AUTHORIZE: held.authorization,
-    CHARGE: held.charge,
-    CAPTURE: held.capture,
-    VOID: held.void,
-    RECLAIM: held.reclaim,
-    REFUND: held.refund,
+    PRE_APPROVE: escrows.pre_approval,
+    AUTHORIZE: escrows.authorization,
+    CHARGE: escrows.charge,
+    CAPTURE: escrows.capture,
+    VOID: escrows.void,
+    RECLAIM: escrows.reclaim,
+    REFUND: escrows.refund,
     DEPOSIT: lambda call: deposit(call, partial(_explain_call, bundled=True)),
     START: lambda call: diamond_deposit(call, partial(_explain_call, bundled=True)),
     SWAP_AND_START: lambda call: diamond_deposit(call, partial(_explain_call, bundled=True)),

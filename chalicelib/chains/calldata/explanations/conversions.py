@@ -4,20 +4,18 @@ Each function raises ValueError with the reason if this package would not write 
 """
 
 from chalicelib.chains.calldata.conversions.proxy import Conversion
-from chalicelib.chains.calldata.explanations.parts import DecodedCall, ExpectedEvent, Explanation, explanation_of
+from chalicelib.chains.calldata.explanations.parts import (
+    DecodedCall,
+    ExpectedEvent,
+    Explanation,
+    expected_event,
+    explanation_of,
+)
 from chalicelib.chains.calldata.explanations.wording import Wording
-from chalicelib.chains.calldata.fee_proxy import REFERENCE_LENGTH
 from chalicelib.chains.catalogue.contracts import ERC20_CONVERSION_PROXY
 from chalicelib.chains.catalogue.conversions import conversion_path
 
 CONVERSION_EVENT = "TransferWithConversionAndReference"
-
-
-def single_converted_payment(call: DecodedCall) -> Explanation:
-    """One payment through a conversion proxy, not part of a batch."""
-    if not call.values["_feeAmount"] and any(call.values["_feeAddress"]):
-        raise ValueError("it names a fee address and no fee")
-    return converted_payment(call)
 
 
 def converted_payment(call: DecodedCall) -> Explanation:
@@ -54,27 +52,12 @@ def spent(words: Wording, token: str | None, units: int) -> str:
 def _event(call: DecodedCall) -> ExpectedEvent:
     """The event that the conversion proxy will emit."""
     words, values, contract = call.words, call.values, call.function.contract or ""
-    fee, reference = values["_feeAmount"], values["_paymentReference"]
-    if len(reference) != REFERENCE_LENGTH:
-        raise ValueError("its payment reference has another length")
-    if fee and not any(values["_feeAddress"]):
-        raise ValueError("its fee goes to nobody")
     path = tuple(f"0x{currency.hex()}" for currency in values["_path"])
     most = values["_maxToSpend"] if contract == ERC20_CONVERSION_PROXY else call.value
     conversion = Conversion(path, most, values["_maxRateTimespan"])
     _check_path(words, path, contract)
-    return ExpectedEvent(
-        name=CONVERSION_EVENT,
-        contract=contract,
-        address=words.deployed(contract),
-        token=words.address(values["_path"][-1]) if contract == ERC20_CONVERSION_PROXY else None,
-        payee=call.address("_to"),
-        amount=values["_requestAmount"],
-        fee_amount=fee,
-        fee_address=call.address("_feeAddress"),
-        payment_reference="0x" + reference.hex(),
-        conversion=conversion,
-    )
+    token = words.address(values["_path"][-1]) if contract == ERC20_CONVERSION_PROXY else None
+    return expected_event(call, CONVERSION_EVENT, token, values["_requestAmount"], conversion)
 
 
 def _check_path(words: Wording, path: tuple[str, ...], contract: str) -> None:

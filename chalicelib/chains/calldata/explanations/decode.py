@@ -66,11 +66,11 @@ def _struct(kinds: tuple[Kind, ...], data: bytes, start: int) -> tuple[tuple[Any
         word = read_uint(data, offset)
         if isinstance(kind, str) and kind in NUMBERS:
             if word >> NUMBERS[kind]:
-                raise ValueError(f"a word is no {kind}")
+                raise ValueError(f"a word is not a {kind}")
             values.append(word)
         elif kind == "address":
             if word >> 160:
-                raise ValueError("a word is no address")
+                raise ValueError("a word is not an address")
             values.append(data[offset + 12 : offset + WORD])
         elif word != end - start:
             raise ValueError("an argument is not where it belongs")

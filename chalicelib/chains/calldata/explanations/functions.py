@@ -1,11 +1,18 @@
 """The contract functions whose calls are explained, by selector, with the names that their contracts use."""
 
 from chalicelib.base.frozen import frozen
+from chalicelib.chains.calldata.abi import members
 from chalicelib.chains.calldata.across import DEPOSIT, DEPOSIT_PARAMETERS
 from chalicelib.chains.calldata.escrow.calls import AUTHORIZE, CAPTURE, CHARGE, PRE_APPROVE, RECLAIM, REFUND, VOID
 from chalicelib.chains.calldata.escrow.payment_info import MEMBERS as PAYMENT_INFO
 from chalicelib.chains.calldata.explanations.decode import Array, Kind
-from chalicelib.chains.calldata.lifi import START, START_PARAMETERS, SWAP_AND_START, SWAP_AND_START_PARAMETERS
+from chalicelib.chains.calldata.lifi import (
+    DIAMOND_MEMBERS,
+    START,
+    START_PARAMETERS,
+    SWAP_AND_START,
+    SWAP_AND_START_PARAMETERS,
+)
 from chalicelib.chains.calldata.recurring import PERMIT_MEMBERS
 from chalicelib.chains.catalogue.contracts import (
     ACROSS_SPOKE_POOL,
@@ -36,18 +43,23 @@ MULTI_SEND_CALLS = bytes.fromhex("8d80ff0a")
 
 _PATHS = Array(Array("address"))
 _CONVERTED: tuple[tuple[str, Kind], ...] = (
-    ("_to", "address"),
-    ("_requestAmount", "uint256"),
+    *members("address _to, uint256 _requestAmount"),
     ("_path", Array("address")),
-    ("_paymentReference", "bytes"),
-    ("_feeAmount", "uint256"),
-    ("_feeAddress", "address"),
+    *members("bytes _paymentReference, uint256 _feeAmount, address _feeAddress"),
 )
-_DETAILS = Array(("address", "uint256", Array("address"), "bytes", "uint256", "uint256", "uint256"))
-_INFO: tuple[tuple[str, Kind], ...] = tuple((f"paymentInfo.{name}", kind) for name, kind in PAYMENT_INFO)
-_AMOUNT: tuple[tuple[str, Kind], ...] = (*_INFO, ("amount", "uint256"))
-_COLLECTED: tuple[tuple[str, Kind], ...] = (*_AMOUNT, ("tokenCollector", "address"), ("collectorData", "bytes"))
-_FEE: tuple[tuple[str, Kind], ...] = (("feeBps", "uint16"), ("feeReceiver", "address"))
+_DETAIL: Kind = ("address", "uint256", Array("address"), "bytes", "uint256", "uint256", "uint256")
+_DETAILS = Array(_DETAIL)
+_GROUP: Kind = ("uint256", _DETAILS)
+MEMBER_NAMES: dict[Kind, tuple[str, ...]] = {
+    _DETAIL: ("recipient", "requestAmount", "path", "paymentReference", "feeAmount", "maxToSpend", "maxRateTimespan"),
+    _GROUP: ("paymentNetworkId", "requestDetails"),
+    **DIAMOND_MEMBERS,
+}
+"""The members of structs that have a dynamic one, as their contracts name them."""
+_INFO = tuple((f"paymentInfo.{name}", kind) for name, kind in PAYMENT_INFO)
+_AMOUNT = (*_INFO, *members("uint256 amount"))
+_COLLECTED = (*_AMOUNT, *members("address tokenCollector, bytes collectorData"))
+_FEE = members("uint16 feeBps, address feeReceiver")
 
 
 @frozen
@@ -60,40 +72,29 @@ class Function:
 
 
 FUNCTIONS = {
-    APPROVE: Function(None, "approve", (("spender", "address"), ("amount", "uint256"))),
-    TRANSFER: Function(None, "transfer", (("to", "address"), ("amount", "uint256"))),
-    TRANSFER_FROM: Function(None, "transferFrom", (("from", "address"), ("to", "address"), ("amount", "uint256"))),
+    APPROVE: Function(None, "approve", members("address spender, uint256 amount")),
+    TRANSFER: Function(None, "transfer", members("address to, uint256 amount")),
+    TRANSFER_FROM: Function(None, "transferFrom", members("address from, address to, uint256 amount")),
     PAY_ERC20: Function(
         ERC20_FEE_PROXY,
         "transferFromWithReferenceAndFee",
-        (
-            ("_tokenAddress", "address"),
-            ("_to", "address"),
-            ("_amount", "uint256"),
-            ("_paymentReference", "bytes"),
-            ("_feeAmount", "uint256"),
-            ("_feeAddress", "address"),
+        members(
+            "address _tokenAddress, address _to, uint256 _amount, bytes _paymentReference, uint256 _feeAmount, "
+            "address _feeAddress"
         ),
     ),
     PAY_NATIVE: Function(
         NATIVE_FEE_PROXY,
         "transferWithReferenceAndFee",
-        (
-            ("_to", "address"),
-            ("_paymentReference", "bytes"),
-            ("_feeAmount", "uint256"),
-            ("_feeAddress", "address"),
-        ),
+        members("address _to, bytes _paymentReference, uint256 _feeAmount, address _feeAddress"),
     ),
     PAY_ERC20_CONVERTED: Function(
         ERC20_CONVERSION_PROXY,
         "transferFromWithReferenceAndFee",
-        (*_CONVERTED, ("_maxToSpend", "uint256"), ("_maxRateTimespan", "uint256")),
+        (*_CONVERTED, *members("uint256 _maxToSpend, uint256 _maxRateTimespan")),
     ),
     PAY_NATIVE_CONVERTED: Function(
-        NATIVE_CONVERSION_PROXY,
-        "transferWithReferenceAndFee",
-        (*_CONVERTED, ("_maxRateTimespan", "uint256")),
+        NATIVE_CONVERSION_PROXY, "transferWithReferenceAndFee", (*_CONVERTED, *members("uint256 _maxRateTimespan"))
     ),
     BATCH_ONE_TOKEN: Function(
         BATCH,
@@ -103,7 +104,7 @@ FUNCTIONS = {
     BATCH_GROUPS: Function(
         BATCH,
         "batchPayments",
-        (("metaDetails", Array(("uint256", _DETAILS))), ("pathsToUSD", _PATHS), ("feeAddress", "address")),
+        (("metaDetails", Array(_GROUP)), ("pathsToUSD", _PATHS), ("feeAddress", "address")),
     ),
     BATCH_TRON: Function(
         TRON_BATCH,
@@ -122,9 +123,7 @@ FUNCTIONS = {
         "triggerRecurringPayment",
         (
             *((f"p.{name}", kind) for name, kind in PERMIT_MEMBERS),  # the permit `p`, which stands in its place
-            ("signature", "bytes"),
-            ("index", "uint8"),
-            ("paymentReference", "bytes"),
+            *members("bytes signature, uint8 index, bytes paymentReference"),
         ),
     ),
     PRE_APPROVE: Function(PRE_APPROVAL_COLLECTOR, "preApprove", _INFO),

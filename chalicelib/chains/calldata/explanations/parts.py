@@ -9,6 +9,7 @@ from chalicelib.chains.calldata.conversions.proxy import Conversion
 from chalicelib.chains.calldata.explanations.decode import NUMBERS, Kind, type_text
 from chalicelib.chains.calldata.explanations.functions import Function
 from chalicelib.chains.calldata.explanations.wording import Wording
+from chalicelib.chains.calldata.fee_proxy import REFERENCE_LENGTH
 
 
 @frozen
@@ -72,6 +73,20 @@ class DecodedCall:
     def address(self, name: str) -> str:
         raw: bytes = self.values[name]
         return self.words.address(raw)
+
+
+def expected_event(
+    call: DecodedCall, name: str, token: str | None, amount: int, conversion: Conversion | None = None
+) -> ExpectedEvent:
+    """The event that a proxy will emit. Raises ValueError for a reference or fee that this package would not write."""
+    values, contract = call.values, call.function.contract or ""
+    fee, reference = values["_feeAmount"], values["_paymentReference"]
+    if len(reference) != REFERENCE_LENGTH:
+        raise ValueError("its payment reference has another length")
+    if fee and not any(values["_feeAddress"]):
+        raise ValueError("its fee goes to nobody")
+    paid = (call.address("_to"), amount, fee, call.address("_feeAddress"), "0x" + reference.hex())
+    return ExpectedEvent(name, contract, call.words.deployed(contract), token, *paid, conversion)
 
 
 def explanation_of(

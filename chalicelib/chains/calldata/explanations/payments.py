@@ -17,19 +17,28 @@ from chalicelib.chains.calldata.explanations.functions import (
     PAY_NATIVE_CONVERTED,
     Function,
 )
-from chalicelib.chains.calldata.explanations.parts import DecodedCall, ExpectedEvent, Explanation, explanation_of
+from chalicelib.chains.calldata.explanations.parts import (
+    DecodedCall,
+    ExpectedEvent,
+    Explanation,
+    expected_event,
+    explanation_of,
+)
 from chalicelib.chains.calldata.explanations.wording import Wording, joined
-from chalicelib.chains.calldata.fee_proxy import REFERENCE_LENGTH
 from chalicelib.chains.catalogue.contracts import BATCH
 
 PAYMENT_EVENT = "TransferWithReferenceAndFee"
 
 
 def single_payment(call: DecodedCall) -> Explanation:
-    """One payment through a fee proxy, not part of a batch."""
+    """One payment through a fee proxy or a conversion proxy, not part of a batch."""
     if not call.values["_feeAmount"] and any(call.values["_feeAddress"]):
         raise ValueError("it names a fee address and no fee")
-    return _payment(call)
+    return _any_payment(call)
+
+
+def _any_payment(call: DecodedCall) -> Explanation:
+    return converted_payment(call) if "_path" in call.values else _payment(call)
 
 
 def _payment(call: DecodedCall) -> Explanation:
@@ -52,29 +61,14 @@ def _payment(call: DecodedCall) -> Explanation:
 
 def _event(call: DecodedCall) -> ExpectedEvent:
     """The event that the fee proxy will emit."""
-    words, values, contract = call.words, call.values, call.function.contract or ""
-    fee, reference = values["_feeAmount"], values["_paymentReference"]
-    if len(reference) != REFERENCE_LENGTH:
-        raise ValueError("its payment reference has another length")
-    if fee and not any(values["_feeAddress"]):
-        raise ValueError("its fee goes to nobody")
+    words, values, fee = call.words, call.values, call.values["_feeAmount"]
     token = call.address("_tokenAddress") if "_tokenAddress" in values else None
     amount = call.value - fee if token is None else values["_amount"]
     if amount < 0:
         raise ValueError("its value does not cover the fee")
     if token is not None and words.coin is not None and words.is_coin(token):
-        raise ValueError("the native coin is no token")
-    return ExpectedEvent(
-        name=PAYMENT_EVENT,
-        contract=contract,
-        address=words.deployed(contract),
-        token=token,
-        payee=call.address("_to"),
-        amount=amount,
-        fee_amount=fee,
-        fee_address=call.address("_feeAddress"),
-        payment_reference="0x" + reference.hex(),
-    )
+        raise ValueError("the native coin is not a token")
+    return expected_event(call, PAYMENT_EVENT, token, amount)
 
 
 def batch_one_token(call: DecodedCall) -> Explanation:
@@ -163,7 +157,7 @@ def _nested(words: Wording, function: Function, values: tuple[Any, ...], value: 
 
 def _batch(call: DecodedCall, payments: list[DecodedCall]) -> Explanation:
     words = call.words
-    calls = tuple((converted_payment if "_path" in each.values else _payment)(each) for each in payments)
+    calls = tuple(_any_payment(each) for each in payments)
     events = [each.expected_event for each in calls if each.expected_event]
     surplus = call.value - sum(each.value for each in payments)
     if surplus < 0 or (surplus and all(event.token is not None for event in events)):

@@ -7,47 +7,23 @@ from chalicelib.base.addresses import address_of_family, evm_address, same_addre
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import MAX_UINT256, format_amount
 from chalicelib.chains.catalogue.contracts import (
-    ACROSS_SPOKE_POOL,
-    BATCH,
-    ERC20_CONVERSION_PROXY,
-    ERC20_FEE_PROXY,
-    LIFI_DIAMOND,
-    MULTI_SEND,
-    NATIVE_CONVERSION_PROXY,
-    NATIVE_FEE_PROXY,
-    RECURRING_PROXY,
-    TRON_BATCH,
-    address_of,
+    ACROSS_HANDLER,
+    ERC20_CONVERSION_RATES,
+    LIFI_RECEIVER,
+    MULTICALL3,
+    NATIVE_CONVERSION_RATES,
+    PERMIT2,
+    deployed_on,
 )
 from chalicelib.chains.catalogue.conversions import currency_with_hash, on_chain_decimals
-from chalicelib.chains.catalogue.escrows import (
-    AUTH_CAPTURE_ESCROW,
-    ERC3009_COLLECTOR,
-    PERMIT2_COLLECTOR,
-    PRE_APPROVAL_COLLECTOR,
-    REFUND_COLLECTOR,
-    EscrowContracts,
-)
+from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.catalogue.networks import Network
 from chalicelib.chains.catalogue.tokens import Token, token_at, token_with_id
 
-_CONTRACTS = (
-    ERC20_FEE_PROXY,
-    NATIVE_FEE_PROXY,
-    ERC20_CONVERSION_PROXY,
-    NATIVE_CONVERSION_PROXY,
-    BATCH,
-    TRON_BATCH,
-    RECURRING_PROXY,
-    MULTI_SEND,
-    ACROSS_SPOKE_POOL,
-    LIFI_DIAMOND,
-    AUTH_CAPTURE_ESCROW,
-    PRE_APPROVAL_COLLECTOR,
-    ERC3009_COLLECTOR,
-    PERMIT2_COLLECTOR,
-    REFUND_COLLECTOR,
-)
+_NOT_SIGNED_FOR = (
+    ACROSS_HANDLER, LIFI_RECEIVER, PERMIT2, MULTICALL3, ERC20_CONVERSION_RATES, NATIVE_CONVERSION_RATES
+)  # fmt: skip
+"""Contracts that no transaction of a wallet calls here, so that explanations do not name them."""
 
 
 class Wording:
@@ -60,7 +36,8 @@ class Wording:
         self.network = network
         coin = token_with_id(network.native_currency_id) if network and network.native_currency_id else None
         self.coin = coin
-        self._deployed = {name: address for name in _CONTRACTS if (address := self._address_of(name))}
+        there = deployed_on(network.name) if network else {}
+        self._deployed = {name: address for name, address in there.items() if name not in _NOT_SIGNED_FOR}
         if escrow is not None:
             self._deployed |= escrow.names
 
@@ -108,7 +85,7 @@ class Wording:
 
     def spender(self, address: str) -> str:
         """The spender of an allowance: the contract's name, or the address, marked as no payment contract."""
-        unknown = f"{address}, which is no payment contract," if self.network else address
+        unknown = f"{address}, which is not a payment contract," if self.network else address
         return self.contract_at(address) or unknown
 
     def human(self, units: int, token: Token | None) -> str | None:
@@ -133,12 +110,6 @@ class Wording:
         if units < MAX_UINT256:
             return f"up to {self.token_amount(units, address)}"
         return f"any amount of {self.symbol(address)}"
-
-    def _address_of(self, contract: str) -> str | None:
-        try:
-            return address_of(contract, self.network.name) if self.network else None
-        except LookupError:
-            return None
 
 
 def time_text(seconds: int) -> str:

@@ -1,4 +1,4 @@
-"""The catalogue's JSON files: networks with their contracts, tokens, prices, and the ERC-6492 validator's code."""
+"""The catalogue's JSON files: networks with their contracts, tokens, prices, and the code of two contracts."""
 
 import json
 from functools import cache

@@ -24,14 +24,13 @@ from chalicelib.chains.calldata.abi import WORD, address_word, bytes_tail, read_
 from chalicelib.chains.calldata.transaction import Call, LoggedDeposit
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
 from chalicelib.chains.nodes.full_blocks import LogFilter
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.logs import TRANSFER_TOPIC, BlockRange
 from chalicelib.chains.nodes.ranges import logs_of
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, contract_read, unavailable_if_malformed
 
 DEPOSITED_TOPIC = "0x32ed1a409ef04c7b0227189c3a103dc5ac10e775a15b785dcc510201f7c25ad3"
 FILLED_TOPIC = "0x44b559f101f8fbcc8a0ea43fa91a05a729a5ea6e14a7c75aa750374690137208"
-TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 _FILL_STATUSES = "c35c83fc"
 _BROUGHT_AMOUNT = 13 * WORD
 """Where the event of a fill has `updatedOutputAmount`: what the depositor has agreed to get, in the end."""

@@ -51,6 +51,12 @@ def escrow_emitters(contracts: EscrowContracts) -> tuple[str, str]:
     return contracts.escrow, contracts.pre_approval
 
 
+def escrow_events(contracts: EscrowContracts) -> set[tuple[str, str]]:
+    """The events that are decoded here: contract in lower-case hex, and first topic."""
+    emitters = dict.fromkeys(ESCROW_TOPICS, contracts.escrow) | {PRE_APPROVED_TOPIC: contracts.pre_approval}
+    return {(hex_address(emitter), topic) for topic, emitter in emitters.items()}
+
+
 def escrow_transfers(contracts: EscrowContracts, logs: Iterable[Mapping[str, Any]]) -> set[ProxyTransfer]:
     """The events of the escrow among the JSON-RPC logs of one reading, without event keys.
 
@@ -79,7 +85,7 @@ def escrow_transfers(contracts: EscrowContracts, logs: Iterable[Mapping[str, Any
 
 
 def decode_escrow(contracts: EscrowContracts, log: Mapping[str, Any]) -> LoggedEscrow | None:
-    """Decodes a JSON-RPC log object; None if it is no such event, or another contract emitted it.
+    """Decodes a JSON-RPC log object; None if it is not such an event, or another contract emitted it.
 
     Raises ValueError, TypeError, LookupError or AttributeError if the log does not have the documented form.
     """

@@ -4,6 +4,7 @@ It limits the time to connect, the time between two parts of a response, the tim
 It follows no redirects and does not retry. The first request imports urllib3, which boto3 has usually imported by then.
 """
 
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import field
@@ -49,6 +50,20 @@ class HttpResponse:
     @property
     def is_success(self) -> bool:
         return 200 <= self.status < 300
+
+
+def json_of(body: bytes, most_brackets: int, **options: Any) -> Any:
+    """The JSON of a body, parsed with `options` of json.loads.
+
+    Raises ValueError if it is not JSON, or has more opening brackets than `most_brackets`: a parser that follows very
+    many of them into each other would overflow the stack.
+    """
+    if body.count(b"[") + body.count(b"{") > most_brackets:
+        raise ValueError("too many brackets")
+    try:
+        return json.loads(body, **options)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 class HttpClient:

@@ -24,6 +24,7 @@ _LARGEST_RESULTS = {
     "eth_getBlockReceipts": MAX_RESPONSE_BYTES,
     "eth_getTransactionReceipt": MAX_RESPONSE_BYTES,  # twice what a transaction of 2**24 gas can log (full_blocks.py)
     "eth_getBlockByNumber": 2 * 1024 * 1024,  # a header, and the hashes of 30,000 transactions
+    "eth_getBlockByHash": 2 * 1024 * 1024,
     "eth_simulateV1": 4 * 1024 * 1024,  # the logs of 1,000 payments
     "eth_getCode": 1024 * 1024,  # several times the longest code of a network
     "eth_call": 256 * 1024,  # what Multicall3 returns for 200 tokens is half as long
@@ -40,7 +41,7 @@ _METHOD_NOT_FOUND = -32601
 _REVERTED_CODE = 3
 _REVERTED = (
     *("revert", "out of gas", "opcode", "invalid jump", "stack ", "evm error", "vm execution error"),
-    *("return data out of bounds", "gas uint64 overflow", "max initcode size"),
+    *("return data out of bounds", "gas uint64 overflow", "max initcode size", "intrinsic gas"),
 )
 """Texts by which nodes report that a contract failed, not the node."""
 _DELEGATION, _DELEGATION_LENGTH = "0xef0100", 48
@@ -240,6 +241,16 @@ class _OfNetwork(Protocol):
 N = TypeVar("N", bound=_OfNetwork)
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def on_node(read: Callable[Concatenate[JsonRpcClient, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """`read`, whose first argument is a node, as a method of a chain."""
+
+    @wraps(read)
+    def method(chain: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return read(chain.node, *args, **kwargs)
+
+    return method
 
 
 def unavailable_if_malformed(function: Callable[Concatenate[N, P], T]) -> Callable[Concatenate[N, P], T]:

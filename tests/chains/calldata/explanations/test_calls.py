@@ -38,7 +38,7 @@ from tests.chains.calldata.calls import (
     TRON_COLLECTOR,
     TRON_ITEMS,
     TRON_PAYEE,
-    UNLISTED,
+    UNKNOWN_TOKEN,
     USDC,
     USDT_TRON,
     WALLET,
@@ -52,12 +52,13 @@ from tests.chains.calldata.calls import (
     recurring_payment,
     unbundled,
 )
+from tests.support.rehearsed import parts
 
 addresses = st.binary(min_size=20, max_size=20).filter(any).map(lambda raw: evm_address("0x" + raw.hex()))
 amounts = st.integers(0, 2**250)
 references = st.binary(min_size=8, max_size=8)
 batch_items = st.builds(
-    BatchItem, st.sampled_from([None, USDC, DAI, UNLISTED]), addresses, amounts, references, amounts
+    BatchItem, st.sampled_from([None, USDC, DAI, UNKNOWN_TOKEN]), addresses, amounts, references, amounts
 )
 
 
@@ -134,12 +135,12 @@ def escrow_built_again(explanation: Explanation) -> Transaction:
 
 
 def test_a_payment_is_told_in_one_sentence() -> None:
-    told = one("base", payment())
-    assert told.summary == (
+    shown = one("base", payment())
+    assert shown.summary == (
         f"Pay 12.5 USDC to {PAYEE} with 0.125 USDC fee to {COLLECTOR}, reference 0x11497d24d1a76c9b"
     )
-    assert (told.to, told.contract, told.function) == (PROXY, "ERC20FeeProxy", "transferFromWithReferenceAndFee")
-    assert [(each.name, each.value, each.human) for each in told.arguments] == [
+    assert (shown.to, shown.contract, shown.function) == (PROXY, "ERC20FeeProxy", "transferFromWithReferenceAndFee")
+    assert [(each.name, each.value, each.human) for each in shown.arguments] == [
         ("_tokenAddress", USDC, "USDC"),
         ("_to", PAYEE, None),
         ("_amount", "12500000", "12.5 USDC"),
@@ -147,7 +148,7 @@ def test_a_payment_is_told_in_one_sentence() -> None:
         ("_feeAmount", "125000", "0.125 USDC"),
         ("_feeAddress", COLLECTOR, None),
     ]
-    assert told.expected_event == ExpectedEvent(
+    assert shown.expected_event == ExpectedEvent(
         name="TransferWithReferenceAndFee",
         contract="ERC20FeeProxy",
         address=PROXY,
@@ -161,11 +162,11 @@ def test_a_payment_is_told_in_one_sentence() -> None:
 
 
 def test_a_native_payment_counts_the_fee_out_of_the_value() -> None:
-    told = one("base", native_payment())
-    assert told.summary.startswith(f"Pay 1 ETH-base to {PAYEE} with 0.01 ETH-base fee to {COLLECTOR}, reference ")
-    assert (told.value, told.value_human) == (101 * 10**16, "1.01 ETH-base")
-    assert (event_of(told).token, event_of(told).address) == (None, NATIVE_PROXY)
-    assert [each.human for each in told.arguments] == [None, None, "0.01 ETH-base", None]
+    shown = one("base", native_payment())
+    assert shown.summary.startswith(f"Pay 1 ETH-base to {PAYEE} with 0.01 ETH-base fee to {COLLECTOR}, reference ")
+    assert (shown.value, shown.value_human) == (101 * 10**16, "1.01 ETH-base")
+    assert (event_of(shown).token, event_of(shown).address) == (None, NATIVE_PROXY)
+    assert [each.human for each in shown.arguments] == [None, None, "0.01 ETH-base", None]
     short = Transaction(NATIVE_PROXY, native_payment().data, 10**16 - 1)
     assert "; its value does not cover the fee; " in one("base", short).summary
     assert event_of(one("base", replace(short, value=10**16))).amount == 0
@@ -185,10 +186,10 @@ def test_a_payment_without_a_fee_says_so() -> None:
             "Allow ERC20RecurringPaymentProxy to take up to 150 USDC",
         ),
         (approve(USDC, PROXY, 0), "Withdraw what ERC20FeeProxy may still take of USDC"),
-        (approve(USDC, WALLET, 1), f"Allow {WALLET}, which is no payment contract, to take up to 0.000001 USDC"),
+        (approve(USDC, WALLET, 1), f"Allow {WALLET}, which is not a payment contract, to take up to 0.000001 USDC"),
         (
-            approve(UNLISTED, PROXY, 7),
-            f"Allow ERC20FeeProxy to take up to 7 base units of the unlisted token {UNLISTED}",
+            approve(UNKNOWN_TOKEN, PROXY, 7),
+            f"Allow ERC20FeeProxy to take up to 7 base units of the unlisted token {UNKNOWN_TOKEN}",
         ),
         (
             transfer_from(DAI, WALLET, PAYEE, 15 * 10**17),
@@ -208,7 +209,7 @@ def test_what_tokens_are_asked_is_told_in_one_sentence(transaction: Transaction,
     ("transaction", "human"),
     [
         (approve(USDC, PROXY, 12_625_000), ["ERC20FeeProxy", "12.625 USDC"]),
-        (approve(UNLISTED, WALLET, 7), [None, None]),
+        (approve(UNKNOWN_TOKEN, WALLET, 7), [None, None]),
         (transfer_from(DAI, WALLET, PAYEE, 15 * 10**17), [None, None, "1.5 DAI"]),
     ],
 )
@@ -219,50 +220,50 @@ def test_arguments_have_a_readable_form_for_known_contracts_and_listed_tokens(
 
 
 def test_a_batch_is_told_with_its_sums_and_every_payment() -> None:
-    told = one("base", pay_batch("base", ITEMS, COLLECTOR))
-    assert told.summary == (
+    shown = one("base", pay_batch("base", ITEMS, COLLECTOR))
+    assert shown.summary == (
         "Make 3 payments in one transaction: 12.5 USDC, 1 DAI and 0.3 ETH-base, "
         f"with 0.125 USDC, 0.01 DAI and 0.001 ETH-base fees to {COLLECTOR}"
     )
-    assert [call.contract for call in told.calls] == ["ERC20FeeProxy", "ERC20FeeProxy", "EthereumFeeProxy"]
-    assert [call.to for call in told.calls] == [PROXY, PROXY, NATIVE_PROXY]
-    assert [item_of(event_of(call)) for call in told.calls] == [ITEMS[0], ITEMS[2], ITEMS[1]]
-    assert told.arguments[-1].human is None
+    assert [call.contract for call in shown.calls] == ["ERC20FeeProxy", "ERC20FeeProxy", "EthereumFeeProxy"]
+    assert [call.to for call in shown.calls] == [PROXY, PROXY, NATIVE_PROXY]
+    assert [item_of(event_of(call)) for call in shown.calls] == [ITEMS[0], ITEMS[2], ITEMS[1]]
+    assert shown.arguments[-1].human is None
     assert one("base", pay_batch("base", [ITEMS[0]], COLLECTOR)).summary.startswith("Make 1 payment in one")
     to_nobody = one("base", pay_batch("base", ITEMS, DEAD_ADDRESS))
     assert to_nobody.arguments[-1].human is None, "the link has fees"
 
 
 def test_a_batch_without_fees_names_nobody() -> None:
-    told = one("base", pay_batch("base", [BatchItem(USDC, PAYEE, 1, REFERENCE)]))
-    assert told.summary == (
+    shown = one("base", pay_batch("base", [BatchItem(USDC, PAYEE, 1, REFERENCE)]))
+    assert shown.summary == (
         "Make 1 payment in one transaction: 0.000001 USDC, without fees of the link; the batch contract may take its own"
     )
-    assert [each.value for each in told.arguments] == ["a list of 1", "a list of 0", DEAD_ADDRESS]
-    assert told.arguments[-1].human == "an address without an owner, as the link has no fees"
+    assert [each.value for each in shown.arguments] == ["a list of 1", "a list of 0", DEAD_ADDRESS]
+    assert shown.arguments[-1].human == "an address without an owner, as the link has no fees"
 
 
 def test_the_batch_contracts_own_fee_is_told() -> None:
-    told = one("base", pay_batch("base", [BatchItem(None, PAYEE, 10**18, REFERENCE)], COLLECTOR, 30))
+    shown = one("base", pay_batch("base", [BatchItem(None, PAYEE, 10**18, REFERENCE)], COLLECTOR, 30))
     own = "; up to 0.003 ETH-base are the batch contract's own fee, the rest comes back"
-    assert told.summary == f"Make 1 payment in one transaction: 1 ETH-base, without fees of the link{own}"
-    assert told.arguments[-1].human is None, "the address has an owner"
+    assert shown.summary == f"Make 1 payment in one transaction: 1 ETH-base, without fees of the link{own}"
+    assert shown.arguments[-1].human is None, "the address has an owner"
 
 
 def test_a_payment_of_a_schedule_is_told_with_its_place_in_it() -> None:
-    told = one("base", recurring_payment(fee_amount=125_000, fee_address=COLLECTOR, relayer_fee=500))
-    assert told.summary == (
+    shown = one("base", recurring_payment(fee_amount=125_000, fee_address=COLLECTOR, relayer_fee=500))
+    assert shown.summary == (
         f"Pay 12.5 USDC of {WALLET} to {PAYEE} with 0.125 USDC fee to {COLLECTOR}, and 0.0005 USDC to the sender, "
         "as payment 2 of the 12 of a signed schedule, reference 0x11497d24d1a76c9b"
     )
-    assert (told.contract, told.function) == ("ERC20RecurringPaymentProxy", "triggerRecurringPayment")
-    assert {each.name: each.human for each in told.arguments if each.human} == {
+    assert (shown.contract, shown.function) == ("ERC20RecurringPaymentProxy", "triggerRecurringPayment")
+    assert {each.name: each.human for each in shown.arguments if each.human} == {
         "p.token": "USDC",
         "p.amount": "12.5 USDC",
         "p.feeAmount": "0.125 USDC",
         "p.relayerFee": "0.0005 USDC",
     }
-    assert event_of(told) == event_of(one("base", payment())), "the event is that of the fee proxy"
+    assert event_of(shown) == event_of(one("base", payment())), "the event is that of the fee proxy"
     plain = one("base", recurring_payment()).summary
     assert plain.startswith(f"Pay 12.5 USDC of {WALLET} to {PAYEE} without a fee, as payment 2 of the 12 ")
 
@@ -274,14 +275,14 @@ def test_a_payment_of_a_schedule_is_told_with_its_place_in_it() -> None:
 def test_a_number_is_told_up_to_the_largest_of_its_type(member: int, kind: str, bits: int) -> None:
     built = recurring_payment()
 
-    def told(word: int) -> Explanation:
+    def shown(word: int) -> Explanation:
         at = 10 + 64 * member
         return one("base", replace(built, data=f"{built.data[:at]}{word:064x}{built.data[at + 64 :]}"))
 
-    largest = told(2**bits - 1)
+    largest = shown(2**bits - 1)
     assert (kind, str(2**bits - 1)) in [(each.type, each.value) for each in largest.arguments]
     if bits < 256:
-        assert f"; a word is no {kind}; " in told(2**bits).summary
+        assert f"; a word is not a {kind}; " in shown(2**bits).summary
 
 
 @pytest.mark.parametrize("length", [64, 66])
@@ -290,15 +291,15 @@ def test_a_schedule_with_a_signature_of_another_length_is_unknown(length: int) -
     permit_and_index, reference = raw[: 16 * 32], raw[-64:]
     tail = length.to_bytes(32) + bytes(length).ljust(-(-length // 32) * 32, b"\0")
     words = permit_and_index[: 15 * 32] + (16 * 32 + len(tail)).to_bytes(32) + tail + reference
-    told = one("base", replace(recurring_payment(), data="0xac7a9e00" + words.hex()))
-    assert told.function is None
-    assert "; its signature has another length; " in told.summary
+    shown = one("base", replace(recurring_payment(), data="0xac7a9e00" + words.hex()))
+    assert shown.function is None
+    assert "; its signature has another length; " in shown.summary
 
 
 def test_a_bundle_tells_what_each_transaction_does() -> None:
-    told = one("base", EVERY_KIND["bundle"][1])
-    assert told.summary == "As a Safe, make 3 calls in one transaction"
-    assert list(told.calls) == list(explain("base", [approve(USDC, PROXY, 12_625_000), payment(), native_payment()]))
+    shown = one("base", EVERY_KIND["bundle"][1])
+    assert shown.summary == "As a Safe, make 3 calls in one transaction"
+    assert list(shown.calls) == list(explain("base", [approve(USDC, PROXY, 12_625_000), payment(), native_payment()]))
 
 
 @pytest.mark.parametrize(("count", "calls"), [(1, "1 call"), (2, "2 calls")])
@@ -308,18 +309,19 @@ def test_a_bundle_says_how_many_calls_it_makes(count: int, calls: str) -> None:
 
 def test_an_unknown_call_in_a_bundle_is_told_and_warned_of() -> None:
     stranger = Transaction(WALLET, "0x12345678", 5)
-    told = one("base", bundled(payment(), stranger, bundled(payment())))
-    assert told.summary.endswith("make 3 calls in one transaction, 2 of them unknown; do not sign unless you know them")
-    assert told.calls[1] == one("base", stranger)
-    assert told.calls[2].function is None
+    shown = one("base", bundled(payment(), stranger, bundled(payment())))
+    ending = "make 3 calls in one transaction, 2 of them unknown; do not sign unless you know them"
+    assert shown.summary.endswith(ending)
+    assert shown.calls[1] == one("base", stranger)
+    assert shown.calls[2].function is None
 
 
 def test_tron_is_told_in_its_own_addresses() -> None:
-    told = one("tron", pay_tron_batch("tron", TRON_ITEMS, TRON_COLLECTOR))
-    assert told.summary == (
+    shown = one("tron", pay_tron_batch("tron", TRON_ITEMS, TRON_COLLECTOR))
+    assert shown.summary == (
         f"Make 2 payments in one transaction: 5.000007 USDT, with 0.050001 USDT fees to {TRON_COLLECTOR}"
     )
-    assert [item_of(event_of(call)) for call in told.calls] == TRON_ITEMS
+    assert [item_of(event_of(call)) for call in shown.calls] == TRON_ITEMS
     free = one("tron", pay_tron_batch("tron", [BatchItem(USDT_TRON, TRON_PAYEE, 1, REFERENCE)]))
     assert free.summary.endswith(" USDT, without fees"), "the batch contract there has no fee of its own"
     allowed = one("tron", approve(USDT_TRON, address_of("ERC20BatchPayments", "tron"), 5_050_008))
@@ -344,12 +346,12 @@ def test_every_payment_comes_back_exactly(
 @settings(max_examples=60)
 @given(batch=st.lists(batch_items, min_size=1, max_size=6), collector=addresses)
 def test_every_batch_comes_back_exactly(batch: list[BatchItem], collector: str) -> None:
-    told = one("base", pay_batch("base", batch, collector))
+    shown = one("base", pay_batch("base", batch, collector))
     tokens_first = sorted(batch, key=lambda item: item.token is None)
-    assert [item_of(event_of(call)) for call in told.calls] == tokens_first
+    assert [item_of(event_of(call)) for call in shown.calls] == tokens_first
     on_tron = [replace(item, token=USDT_TRON, payee=tron_address_of(bytes.fromhex(item.payee[2:]))) for item in batch]
-    told = one("tron", pay_tron_batch("tron", on_tron, TRON_COLLECTOR))
-    assert [item_of(event_of(call)) for call in told.calls] == on_tron
+    shown = one("tron", pay_tron_batch("tron", on_tron, TRON_COLLECTOR))
+    assert [item_of(event_of(call)) for call in shown.calls] == on_tron
 
 
 # --- everything else is unknown ---
@@ -360,21 +362,22 @@ def test_data_that_was_cut_or_made_longer_is_unknown(network: str, transaction: 
     assert one(network, transaction).function is not None
     raw = bytes.fromhex(transaction.data[2:])
     for changed in (*(raw[:end] for end in range(len(raw))), raw + bytes(1), raw + bytes(32), raw + raw):
-        told = one(network, Transaction(transaction.to, "0x" + changed.hex(), transaction.value))
-        assert (told.function, told.arguments, told.calls) == (None, (), ())
-        assert told.summary.startswith("Unknown call: ")
-        assert told.summary.endswith("do not sign unless you know it")
+        shown = one(network, Transaction(transaction.to, "0x" + changed.hex(), transaction.value))
+        assert (shown.function, shown.arguments, shown.calls) == (None, (), ())
+        assert shown.summary.startswith("Unknown call: ")
+        assert shown.summary.endswith("do not sign unless you know it")
 
 
+@pytest.mark.parametrize("part", parts(4))
 @every_kind
-def test_a_changed_byte_is_unknown_or_told_as_it_is(network: str, transaction: Transaction) -> None:
+def test_a_changed_byte_is_unknown_or_told_as_it_is(network: str, transaction: Transaction, part: int) -> None:
     raw = bytes.fromhex(transaction.data[2:])
-    for position in range(len(raw)):
+    for position in range(part, len(raw), 4):
         for flip in (0x01, 0xFF):
             data = "0x" + (raw[:position] + bytes([raw[position] ^ flip]) + raw[position + 1 :]).hex()
             changed = Transaction(transaction.to, data, transaction.value)
-            told = one(network, changed)
-            assert told.function is None or built_again(network, told, changed) == data
+            shown = one(network, changed)
+            assert shown.function is None or built_again(network, shown, changed) == data
 
 
 @settings(max_examples=150)
@@ -401,26 +404,26 @@ def test_data_that_is_not_hexadecimal_is_said_to_be_so(data: str) -> None:
     ("value", "sent"), [(0, ""), (5, " with 0.000000000000000005 ETH-base"), (10**18, " with 1 ETH-base")]
 )
 def test_the_summary_of_an_unknown_call_names_its_contract_and_the_coins_sent(value: int, sent: str) -> None:
-    told = one("base", Transaction(WALLET, "0x12345678", value))
+    shown = one("base", Transaction(WALLET, "0x12345678", value))
     said = f"Unknown call: 4 bytes 0x12345678 to {WALLET}{sent}; no such function is used here; do not sign unless you know it"
-    assert (told.summary, told.to, told.contract) == (said, WALLET, "unknown contract")
+    assert (shown.summary, shown.to, shown.contract) == (said, WALLET, "unknown contract")
 
 
 def test_the_hash_of_the_native_coin_is_no_token() -> None:
     coin = native_hash("base")
-    told = one("base", approve(coin, PROXY, 1))
-    assert (told.function, told.contract) == (None, "unknown contract")
-    assert f" to {evm_address(coin)}; this is no token; " in told.summary
+    shown = one("base", approve(coin, PROXY, 1))
+    assert (shown.function, shown.contract) == (None, "unknown contract")
+    assert f" to {evm_address(coin)}; this is not a token; " in shown.summary
 
 
 def test_without_a_network_addresses_of_both_families_are_read_and_nothing_is_known_of_them() -> None:
     data, unchecked = approve(USDC, PROXY, 5).data, "; the address of the contract was not checked"
     for to in (USDC, USDT_TRON):
-        told = explain_data(data, None, to)
-        assert told.summary == f"Allow {PROXY} to take up to 5 base units of the unlisted token {to}{unchecked}"
-        assert (told.to, told.contract) == (to, "unknown contract")
-    told = explain_data(data)
-    assert told.summary == f"Allow {PROXY} to take up to 5 base units of a token that is not told{unchecked}"
+        shown = explain_data(data, None, to)
+        assert shown.summary == f"Allow {PROXY} to take up to 5 base units of the unlisted token {to}{unchecked}"
+        assert (shown.to, shown.contract) == (to, "unknown contract")
+    shown = explain_data(data)
+    assert shown.summary == f"Allow {PROXY} to take up to 5 base units of a token that is not told{unchecked}"
 
 
 def test_an_address_is_checked_where_both_the_network_and_the_contract_are_given() -> None:
@@ -463,7 +466,7 @@ def test_coins_sent_where_none_belong_are_unknown() -> None:
 
 def test_a_payment_of_the_coin_as_if_it_were_a_token_is_unknown() -> None:
     coin = Transaction(PROXY, payment().data.replace(USDC[2:].lower(), native_hash("base")[2:].lower()), 0)
-    assert "; the native coin is no token; " in one("base", coin).summary
+    assert "; the native coin is not a token; " in one("base", coin).summary
 
 
 def test_fees_that_would_not_arrive_are_unknown() -> None:

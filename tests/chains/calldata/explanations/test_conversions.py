@@ -39,25 +39,25 @@ NATIVE = replace(CONVERTED, conversion=TO_ETH)
 
 def reason(transaction: Transaction) -> str:
     """Why an explanation does not know a call."""
-    told = one("mainnet", transaction)
-    assert told.function is None
-    return told.summary.split("; ")[1]
+    explained = one("mainnet", transaction)
+    assert explained.function is None
+    return explained.summary.split("; ")[1]
 
 
 def test_a_converted_payment_says_what_is_owed_and_the_most_that_is_spent() -> None:
-    told = one("mainnet", pay_erc20_converted("mainnet", CONVERTED))
-    assert told.summary == (
+    explained = one("mainnet", pay_erc20_converted("mainnet", CONVERTED))
+    assert explained.summary == (
         f"Pay 12.5 EUR to {PAYEE} with 0.13 EUR fee to {COLLECTOR}, converted to at most 14 USDC "
         "at rates of the last 3600 seconds, reference 0x11497d24d1a76c9b"
     )
-    assert (told.contract, told.function) == ("Erc20ConversionProxy", "transferFromWithReferenceAndFee")
-    assert {each.name: each.human for each in told.arguments if each.human} == {
+    assert (explained.contract, explained.function) == ("Erc20ConversionProxy", "transferFromWithReferenceAndFee")
+    assert {each.name: each.human for each in explained.arguments if each.human} == {
         "_requestAmount": "12.5 EUR",
         "_path": "EUR > USD > USDC",
         "_feeAmount": "0.13 EUR",
         "_maxToSpend": "14 USDC",
     }
-    event = event_of(told)
+    event = event_of(explained)
     assert (event.name, event.contract, event.address) == (
         "TransferWithConversionAndReference",
         "Erc20ConversionProxy",
@@ -68,27 +68,27 @@ def test_a_converted_payment_says_what_is_owed_and_the_most_that_is_spent() -> N
 
 
 def test_a_conversion_to_the_native_coin_spends_at_most_its_value() -> None:
-    told = one("mainnet", pay_native_converted("mainnet", NATIVE))
-    assert told.summary.startswith(f"Pay 12.5 USD to {PAYEE} with 0.13 USD fee to {COLLECTOR}, converted to at most ")
-    assert " at most 0.006 ETH at rates of the last 600 seconds, " in told.summary
-    assert (told.value, event_of(told).token, event_of(told).conversion) == (6 * 10**15, None, TO_ETH)
+    explained = one("mainnet", pay_native_converted("mainnet", NATIVE))
+    assert explained.summary.startswith(f"Pay 12.5 USD to {PAYEE} with 0.13 USD fee to {COLLECTOR}, converted to at most ")
+    assert " at most 0.006 ETH at rates of the last 600 seconds, " in explained.summary
+    assert (explained.value, event_of(explained).token, event_of(explained).conversion) == (6 * 10**15, None, TO_ETH)
 
 
 def test_an_age_of_a_second_is_said_in_the_singular_and_a_payment_without_a_fee_says_so() -> None:
     quick = replace(CONVERTED, conversion=replace(TO_USDC, max_rate_age=1), fee_amount=0)
-    told = one("mainnet", pay_erc20_converted("mainnet", quick))
-    assert f"Pay 12.5 EUR to {PAYEE} without a fee, converted" in told.summary
-    assert " at rates of the last 1 second, " in told.summary
+    explained = one("mainnet", pay_erc20_converted("mainnet", quick))
+    assert f"Pay 12.5 EUR to {PAYEE} without a fee, converted" in explained.summary
+    assert " at rates of the last 1 second, " in explained.summary
 
 
 def test_a_batch_sums_what_is_converted_in_the_currency_of_the_invoice() -> None:
-    told = one("mainnet", pay_batch("mainnet", CONVERTED_ITEMS, COLLECTOR))
-    assert told.summary == (
+    explained = one("mainnet", pay_batch("mainnet", CONVERTED_ITEMS, COLLECTOR))
+    assert explained.summary == (
         "Make 4 payments in one transaction: 12.5 EUR, 7 USDT, 0.001 ETH and 12.5 USD, "
         f"with 0.13 EUR, 0.07 USDT, 0.00001 ETH and 0.13 USD fees to {COLLECTOR}; "
         "conversions take at most 14 USDC and 0.006 ETH"
     )
-    assert [call.contract for call in told.calls] == [
+    assert [call.contract for call in explained.calls] == [
         "Erc20ConversionProxy",
         "ERC20FeeProxy",
         "EthereumFeeProxy",
@@ -97,8 +97,8 @@ def test_a_batch_sums_what_is_converted_in_the_currency_of_the_invoice() -> None
 
 
 def test_the_approval_of_a_conversion_names_its_contract() -> None:
-    told = one("mainnet", approve(USDC_MAINNET, ERC20_PROXY, 14_000_000))
-    assert told.summary == "Allow Erc20ConversionProxy to take up to 14 USDC"
+    explained = one("mainnet", approve(USDC_MAINNET, ERC20_PROXY, 14_000_000))
+    assert explained.summary == "Allow Erc20ConversionProxy to take up to 14 USDC"
 
 
 @settings(max_examples=60, deadline=None)
@@ -113,12 +113,12 @@ def test_every_batch_comes_back_exactly(converted: list[Item], plain: list[Item]
             amounts = (on_chain_units(item.invoice, units) for units in (item.amount, item.fee))
             amount, fee = amounts
             batch.append(BatchItem(token, item.payee, amount, item.reference, fee, item.conversion))
-    told = one("mainnet", pay_batch("mainnet", batch, FEE_ADDRESS))
+    explained = one("mainnet", pay_batch("mainnet", batch, FEE_ADDRESS))
 
     def key(item: BatchItem) -> tuple[Any, ...]:
         return item.group, item.token, item.payee.lower(), item.amount, item.reference, item.fee_amount, item.conversion
 
-    assert [key(item_of(event_of(call))) for call in told.calls] == sorted(map(key, batch), key=lambda each: each[0])
+    assert [key(item_of(event_of(call))) for call in explained.calls] == sorted(map(key, batch), key=lambda each: each[0])
 
 
 @pytest.mark.parametrize(
@@ -185,14 +185,14 @@ def test_a_value_below_what_its_conversions_may_spend_is_unknown() -> None:
 
 
 def test_without_a_network_the_currencies_are_told_by_their_hashes() -> None:
-    told = explain_data(pay_erc20_converted("mainnet", CONVERTED).data)
-    assert told.summary.startswith(f"Pay 1250000000 units of the currency {EUR} to {PAYEE} ")
-    assert event_of(told).payment_reference == "0x" + REFERENCE.hex()
+    explained = explain_data(pay_erc20_converted("mainnet", CONVERTED).data)
+    assert explained.summary.startswith(f"Pay 1250000000 units of the currency {EUR} to {PAYEE} ")
+    assert event_of(explained).payment_reference == "0x" + REFERENCE.hex()
 
 
 def test_where_no_contract_converts_the_call_is_unknown() -> None:
-    told = one("base", Transaction(ERC20_PROXY, pay_erc20_converted("mainnet", CONVERTED).data, 0))
-    assert (told.function, "; this is not the Erc20ConversionProxy of the network; " in told.summary) == (None, True)
+    explained = one("base", Transaction(ERC20_PROXY, pay_erc20_converted("mainnet", CONVERTED).data, 0))
+    assert (explained.function, "; this is not the Erc20ConversionProxy of the network; " in explained.summary) == (None, True)
 
 
 def test_a_path_of_one_currency_is_unknown() -> None:

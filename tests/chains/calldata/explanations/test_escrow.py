@@ -33,9 +33,9 @@ def test_a_call_is_told_in_one_sentence(kind: str) -> None:
 
 
 def test_arguments_have_a_readable_form() -> None:
-    told = one(*EVERY_KIND["charge"])
-    assert (told.contract, told.function) == ("AuthCaptureEscrow", "charge")
-    assert {each.name: each.human for each in told.arguments if each.human} == {
+    explained = one(*EVERY_KIND["charge"])
+    assert (explained.contract, explained.function) == ("AuthCaptureEscrow", "charge")
+    assert {each.name: each.human for each in explained.arguments if each.human} == {
         "paymentInfo.token": "USDC",
         "paymentInfo.maxAmount": "1 USDC",
         "paymentInfo.preApprovalExpiry": "2027-01-15 08:00:00 UTC",
@@ -51,10 +51,10 @@ def test_arguments_have_a_readable_form() -> None:
 
 def test_a_payment_without_fees_does_not_speak_of_them() -> None:
     info = replace(INFO, max_fee_bps=0, fee_receiver=ZERO_ADDRESS)
-    told = one("base", calls.pre_approve(info, ESCROW)[1])
-    assert f"pay it out to {PAYEE}; what was not" in told.summary
+    explained = one("base", calls.pre_approve(info, ESCROW)[1])
+    assert f"pay it out to {PAYEE}; what was not" in explained.summary
     assert ("paymentInfo.feeReceiver", "whom the operator names") in [
-        (each.name, each.human) for each in told.arguments
+        (each.name, each.human) for each in explained.arguments
     ]
     captured = one("base", calls.capture(info, ESCROW, 1, CaptureFee(0, ZERO_ADDRESS)))
     assert captured.summary == f"Pay 0.000001 USDC that is in escrow to {PAYEE} without a fee"
@@ -71,9 +71,9 @@ def test_a_payment_without_fees_does_not_speak_of_them() -> None:
     ],
 )
 def test_what_this_package_would_not_write_is_unknown(transaction: Transaction, reason: str) -> None:
-    told = one("base", transaction)
-    assert told.function is None
-    assert reason in told.summary
+    explained = one("base", transaction)
+    assert explained.function is None
+    assert reason in explained.summary
 
 
 def test_contracts_that_a_setting_names_are_known_where_it_is_given() -> None:

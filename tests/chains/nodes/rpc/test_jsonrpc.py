@@ -173,6 +173,7 @@ def test_an_error_says_what_it_is_about() -> None:
 
     assert error(code=-32601).is_method_unknown and not error(code=-32600).is_method_unknown
     assert error(code=3).is_revert and error(message="Execution Reverted").is_revert
+    assert error(message="err: intrinsic gas too low: have 10000000, want 10021000").is_revert
     assert not error(code=4).is_revert and not error(message="busy").is_revert
     assert error(data="0x12").data == "0x12" and error().reason == ""
     assert error(message="execution reverted", data="0x12").reason == "execution reverted"

@@ -1,0 +1,1 @@
+"""Asking the universal resolver of ENS, and whether an address is a contract."""

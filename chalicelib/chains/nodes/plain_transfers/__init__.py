@@ -1,0 +1,1 @@
+"""Transfers from addresses of their own, at which requests are paid by plain transfers."""

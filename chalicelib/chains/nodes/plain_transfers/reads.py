@@ -1,0 +1,67 @@
+"""Reads the ERC-20 transfers from addresses for plain transfers, and the state of one of them."""
+
+from collections.abc import Collection
+from typing import Any
+
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.money import BaseUnits
+from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata.abi import WORD
+from chalicelib.chains.calldata.plain_transfers import DEPLOYER
+from chalicelib.chains.nodes.full_blocks import LogFilter
+from chalicelib.chains.nodes.logs import TRANSFER_TOPIC, BlockRange
+from chalicelib.chains.nodes.plain_transfers.logs import Log, PlainAddress
+from chalicelib.chains.nodes.ranges import logs_of
+from chalicelib.chains.nodes.readings import PlainAddressState
+from chalicelib.chains.nodes.rpc.hex_values import quantity
+from chalicelib.chains.nodes.rpc.jsonrpc import (
+    JsonRpcClient,
+    RpcError,
+    code_at,
+    contract_read,
+    raise_first_error,
+    unavailable_if_malformed,
+)
+
+ADDRESSES_PER_QUERY = 500
+"""geth refuses more than 1,000 values of a topic."""
+_UINT256 = 2**256
+
+
+@unavailable_if_malformed
+def read_plain_transfers(
+    node: JsonRpcClient, blocks: BlockRange, addresses: Collection[PlainAddress]
+) -> tuple[Log, ...]:
+    """The transfers of their tokens from addresses in a range of blocks, as the node's JSON. One request for each
+    500 addresses. Raises as `ranges.logs_of`."""
+    found, ordered = list[Log](), sorted(addresses, key=lambda each: each.address)
+    for start in range(0, len(ordered), ADDRESSES_PER_QUERY):
+        part = ordered[start : start + ADDRESSES_PER_QUERY]
+        tokens = tuple(dict.fromkeys(each.token_address for each in part))
+        topics = tuple("0x" + each.address[2:].rjust(2 * WORD, "0") for each in part)
+        found += logs_of(node, blocks, LogFilter(tokens, ((TRANSFER_TOPIC,), topics)))
+    return tuple(found)
+
+
+@unavailable_if_malformed
+def read_plain_address(node: JsonRpcClient, address: str, token: str | None) -> PlainAddressState:
+    """The state of an address, with its balance of a token, or with None of the native coin. One request.
+
+    Raises BadRequest if no token is at the address `token`: anybody may name one, so no node is to blame for it.
+    """
+    coins = ("eth_getBalance", [address, "latest"])
+    owned = coins if token is None else contract_read(erc20.balance_of(token, address))
+    balance, *codes = node.outcomes([owned, code_at(address), code_at(DEPLOYER)])
+    if token is not None and not _is_balance(balance):
+        raise_first_error(codes)
+        raise BadRequest(f"token: no token is at {token} on {node.network}")
+    raise_first_error([balance, *codes])
+    code, deployer = codes
+    return PlainAddressState(BaseUnits(quantity(balance, _UINT256)), len(code) > 2, len(deployer) > 2)
+
+
+def _is_balance(outcome: Any) -> bool:
+    """Whether this is a word, or an error of the node; false for what a contract that is no token answers."""
+    if isinstance(outcome, RpcError):
+        return not (outcome.is_revert or outcome.says("out of gas", "gas required exceeds"))
+    return isinstance(outcome, str) and len(outcome) == 2 + 2 * WORD

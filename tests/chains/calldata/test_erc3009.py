@@ -1,0 +1,60 @@
+"""Signed transfers and batches of a delegated account, against an ABI library and eth-account."""
+
+import secrets
+
+from eth_abi import encode
+from eth_account import Account
+from eth_account.messages import encode_typed_data
+from eth_utils import keccak
+
+from chalicelib.base.signatures import recover_digest
+from chalicelib.chains.calldata import erc3009
+from chalicelib.chains.calldata.delegate import delegated_code, execute_batch
+from chalicelib.chains.calldata.erc3009 import Authorization
+from chalicelib.chains.calldata.transaction import Transaction
+
+PAYER, TO, TOKEN = "0x" + "0a" * 20, "0x" + "0b" * 20, "0x" + "0c" * 20
+
+
+def authorization(payer: str = PAYER) -> Authorization:
+    return Authorization(TOKEN, "USD Coin", "2", 8453, payer, TO, 12_510_000, 1_773_572_400, "0x" + "ab" * 32)
+
+
+def test_a_signed_transfer_is_encoded_as_an_abi_library_does() -> None:
+    for length in (65, 64, 130, 1_024):
+        signature = secrets.token_bytes(length)
+        made = erc3009.receive(authorization(), signature)
+        kinds = ["address", "address", "uint256", "uint256", "uint256", "bytes32", "bytes"]
+        values = [PAYER, TO, 12_510_000, 0, 1_773_572_400, bytes.fromhex("ab" * 32), signature]
+        name = "receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
+        assert made.data == "0x" + (keccak(text=name)[:4] + encode(kinds, values)).hex()
+        assert (made.to, made.value) == (TOKEN, 0)
+
+
+def test_what_is_signed_is_what_the_token_hashes() -> None:
+    account = Account.create()
+    signed = authorization(account.address)
+    typed = erc3009.typed_data(signed)
+    values = {name: int(each) if each.isdigit() else each for name, each in typed["values"].items()}
+    signable = encode_typed_data(typed["domain"], typed["types"], values)
+    digest = keccak(b"\x19" + signable.version + signable.header + signable.body)
+    assert recover_digest(digest, bytes(account.sign_message(signable).signature)) == account.address
+    assert values == {
+        "from": account.address, "to": TO, "value": 12_510_000, "validAfter": 0, "validBefore": 1_773_572_400,
+        "nonce": "0x" + "ab" * 32,
+    }
+
+
+def test_a_batch_of_calls_is_encoded_as_an_abi_library_does() -> None:
+    for lengths in ((), (0,), (4, 356, 0), (33,) * 20):
+        calls = [Transaction(TOKEN, "0x" + secrets.token_bytes(each).hex(), each) for each in lengths]
+        made = execute_batch(PAYER, calls)
+        listed = [(each.to, each.value, bytes.fromhex(each.data[2:])) for each in calls]
+        selector = keccak(text="executeBatch((address,uint256,bytes)[])")[:4]
+        assert made.data == "0x" + (selector + encode(["(address,uint256,bytes)[]"], [listed])).hex()
+        assert (made.to, made.value) == (PAYER, 0)
+
+
+def test_the_code_of_a_delegated_account_names_the_contract() -> None:
+    assert delegated_code(TOKEN).hex() == "ef0100" + "0c" * 20
+    assert "0x" + keccak(text="AuthorizationUsed(address,bytes32)").hex() == erc3009.AUTHORIZATION_USED
