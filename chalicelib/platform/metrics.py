@@ -24,9 +24,15 @@ PAYMENTS = Metric("PaymentsConfirmed", "Network")
 LAG = Metric("Lag", "Network", "Seconds")
 RPC_ERRORS = Metric("RpcErrors", "Network")
 DELIVERIES = Metric("Deliveries", "Outcome")
+FIRST_ATTEMPTS_FAILED = Metric("FirstAttemptsFailed")
+"""1 for a first attempt that failed, 0 for one that was answered: the average is the share that failed."""
+MAILS = Metric("Mails", "Outcome")
 OUTBOX_AGE = Metric("OutboxAge", unit="Seconds")
 COLD_STARTS = Metric("ColdStarts", "FunctionName")
-MEASURED = (PAYMENTS, LAG, RPC_ERRORS, DELIVERIES, OUTBOX_AGE, COLD_STARTS)
+CHECKS_NOT_RUN = Metric("ChecksNotRun", "Network")
+MEASURED = (
+    PAYMENTS, LAG, RPC_ERRORS, DELIVERIES, FIRST_ATTEMPTS_FAILED, MAILS, OUTBOX_AGE, COLD_STARTS, CHECKS_NOT_RUN
+)
 
 COUNTED_LINES = {
     "scan failed": "NodeFailures",
@@ -34,7 +40,11 @@ COUNTED_LINES = {
     "nodes disagree": "NodesDisagree",
     "block refused by the node": "BlocksRefused",
     "transfers were missing": "TransfersMissing",
+    "node lists other logs": "TransfersMissing",
+    "blocks unproved for an hour": "BlocksUnproved",
+    "check fails for every node": "BlocksUnproved",
     "totals differ": "TotalsDiffer",
+    "webhook fails for an hour": "WebhooksFailingLong",
     "fork deeper than the confirmations": "DeepForks",
     "relayer balance is low": "RelayerBalanceLow",
     "relayer limit is near": "RelayerLimitNear",
@@ -61,6 +71,8 @@ COUNTED_LINES = {
     "commerce refund overdue": "CommerceOverdue",
     "provider does not answer": "OfframpsUnread",
     "payment intent overdue": "PaymentIntentsOverdue",
+    "mail needs the operator": "MailsNotSent",
+    "mail address stopped": "MailAddressesStopped",
 }
 """The lines of the log that an alarm waits for, each with the metric that counts it."""
 

@@ -1,5 +1,6 @@
 """What flows are handed: adapters, clock and entropy, assembled once per container."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import field
 from datetime import UTC, datetime
@@ -17,7 +18,10 @@ from chalicelib.platform.outbound.compliance import Compliance
 from chalicelib.platform.outbound.lifi import Lifi
 from chalicelib.platform.outbound.prices import Prices
 from chalicelib.platform.outbound.sender import WebhookSender
+from chalicelib.platform.outbound.ses import Ses
+from chalicelib.platform.outbound.txt_records import TxtRecords
 from chalicelib.platform.settings import Settings
+from chalicelib.platform.storage.objects import Objects
 from chalicelib.platform.storage.queue import Queue
 from chalicelib.platform.storage.secrets import Secrets, SigningKeys
 from chalicelib.platform.storage.store import Store
@@ -32,12 +36,15 @@ class Services:
     queue: Queue
     secrets: Secrets
     signing_keys: SigningKeys
+    archive: Objects
     chains: Chains
     safes: SafeService
     prices: Prices
     compliance: Compliance
     router: Lifi
     sender: WebhookSender
+    txt_records: TxtRecords
+    ses: Ses
     log: Logger
     metrics: Metrics
     clock: Callable[[], datetime]
@@ -51,6 +58,14 @@ class Services:
     shown_rates: dict[tuple[str, str], tuple[datetime, Any]] = field(default_factory=dict, compare=False)
     """The rates, or None, that this container last showed, with the times at which they were read
     (payments/rates/flows.py)."""
+    plain_transfers: dict[str, tuple[datetime, bool]] = field(default_factory=dict, compare=False)
+    """Whether an account has addresses for all payments, as this container last read it
+    (payments/requests/plain_transfers/flows.py)."""
+    watched_addresses: dict[str, tuple[datetime, Counter[tuple[str, bool]]]] = field(
+        default_factory=dict, compare=False
+    )
+    """How many addresses of a network are watched, as this container last read it
+    (payments/requests/plain_transfers/flows.py)."""
     stops: dict[str, tuple[datetime, datetime | None]] = field(default_factory=dict, compare=False)
     """When this container last read whether payments are stopped, and since when they are
     (platform/emergency_stop/flows.py)."""
@@ -68,12 +83,15 @@ def assemble(settings: Settings) -> Services:
         queue=Queue(),
         secrets=secrets,
         signing_keys=SigningKeys(settings.relayer_key, settings.relayer_key_secret),
+        archive=Objects(settings.archive_bucket),
         chains=Chains(secrets, settings.escrow_contracts, _now, lambda network: metrics.add(RPC_ERRORS, network)),
         safes=SafeService(settings.safe_service_urls),
         prices=Prices(settings.price_api_url, lambda: _headers_with_key(settings.price_api_key_header, secrets)),
         compliance=Compliance(settings.compliance_api_url, lambda: secrets.compliance_api_key),
         router=Lifi(settings.lifi_base_url, settings.lifi_integrator, lambda: secrets.lifi_api_key),
         sender=WebhookSender(settings.webhook_allow_loopback),
+        txt_records=TxtRecords(),
+        ses=Ses(settings.mail_sender, settings.brand, settings.mail_configuration_set),
         log=log,
         metrics=metrics,
         clock=_now,

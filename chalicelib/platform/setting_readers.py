@@ -9,6 +9,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+MOST_MAXIMUM, MOST_AT_ONCE = 1_000, 1_250
+"""The highest maximum that Lambda takes for the consumer of a queue, and how many it runs of one without a maximum
+(https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html)."""
 _BASE_URL = re.compile(r"https?://[^\s?#]*[^/\s?#]")
 _OPTIONAL_URL = re.compile(f"(?:{_BASE_URL.pattern})?")
 ORIGIN = re.compile(r"https?://[a-z0-9.*:\[\]-]+")
@@ -41,9 +44,23 @@ def matching(pattern: re.Pattern[str], sentence: str) -> Callable[[str], str]:
 
 header = matching(_HEADER, "must be the name of a header, or empty")
 client_id = matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _")
+project_id = matching(re.compile(r"(?:[0-9a-f]{32})?"), "must be empty, or 32 hexadecimal digits")
+relay_url = matching(re.compile(r"wss?://[a-z0-9.:\[\]-]+"), "must be a wss URL without a path, such as wss://relay.example")
 coins = matching(_COINS, 'must be an amount of the native coin above 0, as text such as "0.5"')
 base_url = matching(_BASE_URL, "must be an http or https URL without a slash at its end")
 optional_url = matching(_OPTIONAL_URL, "must be empty, or a URL without a slash at its end")
+
+
+def optional_email(text: str) -> str:
+    if not text:
+        return ""
+    from chalicelib.base.email_addresses import email_address
+    from chalicelib.base.errors import BadRequest
+
+    try:
+        return email_address(text).written
+    except BadRequest:
+        raise ValueError("must be empty, or an e-mail address") from None
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
@@ -57,6 +74,11 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
         return number
 
     return read
+
+
+def concurrency(text: str) -> int:
+    """The maximum of a queue's consumer, or MOST_AT_ONCE for one without a maximum."""
+    return MOST_AT_ONCE if text == str(MOST_AT_ONCE) else whole(2, MOST_MAXIMUM)(text)
 
 
 def flag(text: str) -> bool:
@@ -77,6 +99,15 @@ def texts(read: Callable[[str], str] = text) -> Callable[[str], tuple[str, ...]]
     return read_all
 
 
+def network_name(text: str) -> str:
+    from chalicelib.chains.catalogue.networks import network
+
+    known = network(text)
+    if known is None:
+        raise ValueError(f"{text} is not a network")
+    return known.name
+
+
 def by_network(read: Callable[[str], Any], kind: type) -> Callable[[str], dict[str, Any]]:
     def read_all(text: str) -> dict[str, Any]:
         values = _json(text)
@@ -84,16 +115,12 @@ def by_network(read: Callable[[str], Any], kind: type) -> Callable[[str], dict[s
             raise ValueError("must be a JSON object by network")
         if not values:
             return {}
-        from chalicelib.chains.catalogue.networks import network
-
         found: dict[str, Any] = {}
         for name, value in values.items():
-            known = network(name)
-            if known is None:
-                raise ValueError(f"{name} is not a network")
+            known = network_name(name)
             if type(value) not in (kind, str):
                 raise ValueError(f"{name}: must be a {'number' if kind is int else 'text'}")
-            found[known.name] = read(str(value))
+            found[known] = read(str(value))
         return found
 
     return read_all

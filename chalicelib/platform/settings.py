@@ -33,6 +33,10 @@ def _setting(read: Callable[[str], Any], default: Any = MISSING) -> Any:
 
 
 ValueForm = Literal["plain", "mixed", "bignumber", "hex"]
+QueueName = Literal[
+    "announcements", "mail-news", "mails", "payment-intents", "recordings", "recurring", "relayed", "scans", 
+    "webhook-retries", "webhooks",
+]
 
 
 @frozen
@@ -52,6 +56,12 @@ class Settings:
     scan_interval_seconds: int = _setting(readers.whole(1, 60), 5)
     scan_intervals: Mapping[str, int] = _setting(readers.by_network(readers.whole(1, 60), int), {})
     """The same for single networks: {"base": 2}."""
+    headers_every: Mapping[str, int] = _setting(readers.by_network(readers.whole(0, 10_000), int), {})
+    """Of one block in so many the header is checked: {"base": 100}; 1 is each, 0 none."""
+    scan_waits: tuple[str, ...] = _setting(readers.texts(readers.network_name), ())
+    """Networks whose reading goes on only after blocks of which another node lists the same logs."""
+    unproved_accepted: tuple[str, ...] = _setting(readers.texts(readers.network_name), ())
+    """Networks whose unproved blocks raise no alarm, as the operator has one node of them."""
     link_lifetime_seconds: int = _setting(readers.whole(1), 7 * 24 * 3600)
     safe_transaction_lifetime_seconds: int = _setting(readers.whole(1), 24 * 3600)
     """How long a link waits for an announced transaction at most, whatever deadline its payer names."""
@@ -60,10 +70,14 @@ class Settings:
     """How many children a multicall has at most that is paid from another chain: one route is quoted for each."""
     webhook_allow_loopback: bool = _setting(readers.flag, False)
     """True lets webhooks go to localhost, for tests; private and metadata addresses stay refused."""
-    webhook_concurrency: int = _setting(readers.whole(2, 1000), 200)
-    """How many first attempts of deliveries are made at the same time."""
+    webhook_concurrency: int = _setting(readers.concurrency, 200)
+    """How many first attempts of deliveries are made at the same time; above 1,000 the queue has no maximum."""
     webhook_retry_concurrency: int = _setting(readers.whole(2, 1000), 200)
     """The same for retries, tests, and attempts at webhooks that failed or were slow last."""
+    recording_concurrency: int = _setting(readers.whole(2, 1000), 20)
+    """How many payables are recorded at the same time."""
+    announcement_concurrency: int = _setting(readers.whole(2, 1000), 20)
+    """How many messages with events are announced at the same time."""
     header_brands: tuple[str, ...] = _setting(readers.texts(), ("service", "request-network"))
     """Each delivery carries its headers (`x-<brand>-signature`, ...) once per brand, for receivers of either name."""
     payment_processor: str = _setting(readers.text, "service-network")
@@ -152,6 +166,10 @@ class Settings:
     """What a payer of recurring payouts pays to the service's own account with each payment, by currency id, in
     human-readable amounts: {"USDC-base": "0.05"}; in other currencies the fee of the network in networks.json; "0"
     takes none. The payer signs it with the permit."""
+    archive_bucket: str = _setting(readers.text, "")
+    """The bucket of S3 to which paid requests are moved; a deployment sets it. Empty: they stay in the tables."""
+    archive_after_days: int = _setting(readers.whole(90, 3660), 396)
+    """How many days after its last payment a paid request is moved to the archive; 13 months."""
     escrow_contracts: Mapping[str, Any] = _setting(readers.escrows, {})
     """The contracts of commerce payments by network, where they are not the catalogue's
     (chains/catalogue/escrows.py)."""
@@ -166,8 +184,17 @@ class Settings:
         ("https://app.safe.global",),
     )
     """Whose pages may show the payment page in a frame, beside its own host."""
+    walletconnect_project_id: str = _setting(readers.project_id, "")
+    """The operator's project with WalletConnect (https://dashboard.reown.com); empty: the page does not offer it."""
+    walletconnect_relay_url: str = _setting(readers.relay_url, "wss://relay.walletconnect.org")
+    """The relay between the payment page and wallets in other devices."""
     brand: str = _setting(readers.text, "Payment Request Service")
-    """Named in the text that wallets sign."""
+    """Named in the text that wallets sign, and in e-mails."""
+    mail_sender: str = _setting(readers.optional_email, "")
+    """The address that e-mails come from, which SES has verified; empty: no e-mail is sent, and answers say so."""
+    mail_link_url: str = _setting(readers.optional_url, "")
+    """Where links in e-mails lead to: <URL>/confirm#<token>, /password#<token> and /invitation#<token>; empty: to the
+    dashboard."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = _setting(
         readers.one_of("DEBUG", "INFO", "WARNING", "ERROR"), "INFO"
     )
@@ -214,37 +241,8 @@ class Settings:
         """What browsers send as Origin from the hosted payment page."""
         return origin_of(self.pay_url)
 
-    @property
-    def webhooks_queue(self) -> str:
-        return f"{self.resource_prefix}-webhooks"
-
-    @property
-    def webhook_retries_queue(self) -> str:
-        return f"{self.resource_prefix}-webhook-retries"
-
-    @property
-    def announcements_queue(self) -> str:
-        return f"{self.resource_prefix}-announcements"
-
-    @property
-    def scans_queue(self) -> str:
-        return f"{self.resource_prefix}-scans"
-
-    @property
-    def recordings_queue(self) -> str:
-        return f"{self.resource_prefix}-recordings"
-
-    @property
-    def recurring_queue(self) -> str:
-        return f"{self.resource_prefix}-recurring"
-
-    @property
-    def payment_intents_queue(self) -> str:
-        return f"{self.resource_prefix}-payment-intents"
-
-    @property
-    def relayed_queue(self) -> str:
-        return f"{self.resource_prefix}-relayed"
+    def queue(self, name: QueueName) -> str:
+        return f"{self.resource_prefix}-{name}"
 
     @property
     def relayer_key(self) -> str:
@@ -257,6 +255,11 @@ class Settings:
     @property
     def secrets_key(self) -> str:
         return f"alias/{self.resource_prefix}-secrets"
+
+    @property
+    def mail_configuration_set(self) -> str:
+        """Where SES tells what became of a message (infra/mail.py)."""
+        return f"{self.resource_prefix}-mails"
 
     @property
     def rpc_urls_secret(self) -> str:

@@ -13,6 +13,7 @@ from chalicelib.chains.nodes.rpc.http_client import HttpError, HttpResponse
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, RpcError
 from chalicelib.platform.metrics import (
     DELIVERIES,
+    FIRST_ATTEMPTS_FAILED,
     LAG,
     OUTBOX_AGE,
     PAYMENTS,
@@ -20,6 +21,7 @@ from chalicelib.platform.metrics import (
     Metric,
     Metrics,
 )
+from chalicelib.webhooks.deliveries.flows import send_test
 from chalicelib.webhooks.jobs import sweep_outbox
 from tests.fakes.world import World
 
@@ -97,6 +99,19 @@ def test_a_delivery_is_counted_by_what_became_of_its_attempts(world: World, stat
     world.scan()
     world.drain()
     assert world.metrics.taken(DELIVERIES).keys() == outcomes
+
+
+@pytest.mark.parametrize(("status", "failed"), [(200, 0), (401, 1), (500, 1)])
+def test_a_first_attempt_is_counted_as_failed_or_answered_and_neither_retries_nor_tests_are(
+    world: World, status: int, failed: int
+) -> None:
+    world.register_webhook()
+    world.receiver.status = status
+    send_test(world.services, world.actor.account_id, world.client_id, "payment.confirmed", only_public=False)
+    world.chain.pay(world.create_link().requests[0])
+    world.scan()
+    world.drain()
+    assert world.metrics.taken(FIRST_ATTEMPTS_FAILED) == {"": [failed] * 3}
 
 
 def test_the_age_of_the_outbox_is_that_of_its_oldest_event(world: World) -> None:

@@ -80,6 +80,8 @@ def test_every_missing_or_wrong_variable_is_named_at_once() -> None:
             ["[]", "0.05", '{"USDC-nowhere": "1"}', '{"USDC-base": "0.0"}', '{"USDC-base": "-1"}', '{"USDC-base": "0.0000001"}'],
         ),
         ("PAGE_CLIENT_ID", ["", "a b", "a" * 65]),
+        ("WALLETCONNECT_PROJECT_ID", ["x", "0" * 31, "0" * 33, "A" * 32, "0" * 31 + '"']),
+        ("WALLETCONNECT_RELAY_URL", ["", "https://relay.example", "wss://relay.example/path", "wss://relay.example; script-src *"]),
         ("PAGE_FRAME_ANCESTORS", ['["app.test"]', '["https://APP.test"]', '["https://app.test/path"]']),
         ("LOG_LEVEL", ["info", "TRACE"]),
     ],

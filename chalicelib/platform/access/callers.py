@@ -1,13 +1,14 @@
 """Callers: the credential that a request sends, the caller it identifies, and the owner of what the caller creates."""
 
-
 from datetime import datetime
 
 from chalicelib.base.errors import Forbidden, Problem, ValidationFailed
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import Fee
-from chalicelib.platform.access.credentials.records import ClientId
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.credentials.records import Account, ClientId
 from chalicelib.platform.access.modes import Mode, Tier
+from chalicelib.platform.access.people.records import Membership, Person
 from chalicelib.platform.access.sessions.records import Session
 
 
@@ -79,6 +80,16 @@ class SentCredential:
 
 
 @frozen
+class Member:
+    """Who is signed in: the session, its account, the membership of it, and the person."""
+
+    session: Session
+    account: Account
+    membership: Membership
+    person: Person
+
+
+@frozen
 class Caller:
     """Who is calling. `account_id` owns what the call creates; `actor` is the name in the audit log.
 
@@ -86,7 +97,7 @@ class Caller:
     keys: a hash of the credential alone if it is secret. A client id is public, so its callers, and those without a
     credential, are told apart by Origin and network address: a stranger can neither take a key nor read its response.
     `key_id` is the public id of the key that was sent; `client` is the client id, also when it is
-    sent with a key. `session` is set in session mode. `sent_session` is the hash of a session token that was sent to an
+    sent with a key. `member` is set in session mode. `sent_session` is the hash of a session token that was sent to an
     operation without credentials: signing in ends that session. `banned_until` and `ban_version` are those of the
     caller's ban. `reads_any_link` is set for the hosted payment page, which belongs to no account and may do only
     what payers do. `uses_payment_intents` is the setting of the API key, or of the client id without one. `quota`
@@ -106,12 +117,27 @@ class Caller:
     scopes: tuple[str, ...] = ()
     key_id: str | None = None
     client: ClientId | None = None
-    session: Session | None = None
+    member: Member | None = None
     sent_session: str | None = None
     orchestrator_id: str | None = None
     reads_any_link: bool = False
     uses_payment_intents: bool = False
     quota: str | None = None
+
+    @property
+    def signed_in(self) -> Member:
+        """Who is signed in, for operations that only sessions call."""
+        assert self.member is not None, "set in session mode"
+        return self.member
+
+    @property
+    def session(self) -> Session | None:
+        return self.member.session if self.member else None
+
+    def acting(self, ip_address: str, request_id: str) -> Actor:
+        """The caller as the actor of audit entries."""
+        session_id = self.session.session_id if self.session else None
+        return Actor(self.account_id, self.actor, ip_address, request_id, session_id)
 
     @property
     def client_id(self) -> str | None:

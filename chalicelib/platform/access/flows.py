@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from chalicelib.base.errors import Forbidden, ForeignOrigin, Unauthorized
 from chalicelib.platform.access import store
-from chalicelib.platform.access.callers import Caller, SentCredential
+from chalicelib.platform.access.callers import Caller, Member, SentCredential
 from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
 from chalicelib.platform.access.credentials.rules import (
     check_api_key,
@@ -16,6 +16,7 @@ from chalicelib.platform.access.credentials.rules import (
     credential_hash,
 )
 from chalicelib.platform.access.modes import Mode, Tier
+from chalicelib.platform.access.people.records import Membership, Person
 from chalicelib.platform.access.rate_limits import store as limits_store
 from chalicelib.platform.access.rate_limits.records import Ban
 from chalicelib.platform.access.rate_limits.rules import ANONYMOUS, REFUSED, account_quota, caller_digest, client_quota
@@ -101,10 +102,11 @@ def _page(services: Services, origin: str | None, ip_address: str) -> Caller:
 
 def _session(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
     """Sessions have the limit of the highest tier, as a dashboard page makes ten requests at once."""
-    session = sessions.touch(services, check_session(records.get(Session), records.get(Account), services.clock()))
-    actor = f"session:{session.session_id}"
-    common |= {"actor": actor, "quota": account_quota(session.account_id)}
-    return Caller(account_id=session.account_id, tier=Tier.HIGH_VOLUME, session=session, **common)
+    found = records.get(Session), records.get(Membership), records.get(Person)
+    session, membership, person = check_session(*found, services.clock())
+    common |= {"actor": f"person:{person.person_id}", "quota": account_quota(session.account_id)}
+    member = Member(sessions.touch(services, session), records[Account], membership, person)
+    return Caller(account_id=session.account_id, tier=Tier.HIGH_VOLUME, member=member, **common)
 
 
 def _api_key(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:

@@ -6,9 +6,10 @@ from chalicelib.base.records import Key, Record
 from chalicelib.platform.access.callers import SentCredential
 from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
 from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.people.records import Membership, Person
 from chalicelib.platform.access.rate_limits.records import Ban
 from chalicelib.platform.access.sessions.records import Session
-from chalicelib.platform.access.sessions.rules import account_named_in
+from chalicelib.platform.access.sessions.rules import named_in
 from chalicelib.platform.storage.store import Store
 
 _KINDS: dict[Mode, type[ApiKey] | type[ClientId] | type[OrchestratorKey]] = {
@@ -24,13 +25,17 @@ def records_of(
 ) -> dict[type[Record], Any]:
     """The ban of a caller, the credential with a hash, and the client id sent with it, each by its class.
 
-    For a session these are the session and its account. What does not exist is left out. One read. Raises Throttled.
+    For a session these are the session, its account, its person and their membership of the account. What does not
+    exist is left out. One read. Raises Throttled.
     """
     wanted: dict[Key, type[Record]] = {Ban.KEY.of(caller=caller): Ban}
     if sent.mode is Mode.SESSION:
         wanted[Session.KEY.of(token_hash=secret_hash)] = Session
-        if (account_id := account_named_in(sent.secret)) is not None:
+        if (named := named_in(sent.secret)) is not None:
+            account_id, person_id = named
             wanted[Account.KEY.of(account_id=account_id)] = Account
+            wanted[Membership.KEY.of(account_id=account_id, person_id=person_id)] = Membership
+            wanted[Person.KEY.of(person_id=person_id)] = Person
     else:
         kind = _KINDS[sent.mode]
         wanted[kind.KEY.of(credential_hash=secret_hash)] = kind

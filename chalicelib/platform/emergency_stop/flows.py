@@ -16,7 +16,7 @@ from chalicelib.platform.emergency_stop.records import Stop
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import Delete, Write
 
-SEEN_FOR = timedelta(seconds=5)
+CACHED_FOR = timedelta(seconds=5)
 """How long a container relies on what it read."""
 
 
@@ -30,10 +30,10 @@ class PaymentsStopped(ChainUnavailable):
 
 
 def stopped_since(services: Services) -> datetime | None:
-    """Since when payments are stopped; None if they are not. At most one read in SEEN_FOR in each container."""
+    """Since when payments are stopped; None if they are not. At most one read in CACHED_FOR in each container."""
     now = services.clock()
     known = services.stops.get(Stop.__name__)
-    if known is None or not timedelta(0) <= now - known[0] < SEEN_FOR:
+    if known is None or not timedelta(0) <= now - known[0] < CACHED_FOR:
         found = store.current(services.store)
         known = services.stops[Stop.__name__] = (now, found.since if found else None)
     return known[1]
@@ -48,7 +48,7 @@ def refuse_while_stopped(services: Services) -> None:
 def stop(services: Services, reason: str, *audit: Write) -> Stop:
     """Stops payments, or gives the stop that there is another reason; `audit` is written with it."""
     found = store.current(services.store)
-    stopped = Stop(found.since if found else services.clock(), reason, found.version if found else 0)
+    stopped = Stop(found.since if found else services.clock(), reason, version=found.version if found else 0)
     services.store.write(stopped, *audit)
     return stopped
 

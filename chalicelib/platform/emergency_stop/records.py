@@ -14,4 +14,3 @@ class Stop(Record):
 
     since: datetime
     reason: str
-    version: int = 0

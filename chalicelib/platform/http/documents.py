@@ -33,12 +33,11 @@ def document(name: str, server_url: str) -> str:
 
 @cache
 def reference_page(server_url: str) -> Page:
-    """The page /docs, which may load nothing: its style is allowed by its hash."""
+    """The page /docs, which may load nothing: its style and its script are allowed by their hashes."""
     text = document(REFERENCE, server_url)
-    style = text.partition("<style>")[2].partition("</style>")[0]
-    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    style, script = (_hash_within(text, each) for each in ("style", "script"))
     policy = (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; "
+        f"default-src 'none'; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'; "
         "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
     headers = {
@@ -48,3 +47,9 @@ def reference_page(server_url: str) -> Page:
         "X-Content-Type-Options": "nosniff",
     }
     return Page(text, hashlib.sha256(text.encode()).hexdigest()[:16], headers)
+
+
+def _hash_within(text: str, element: str) -> str:
+    """The hash of what is in the only element of a name, as Content-Security-Policy has it."""
+    within = text.partition(f"<{element}>")[2].partition(f"</{element}>")[0]
+    return f"sha256-{b64encode(hashlib.sha256(within.encode()).digest()).decode()}"

@@ -6,8 +6,17 @@ from importlib import import_module
 from typing import Any
 
 from chalicelib.base.errors import ServiceError, ValidationFailed
+from chalicelib.platform.access.presence import ProofRequired
 from chalicelib.platform.emergency_stop.flows import PaymentsStopped
 from chalicelib.platform.http.operation import ProblemForm
+
+_PHRASES = {413: "Request Entity Too Large", 414: "Request-URI Too Long", 422: "Unprocessable Entity"}
+"""Python 3.13 gave these statuses other phrases. Clients may compare what they were told before."""
+
+
+def phrase_of(status: int) -> str:
+    """The words of a status in bodies and documents, the same on every Python."""
+    return _PHRASES.get(status) or HTTPStatus(status).phrase
 
 
 @singledispatch
@@ -21,6 +30,11 @@ def _(error: PaymentsStopped) -> dict[str, Any]:
     return {"code": "payments_stopped"}
 
 
+@details_of.register
+def _(error: ProofRequired) -> dict[str, Any]:
+    return {"code": error.code, "proofs": [each.value for each in error.proofs]}
+
+
 def error_body(error: ServiceError, form: ProblemForm = ProblemForm.FIRST) -> dict[str, Any]:
     """The JSON body of an error: `{statusCode, message, error, ...details}` (supplement of the interface, part 7).
 
@@ -31,7 +45,7 @@ def error_body(error: ServiceError, form: ProblemForm = ProblemForm.FIRST) -> di
     return {
         "statusCode": error.status,
         "message": error.message,
-        "error": HTTPStatus(error.status).phrase,
+        "error": phrase_of(error.status),
         **(_problems(error, form) if isinstance(error, ValidationFailed) else details_of(error)),
     }
 

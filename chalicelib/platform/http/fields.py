@@ -23,7 +23,7 @@ def _known_instant(text: str) -> str:
     try:
         datetime.fromisoformat(text)
     except ValueError:
-        raise PydanticCustomError("rule", "is no such day or time") from None
+        raise PydanticCustomError("rule", "is not a day or time of the calendar") from None
     return text
 
 
@@ -45,6 +45,10 @@ Address = Annotated[str, form(f"^({_HEX_ADDRESS}|{_TRON_ADDRESS})$", "wallet-add
 """An EVM address, or one of Tron in base58 with its checksum."""
 Recipient = Annotated[str, form(f"^{_NOT_ZERO}({_HEX_ADDRESS}|{_TRON_ADDRESS})$", "wallet-address")]
 """Funds sent to the zero address are lost."""
+Payee = Annotated[
+    str, form(rf"^{_NOT_ZERO}({_HEX_ADDRESS}|{_TRON_ADDRESS}|[^\s.]+(\.[^\s.]+)+)$", "wallet-address-or-name")
+]
+"""A recipient, or a name of ENS in normalized form (ENSIP-15). One pattern, as generators make a class of `anyOf`."""
 Amount = Annotated[str, form(r"^(?![0.]+$)(0|[1-9][0-9]{0,77})(\.[0-9]+)?$", "amount")]
 """A decimal above 0 without sign, exponent or leading zeros, with at most the currency's decimals."""
 Percentage = Annotated[str, form(r"^(100(\.0{1,18})?|[1-9]?[0-9](\.[0-9]{1,18})?)$")]
@@ -93,9 +97,7 @@ def together(needs: Mapping[str, Sequence[str]], excludes: Mapping[str, Sequence
     rules = {name: {"required": list(others), **_each(others, {"not": NULL})} for name, others in needs.items()}
     rules |= {name: _each(others, NULL) for name, others in (excludes or {}).items()}
     return {
-        "dependentSchemas": {
-            name: {"if": _each([name], {"not": NULL}), "then": rule} for name, rule in rules.items()
-        }
+        "dependentSchemas": {name: {"if": _each([name], {"not": NULL}), "then": rule} for name, rule in rules.items()}
     }
 
 

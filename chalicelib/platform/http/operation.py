@@ -21,21 +21,18 @@ class ProblemForm(Enum):
 class Operation:
     """One endpoint. Its view is the function `name` in the `api` module of the same package.
 
-    The annotations of the view name the models of body, query and response (platform/http/view.py).
+    The annotations of the view name the models of body, query and response (platform/http/view.py). What the OpenAPI
+    document says of it, and its example, are in docs/operations.
     """
 
     method: str
     path: str
     name: str
     """The view's name, and the operation id in the OpenAPI document."""
-    summary: str
-    """A few words, as in docs/api.md."""
     modes: tuple[Mode, ...]
     """Who may call it."""
     status: int = 200
     """The status of a successful response."""
-    errors: tuple[int, ...] = ()
-    """The error statuses of this operation. The document adds those that any operation may have."""
     scope: str | None = None
     """The scope that an API key limited to scopes needs."""
     rate: Rate | None = Rate.TIER
@@ -53,14 +50,23 @@ class Operation:
     executes: bool = False
     """True if the service's own account sends a transaction for it, now or by a schedule that it begins: a client id
     that is sent alone needs `mayExecute` then (platform/access/callers.py)."""
+    needs_presence: bool = False
+    """True if it redirects money, or who may do so: a session needs a proof of presence that is not older than five
+    minutes then (platform/access/presence.py)."""
+    changes_sign_in: bool = False
+    """True if it changes how a person signs in. A password is then no proof of presence, once they have a passkey or a
+    wallet, whatever the account demands."""
+    redirects: bool = False
+    """True if it may change where money goes, or who says so: in an account with approvals such a change waits, and the
+    response is 202 with it (accounts/changes)."""
+    before_second_factor: bool = False
+    """True if a session may call it that has a password alone where the account demands a second factor."""
     looks_up_token: bool = False
     """True if the path names a link by its token: failed look-ups are limited."""
     by_page: bool = False
     """True if the hosted payment page may call it."""
     former_path_of: str = ""
     """The path of the operation that this one does under an earlier path: both share their idempotency keys."""
-    description: str = ""
-    """What a caller has to know beyond the summary, in a few sentences. None may be without one."""
 
     @property
     def takes_idempotency_key(self) -> bool:

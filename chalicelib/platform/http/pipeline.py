@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 from chalice.app import Response
@@ -17,14 +18,15 @@ from chalicelib.base.errors import (
     TooManyRequests,
     Unauthorized,
 )
-from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Caller, check_executes
 from chalicelib.platform.access.credentials.flows import record_use
-from chalicelib.platform.access.credentials.rules import check_scope
 from chalicelib.platform.access.flows import anonymous_caller, identify, refused_caller
 from chalicelib.platform.access.modes import Mode, Rate
+from chalicelib.platform.access.permissions import check_permitted
+from chalicelib.platform.access.presence import check_presence, check_second_factor
 from chalicelib.platform.access.rate_limits.flows import Allowance, count_call, count_items, count_unknown_token
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
+from chalicelib.platform.http.calling import call_of
 from chalicelib.platform.http.credentials import (
     bearer_token,
     effective_origin,
@@ -34,7 +36,7 @@ from chalicelib.platform.http.credentials import (
 )
 from chalicelib.platform.http.idempotency import run_once
 from chalicelib.platform.http.operation import Operation, PageRoute
-from chalicelib.platform.http.parsing import check_body, parse_body, parse_query
+from chalicelib.platform.http.parsing import check_body
 from chalicelib.platform.http.request import HttpRequest, refuse_repeated_headers
 from chalicelib.platform.http.responses import (
     HttpResponse,
@@ -46,10 +48,11 @@ from chalicelib.platform.http.responses import (
     to_chalice,
 )
 from chalicelib.platform.http.schemas import Input
-from chalicelib.platform.http.view import Call, PageView, Reply, Signed, View, Visit, models_of
+from chalicelib.platform.http.view import PageView, Reply, View, Visit, models_of
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
 
+_CHANGES = "chalicelib.accounts.changes.asking"  # above this package: imported where an operation needs it
 _MAX_REASON = 500  # characters of an error message that are logged; a message may quote the request
 
 
@@ -142,7 +145,11 @@ def _respond(
 
     What is left after counting the items that the call writes is added to `allowances`.
     """
-    check_scope(caller.scopes, operation.scope)
+    if caller.member and not operation.before_second_factor:
+        check_second_factor(caller.member)
+    check_permitted(caller, operation.scope)
+    if caller.member and operation.needs_presence:
+        check_presence(caller.member, services.clock(), changes_sign_in=operation.changes_sign_in)
     if caller.reads_any_link and not operation.by_page:
         raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
     if operation.executes:
@@ -181,23 +188,14 @@ def _run(
     request: HttpRequest,
     count: Callable[[int], None],
 ) -> HttpResponse:
-    models = models_of(view)
-    body: Input | Signed[Input] | None = None
-    if models.is_body_signed:
-        body = Signed(request.raw_body)
-    elif models.body is not None and (request.raw_body or not models.is_body_optional):
-        body = parsed = parse_body(request, models.body)
-        count(parsed.items_written)
-    call = Call(
-        services=services,
-        caller=caller,
-        actor=Actor(caller.account_id, caller.actor, request.ip_address, request.request_id),
-        body=body,
-        query=parse_query(request, models.query) if models.query else None,
-        path=request.parameters,
-        headers=request.headers,
-    )
-    response = _response(operation, view(call))
+    call = call_of(view, services, caller, request)
+    if isinstance(call.body, Input):
+        count(call.body.items_written)
+    if operation.redirects:
+        result = import_module(_CHANGES).run(operation, view, call, request)
+    else:
+        result = view(call)
+    response = _response(operation, result)
     if "Set-Cookie" in response.headers and not (operation.signs_in or caller.session):
         raise AssertionError("only an operation that signs in or is called in a session refuses foreign pages")
     return response

@@ -24,36 +24,25 @@ def register_routes(app: Chalice, packages: Iterable[ModuleType], services: Call
     OPERATIONS.clear()
     for routes in packages:
         api = routes.__name__.removesuffix("routes") + "api"
-        for operation in getattr(routes, "OPERATIONS", ()):
-            OPERATIONS[operation] = api
-            handler = _handler(app, api, operation, services)
-            app.route(operation.path, methods=[operation.method], name=operation.name, content_types=["*/*"])(handler)
-        for page in getattr(routes, "PAGES", ()):
-            handler = _page_handler(app, api, page, services)
-            app.route(page.path, methods=["GET", "HEAD"], name=page.name, content_types=["*/*"])(handler)
+        operations, pages = getattr(routes, "OPERATIONS", ()), getattr(routes, "PAGES", ())
+        OPERATIONS.update(dict.fromkeys(operations, api))
+        methods = [(each, [each.method]) for each in operations] + [(each, ["GET", "HEAD"]) for each in pages]
+        for route, allowed in methods:
+            handler = _handler(app, api, route, services)
+            app.route(route.path, methods=allowed, name=route.name, content_types=["*/*"])(handler)
     _register_other_methods(app, services)
 
 
 def _handler(
-    app: Chalice, api: str, operation: Operation, services: Callable[[], "Services"]
+    app: Chalice, api: str, route: Operation | PageRoute, services: Callable[[], "Services"]
 ) -> Callable[..., Response]:
     def handle(**path_parameters: str) -> Response:
         from chalicelib.platform.http import pipeline
 
-        view = getattr(import_module(api), operation.name)
-        return pipeline.handle(operation, view, services(), _request(app, services(), path_parameters))
-
-    return handle
-
-
-def _page_handler(
-    app: Chalice, api: str, page: PageRoute, services: Callable[[], "Services"]
-) -> Callable[..., Response]:
-    def handle(**path_parameters: str) -> Response:
-        from chalicelib.platform.http import pipeline
-
-        view = getattr(import_module(api), page.name)
-        return pipeline.handle_page(page, view, services(), _request(app, services(), path_parameters))
+        view, request = getattr(import_module(api), route.name), _request(app, services(), path_parameters)
+        if isinstance(route, PageRoute):
+            return pipeline.handle_page(route, view, services(), request)
+        return pipeline.handle(route, view, services(), request)
 
     return handle
 

@@ -1,7 +1,11 @@
 """The base classes and helpers of all models."""
 
+import re
+from dataclasses import fields
 from datetime import datetime
-from typing import Any, Self
+from enum import Enum
+from functools import cache
+from typing import Any, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -10,6 +14,8 @@ from chalicelib.base.addresses import evm_address, tron_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.timestamps import iso
 from chalicelib.platform.http.fields import Instant, instant
+
+T = TypeVar("T")
 
 
 class Input(BaseModel):
@@ -22,6 +28,17 @@ class Input(BaseModel):
         """How many links or deliveries the call writes, at most: each is a unit of the caller's rate limit."""
         return 0
 
+    def sent_fields(self) -> dict[str, Any]:
+        """The fields that were sent, by their names in snake case."""
+        return {_snake_case(name): getattr(self, name) for name in self.model_fields_set}
+
+    def plain(self, kind: type[T], /, **others: Any) -> T:
+        """An object of a frozen class with `others`. Its other fields have the values of the fields of the same name in
+        camel case, as far as the body has such."""
+        named = {_snake_case(name): name for name in type(self).model_fields}
+        wanted = {each.name for each in fields(cast(Any, kind))} & named.keys() - others.keys()
+        return kind(**{name: getattr(self, named[name]) for name in wanted}, **others)
+
 
 def unsent() -> Any:
     """The default factory of an optional field. Unlike a default, a factory does not appear in the OpenAPI document."""
@@ -32,6 +49,31 @@ class Output(BaseModel):
     """A response. A field that is not set is left out; a field that is set to None is sent as null."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    @classmethod
+    def from_record(cls, record: object, /, **others: Any) -> Self:
+        """The response with `others`. Of its other fields those that are always sent, and that the record has under
+        their name in snake case, have the record's values: times in ISO 8601, enumerations as text."""
+        missing = (each for each in _always_sent(cls) if each[0] not in others and hasattr(record, each[1]))
+        return cls(**{name: _shown(getattr(record, attribute)) for name, attribute in missing}, **others)
+
+
+@cache
+def _always_sent(model: type[Output]) -> tuple[tuple[str, str], ...]:
+    """The fields without a default, each with its name in snake case."""
+    required = (name for name, field in model.model_fields.items() if field.is_required())
+    return tuple((name, _snake_case(name)) for name in required)
+
+
+@cache
+def _snake_case(name: str) -> str:
+    return re.sub("([A-Z])", r"_\1", name).lower()
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return iso(value)
+    return value.value if isinstance(value, Enum) else value
 
 
 class ErrorAnswer(Output):

@@ -6,6 +6,7 @@ for an optional body, `Signed[Body]` for one that the view parses itself.
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from datetime import datetime
 from functools import cache
 from types import NoneType
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
@@ -13,6 +14,7 @@ from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 from pydantic import BaseModel
 
 from chalicelib.base.frozen import frozen
+from chalicelib.base.ids import Entropy, Source
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.http.request import HttpRequest
@@ -35,7 +37,11 @@ class Signed(Generic[T]):
 
 @frozen
 class Call(Generic[Body, Query]):
-    """The argument of a view: services, caller, and the request as typed values. `path` has the decoded parameters."""
+    """The argument of a view: services, caller, and the request as typed values. `path` has the decoded parameters.
+
+    A change that has waited for approval is made by the same view. `asked_at` is when it was asked for, which is now
+    for all others, and `source` draws the same ids and secrets again that its response showed then.
+    """
 
     services: Services
     caller: Caller
@@ -43,8 +49,14 @@ class Call(Generic[Body, Query]):
     body: Body
     query: Query
     path: Mapping[str, str]
+    asked_at: datetime
+    entropy: Entropy
     headers: Mapping[str, str] = field(default_factory=dict)
     """By lower-case names."""
+
+    @property
+    def source(self) -> Source:
+        return Source(self.asked_at, self.entropy)
 
 
 AnyCall = Call[object, object]

@@ -19,28 +19,27 @@ nothing twice: the provider answers with what there is. The details of a person 
                    "amount", "fee"}
 
 `sequence` grows with every change of a resource. 400 or 422 refuses details: {"fields": ["phone"]}. What the provider
-answers is a claim: a response that is not in this form, or is about another resource, is no answer.
+answers is a claim: a response that is not in this form, or is about another resource, does not count.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from chalicelib.base.errors import ServiceError
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.nodes.rpc.http_client import HttpClient, HttpError
+from chalicelib.chains.nodes.rpc.http_client import HttpClient, HttpError, json_of
 
 _MAX_RESPONSE_BYTES = 64 * 1024
 _STATUS = re.compile("[a-z_]{1,40}")
 _URL = re.compile(r"https?://[^\s/?#<>\"'`]+[^\s<>\"'`]{0,2000}")
 _ADDRESS = re.compile("0x[0-9a-fA-F]{40}|T[1-9A-HJ-NP-Za-km-z]{33}")
 _AMOUNT = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?")
-_MOST_BRACKETS = 200
-"""Opening brackets of a body; a parser that follows very many of them into each other would overflow the stack."""
+_MOST_BRACKETS = 200  # in a body, for json_of
 _LATEST_SEQUENCE = 2**53 - 1
 _LONGEST_TEXT, _MOST_FIELDS = 200, 30
+R = TypeVar("R")
 
 
 class ProviderUnavailable(ServiceError):
@@ -139,15 +138,15 @@ class Compliance:
     def put_user(self, user_id: str, details: Mapping[str, str], key: str) -> ProviderUser:
         """Creates or updates a person; `details` have the names of POST /v2/payer. A `key` that was sent before changes
         nothing. Raises ProviderRefused."""
-        return _own_user(user_id, self._put(f"/users/{user_id}", details, key))
+        return _own(user_of, user_id, self._put(f"/users/{user_id}", details, key))
 
     def user(self, user_id: str) -> ProviderUser | None:
         found = self._get(f"/users/{user_id}")
-        return None if found is None else _own_user(user_id, found)
+        return None if found is None else _own(user_of, user_id, found)
 
     def complete_agreement(self, user_id: str) -> ProviderUser:
         """Says that the person has accepted the agreement; the answer says whether the provider has seen that."""
-        return _own_user(user_id, self._put(f"/users/{user_id}/agreement", {"completed": True}))
+        return _own(user_of, user_id, self._put(f"/users/{user_id}/agreement", {"completed": True}))
 
     def forget_user(self, user_id: str) -> None:
         """Asks the provider to erase what it may of a person. One that it does not know counts as erased."""
@@ -157,11 +156,11 @@ class Compliance:
 
     def put_account(self, user_id: str, account_id: str, details: Mapping[str, str]) -> ProviderAccount:
         """Submits a bank account of a person. Raises ProviderRefused."""
-        return _own_account(account_id, self._put(f"/users/{user_id}/bank-accounts/{account_id}", details))
+        return _own(account_of, account_id, self._put(f"/users/{user_id}/bank-accounts/{account_id}", details))
 
     def account(self, user_id: str, account_id: str) -> ProviderAccount | None:
         found = self._get(f"/users/{user_id}/bank-accounts/{account_id}")
-        return None if found is None else _own_account(account_id, found)
+        return None if found is None else _own(account_of, account_id, found)
 
     def put_order(self, order: NewOrder) -> ProviderOrder:
         """Creates an order, or returns the one with its id, whose amount is changed if it still can be. Raises
@@ -175,11 +174,11 @@ class Compliance:
             "amount": order.amount,
             "reference": order.reference,
         }
-        return _own_order(order.order_id, self._put(f"/orders/{order.order_id}", body))
+        return _own(order_of, order.order_id, self._put(f"/orders/{order.order_id}", body))
 
     def order(self, order_id: str) -> ProviderOrder | None:
         found = self._get(f"/orders/{order_id}")
-        return None if found is None else _own_order(order_id, found)
+        return None if found is None else _own(order_of, order_id, found)
 
     def _get(self, path: str) -> dict[str, Any] | None:
         status, body = self._send("GET", path, None)
@@ -187,7 +186,7 @@ class Compliance:
             return None
         if status != 200:
             raise ProviderUnavailable(f"status {status}")
-        return json_of(body)
+        return object_of(body)
 
     def _put(self, path: str, content: Mapping[str, Any], key: str | None = None) -> dict[str, Any]:
         status, body = self._send("PUT", path, content, key)
@@ -195,7 +194,7 @@ class Compliance:
             raise ProviderRefused(tuple(name for name in _refused_fields(body) if name in content))
         if status not in (200, 201):
             raise ProviderUnavailable(f"status {status}")
-        return json_of(body)
+        return object_of(body)
 
     def _send(
         self, method: str, path: str, content: Mapping[str, Any] | None, key: str | None = None
@@ -260,37 +259,20 @@ def order_of(found: Any) -> ProviderOrder:
     )
 
 
-def _own_user(user_id: str, found: Any) -> ProviderUser:
-    user = user_of(found)
-    _check_subject(user_id, user.user_id)
-    return user
-
-
-def _own_account(account_id: str, found: Any) -> ProviderAccount:
-    account = account_of(found)
-    _check_subject(account_id, account.account_id)
-    return account
-
-
-def _own_order(order_id: str, found: Any) -> ProviderOrder:
-    order = order_of(found)
-    _check_subject(order_id, order.order_id)
-    return order
-
-
-def _check_subject(wanted: str, found: str) -> None:
-    if found != wanted:
+def _own(read: Callable[[Any], R], wanted: str, found: dict[str, Any]) -> R:
+    """The resource that was asked for by its id."""
+    resource = read(found)
+    if found["id"] != wanted:
         raise ProviderUnavailable("the answer is about another resource")
+    return resource
 
 
-def json_of(body: bytes) -> dict[str, Any]:
+def object_of(body: bytes) -> dict[str, Any]:
     """The JSON object that the provider sends, in answers and events. Raises ProviderUnavailable."""
-    if body.count(b"[") + body.count(b"{") > _MOST_BRACKETS:
-        raise ProviderUnavailable("the answer is nested too deeply")
     try:
-        return _fields(json.loads(body))
-    except ValueError:
-        raise ProviderUnavailable("the answer is not JSON") from None
+        return _fields(json_of(body, _MOST_BRACKETS))
+    except ValueError as error:
+        raise ProviderUnavailable(f"the answer cannot be read: {error}") from None
 
 
 def _fields(found: Any) -> dict[str, Any]:
@@ -330,7 +312,7 @@ def _reason(fields: Mapping[str, Any]) -> str | None:
 
 def _refused_fields(body: bytes) -> tuple[str, ...]:
     try:
-        names = json_of(body).get("fields")
+        names = object_of(body).get("fields")
     except ProviderUnavailable:
         return ()
     if not isinstance(names, list):

@@ -8,7 +8,6 @@ shown to a payer is decided by crosschain/service/router/verification.py; whethe
 alone.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -18,14 +17,13 @@ from urllib.parse import urlencode
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import MAX_UINT256, BaseUnits
-from chalicelib.chains.nodes.rpc.http_client import HttpClient, HttpError, HttpResponse
+from chalicelib.chains.nodes.rpc.http_client import HttpClient, HttpError, HttpResponse, json_of
 
 BRIDGES = ("across",)
 """The bridges whose calls this service can read, and so verify."""
 DOLLAR_DECIMALS = 8
 _MAX_BYTES = 256 * 1024
-_MOST_BRACKETS = 2_000
-"""Opening brackets of a response; a parser that follows very many of them into each other would overflow the stack."""
+_MOST_BRACKETS = 2_000  # in a body, for json_of
 _MOST_COSTS = 20
 _LONGEST_TEXT = 200
 _LONGEST_WAIT_SECONDS = 2 * 3600
@@ -214,7 +212,9 @@ def step_of(answer: Mapping[str, Any]) -> RouterStep:
 
 
 def _status_of(answer: Mapping[str, Any]) -> RouterStatus:
-    sending, receiving = (_optional_object(answer, name) for name in ("sending", "receiving"))
+    sending, receiving = (
+        {} if answer.get(name) is None else _object(answer, name) for name in ("sending", "receiving")
+    )
     return RouterStatus(
         status=_matching(_STATUS, answer, "status"),
         substatus=_optional(_STATUS, answer, "substatus"),
@@ -268,11 +268,9 @@ def _retry_after(headers: Mapping[str, str]) -> int | None:
 
 
 def _json_of(body: bytes) -> Mapping[str, Any]:
-    if body.count(b"[") + body.count(b"{") > _MOST_BRACKETS:
-        raise _not_as_documented("the answer")
     try:
-        return _fields(json.loads(body))
-    except (ValueError, RecursionError):
+        return _fields(json_of(body, _MOST_BRACKETS))
+    except ValueError:
         raise _not_as_documented("the answer") from None
 
 
@@ -284,10 +282,6 @@ def _fields(found: Any) -> Mapping[str, Any]:
 
 def _object(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return _fields(fields.get(name))
-
-
-def _optional_object(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    return {} if fields.get(name) is None else _object(fields, name)
 
 
 def _matching(pattern: re.Pattern[str], fields: Mapping[str, Any], name: str) -> str:

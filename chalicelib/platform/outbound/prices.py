@@ -9,7 +9,6 @@ An operator sets its URL. What it answers is a claim all the same: numbers are r
 documented form is not a price.
 """
 
-import json
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -21,7 +20,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.nodes.rpc.http_client import HttpClient, HttpError
+from chalicelib.chains.nodes.rpc.http_client import HttpClient, HttpError, json_of
 
 KEPT_SECONDS = 20
 """How long a container answers with the prices that it read last. Their age counts from the source's own time."""
@@ -33,8 +32,7 @@ _HOUR = 3600
 _MOST_HOURS = 500
 """How many hours of past prices a container keeps, so that many payments of an hour cost one request of the quota."""
 _MAX_RESPONSE_BYTES = 512 * 1024
-_MOST_BRACKETS = 5_000
-"""Opening brackets of a response; a parser that follows very many of them into each other would overflow the stack."""
+_MOST_BRACKETS = 5_000  # in a body, for json_of
 _LEAST, _MOST = Decimal("1e-18"), Decimal("1e18")
 _MOST_DIGITS = 60
 _LATEST_SECOND = 2**33
@@ -149,11 +147,9 @@ class Prices:
             raise PricesUnavailable("The price source does not answer") from error
         if response.status != 200:
             raise PricesUnavailable("The price source does not answer") from HttpError(f"status {response.status}")
-        if response.body.count(b"[") + response.body.count(b"{") > _MOST_BRACKETS:
-            raise _not_as_documented()
         try:
-            return json.loads(response.body, parse_float=Decimal, parse_constant=_refuse)
-        except (ValueError, RecursionError, ArithmeticError) as error:
+            return json_of(response.body, _MOST_BRACKETS, parse_float=Decimal, parse_constant=_refuse)
+        except (ValueError, ArithmeticError) as error:
             raise _not_as_documented() from error
 
     @cached_property
@@ -189,7 +185,7 @@ def _time(number: Any, per_second: int) -> datetime:
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no price")
+    raise ValueError(f"{constant} is not a price")
 
 
 def _not_as_documented() -> PricesUnavailable:

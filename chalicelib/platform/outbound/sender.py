@@ -1,8 +1,9 @@
-"""The only sender of requests to URLs that merchants enter. Protects against SSRF and ends after five seconds.
+"""The only sender of requests to URLs that merchants enter, or contracts of strangers name.
 
-It connects to public addresses only, and to the same address that it checked (no second DNS lookup). It follows no
-redirects, uses no proxy or credentials of the environment, verifies certificates, reads no more than the first kilobyte
-of a response's body, and closes the connection at the deadline.
+It protects against SSRF, and ends after five seconds: it connects to public addresses only, and to the same address
+that it checked (no second DNS lookup). It follows no redirects, uses no proxy or credentials of the environment,
+verifies certificates, reads no more of a response's body than the first kilobyte, or what the caller asks for, and
+closes the connection at the deadline.
 
 `requests` and `requests_hardened` are imported inside functions, so that code which sends nothing does not load them.
 """
@@ -58,7 +59,8 @@ class PostResult:
 
 
 class WebhookSender:
-    """Checks the URLs of webhooks and posts to them. Keeps no connections between calls; may be shared by threads."""
+    """Checks the URLs of webhooks and posts to them, and gets files of domains. Keeps no connections between calls; may
+    be shared by threads."""
 
     def __init__(self, allow_loopback: bool, deadline_seconds: float = DEADLINE_SECONDS) -> None:
         self._allow_loopback = allow_loopback
@@ -90,10 +92,23 @@ class WebhookSender:
         The status counts if the response headers were complete before the deadline, whatever happens to the body.
         """
         began = time.monotonic()
-        result = self._post(url, headers, body)
+        result = self._send("POST", url, headers, body)
         return replace(result, duration_ms=int((time.monotonic() - began) * 1000))
 
-    def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> PostResult:
+    def get(self, url: str) -> PostResult:
+        """Gets `url`, once, and the first ANSWER_BYTES of what is there. Never raises, as `post`."""
+        return self._send("GET", url, {}, b"")
+
+    def ask(self, url: str, body: bytes | None, most_bytes: int) -> PostResult:
+        """Gets `url`, or posts a body of JSON, once; of the answer so many bytes, until the deadline. Never raises."""
+        reading = _Reading(most_bytes, self._seconds)
+        if body is None:
+            return self._send("GET", url, {}, b"", reading)
+        return self._send("POST", url, {"Content-Type": "application/json"}, body, reading)
+
+    def _send(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, reading: "_Reading | None" = None
+    ) -> PostResult:
         try:
             _host_and_port(url, self._allow_loopback)
         except BadRequest as refusal:
@@ -101,18 +116,26 @@ class WebhookSender:
         _adapter_class()  # its imports take long the first time, and must not count towards the deadline
         with _Deadline(self._seconds) as deadline:
             try:
-                return self._response(url, headers, body, deadline)
+                return self._response(method, url, headers, body, deadline, reading or _BEGINNING)
             # A response passes through the parsers of four libraries. Any exception there is a failed attempt; if it
             # were raised, SQS would deliver the message again and the POST would be repeated before its time.
             except Exception as error:  # noqa: BLE001
                 return PostResult(None, _TIMED_OUT if deadline.is_over else _reason(error))
 
-    def _response(self, url: str, headers: Mapping[str, str], body: bytes, deadline: "_Deadline") -> PostResult:
+    def _response(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        deadline: "_Deadline",
+        reading: "_Reading",
+    ) -> PostResult:
         import requests
 
         # An adapter, not a session: a session would use the environment and read the body of a redirect.
         all_headers = {"User-Agent": USER_AGENT, "Connection": "close", **headers}
-        request = requests.Request("POST", url, headers=all_headers, data=body).prepare()
+        request = requests.Request(method, url, headers=all_headers, data=body).prepare()
         is_https = (request.url or "").startswith("https:")
         with (
             closing(_adapter_class()(is_https, self._allow_loopback, deadline)) as adapter,
@@ -120,18 +143,29 @@ class WebhookSender:
         ):
             if deadline.is_over:  # the parser may have taken the shutdown for the end of the headers
                 return PostResult(None, _TIMED_OUT)
-            return PostResult(int(response.status_code), None, _beginning(response.raw, deadline))
+            return PostResult(int(response.status_code), None, _beginning(response.raw, deadline, reading))
 
 
-def _beginning(body: Any, deadline: "_Deadline") -> str:
+@frozen
+class _Reading:
+    """How much of a response's body is read, and how long."""
+
+    most_bytes: int
+    seconds: float
+
+
+_BEGINNING = _Reading(ANSWER_BYTES, ANSWER_SECONDS)
+
+
+def _beginning(body: Any, deadline: "_Deadline", reading: _Reading) -> str:
     """The first bytes of a response's body as text. What goes wrong while they are read only makes it shorter."""
-    deadline.shorten(ANSWER_SECONDS)
-    received, left = b"", ANSWER_BYTES
+    deadline.shorten(reading.seconds)
+    received, left = bytearray(), reading.most_bytes
     with suppress(Exception):  # the status counts already
         while left > 0 and (piece := body.read1(left, decode_content=False)):
             received += piece
             left -= len(piece)
-    return _plain_text(received[:ANSWER_BYTES])
+    return _plain_text(bytes(received[: reading.most_bytes]))
 
 
 def _plain_text(received: bytes) -> str:

@@ -15,4 +15,3 @@ class PersonKey(Record):
     person_id: str
     wrapped: str
     created_at: datetime
-    version: int = 0

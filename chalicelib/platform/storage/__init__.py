@@ -1,1 +1,1 @@
-"""Access to DynamoDB (records and transactions), SQS (messages), KMS and Secrets Manager (secrets)."""
+"""Access to DynamoDB (records and transactions), SQS (messages), S3 (objects), KMS and Secrets Manager (secrets)."""

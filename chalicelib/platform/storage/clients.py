@@ -3,13 +3,25 @@
 from functools import cache
 from typing import Any
 
-SERVICES = ("dynamodb", "kms", "secretsmanager", "sns", "sqs")
+SERVICES = ("dynamodb", "kms", "s3", "secretsmanager", "sesv2", "sns", "sqs")
 THROTTLES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
 """What DynamoDB calls the refusals that are `Throttled`."""
 
 
 class Throttled(Exception):
     """DynamoDB refuses these calls at the moment because there are too many."""
+CHANGED = frozenset({"ConditionalCheckFailed", "ConditionalCheckFailedException"})
+"""Codes of a DynamoDB write whose condition does not hold."""
+CONTENTION = frozenset(
+    {
+        "TransactionConflict",
+        "TransactionConflictException",
+        "TransactionInProgressException",
+        "ThrottlingError",
+        "ProvisionedThroughputExceeded",
+    }
+)
+"""Codes of a transaction that another one holds up, or that an earlier attempt of the same has not ended."""
 
 
 def aws_client(service: str, attempts: int = 3) -> Any:

@@ -6,12 +6,14 @@
     bool          BOOL     None       absent
     tuple[T, ...] L        dataclass  M
     Counts        one N for each count, whose name begins with COUNT
+    COMPRESSED    B (deflated; S if that is no shorter)
 
 An attribute has the name of its field, or the name that the field's metadata gives as "attribute".
 """
 
 import types
 import typing
+import zlib
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,7 +23,7 @@ from typing import Any, TypeVar
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import Counts
+from chalicelib.base.records import COMPRESSED, Counts
 
 Attributes = dict[str, Any]
 """An item in the form of the DynamoDB API: {name: {"S": ...}}."""
@@ -74,8 +76,8 @@ def decode(cls: type[T], item: Attributes) -> T:
     plan, values = _plan_of(cls), dict[str, Any]()
     for field, name, decoder, default in zip(plan.fields, plan.attributes, plan.decoders, plan.defaults, strict=True):
         if name in item:
-            (held,) = item[name].values()
-            values[field] = decoder(held)
+            (value,) = item[name].values()
+            values[field] = decoder(value)
         else:
             values[field] = default
     for field in plan.counts:
@@ -97,7 +99,10 @@ def _plan_of(cls: type) -> _Plan:
         hints = typing.get_type_hints(cls)
         stored = [each for each in fields(cls) if hints[each.name] is not Counts]
         names = tuple(each.name for each in stored)
-        encoders, decoders = zip(*(_codec(_required(hints[name])) for name in names), strict=True)
+        encoders, decoders = zip(
+            *(_TEXT if each.metadata == COMPRESSED else _codec(_required(hints[each.name])) for each in stored),
+            strict=True,
+        )
         _PLANS[cls] = _Plan(
             fields=names,
             attributes=tuple(each.metadata.get("attribute", each.name) for each in stored),
@@ -121,36 +126,48 @@ def _codec(hint: Any) -> tuple[Encode, Decode]:
     """How values of a type are written and read."""
     if typing.get_origin(hint) is tuple:
         write, read = _codec(hint.__args__[0])
-        return lambda values: {"L": [write(each) for each in values]}, lambda held: tuple(_read(read, held))
+        return lambda values: {"L": [write(each) for each in values]}, lambda value: tuple(_read(read, value))
     if is_dataclass(hint):
         cls = typing.cast(type, hint)
-        return lambda value: {"M": encode(value)}, lambda held: decode(cls, held)
+        return lambda value: {"M": encode(value)}, lambda value: decode(cls, value)
     if isinstance(hint, type) and issubclass(hint, Enum):
         return _text, hint
     return _PLAIN.get(hint, (_text, _same))
 
 
-def _read(read: Decode, held: list[dict[str, Any]]) -> typing.Iterator[Any]:
+def _read(read: Decode, value: list[dict[str, Any]]) -> typing.Iterator[Any]:
     """The values of a list of attribute values of one type."""
-    for attribute in held:
+    for attribute in value:
         (each,) = attribute.values()
         yield read(each)
 
 
-def _same(held: Any) -> Any:
-    return held
+def _same(value: Any) -> Any:
+    return value
 
 
 def _text(value: Any) -> dict[str, Any]:
     return {"S": value.value if isinstance(value, Enum) else value}
 
 
+def _deflated(text: str) -> dict[str, Any]:
+    plain = text.encode()
+    deflated = zlib.compress(plain)
+    return {"B": deflated} if len(deflated) < len(plain) else {"S": text}
+
+
+def _inflated(value: str | bytes) -> str:
+    return value if isinstance(value, str) else zlib.decompress(value).decode()
+
+
+_TEXT: tuple[Encode, Decode] = (_deflated, _inflated)
+"""Those of a COMPRESSED field."""
 _PLAIN: dict[Any, tuple[Encode, Decode]] = {
     BaseUnits: (lambda value: {"S": str(value)}, int),
     bool: (lambda value: {"BOOL": value}, _same),
     int: (lambda value: {"N": str(value)}, int),
     datetime: (
         lambda value: {"N": str(epoch_milliseconds(value))},
-        lambda held: _EPOCH + int(held) * _MILLISECOND,
+        lambda value: _EPOCH + int(value) * _MILLISECOND,
     ),
 }

@@ -1,6 +1,6 @@
 """Queries of lists, and of what other lists leave of them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from chalicelib.base.lists import Span
@@ -40,17 +40,6 @@ def count(query: Query, span: Span, queries: int) -> tuple[int, bool]:
             return counted, True
         start = {"ExclusiveStartKey": response["LastEvaluatedKey"]}
     return counted, False
-
-
-def scan(read: Query, segment: int, segments: int) -> Iterator[Attributes]:
-    """Every item of a part of a table, by one call for each MB."""
-    start = dict[str, Any]()
-    while True:
-        response = read(Segment=segment, TotalSegments=segments, **start)
-        yield from response["Items"]
-        if "LastEvaluatedKey" not in response:
-            return
-        start = {"ExclusiveStartKey": response["LastEvaluatedKey"]}
 
 
 def _parameters(span: Span) -> dict[str, Any]:

@@ -1,7 +1,14 @@
-"""SQS queues. A message names a record to process and never holds the record's data."""
+"""SQS queues. A message names a record to process and never holds the record's data.
+
+A consumer that sends messages to its own queue makes a chain of them, which AWS Lambda ends after about 16 invocations
+of a function unless that is allowed for it (infra/recursion.py). Each message says by `hop` how long its chain is: at
+MOST_HOPS it is not continued, and what is left is begun anew by a sweep.
+"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +19,9 @@ if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
 MAX_BATCH = 10
+MOST_HOPS = 100
+_hop: ContextVar[int] = ContextVar("hop", default=0)
+"""The length of the chain of the message that is handled; 0 for a schedule or a request."""
 
 
 @frozen
@@ -21,6 +31,11 @@ class Message:
     body: dict[str, Any]
     group: str
     delay: int = 0
+
+    @property
+    def text(self) -> str:
+        """The body as it is sent, as the next one of the chain of the message that is handled."""
+        return json.dumps({**self.body, "hop": _hop.get()} if _hop.get() else self.body)
 
 
 class Queue:
@@ -39,7 +54,7 @@ class Queue:
             entries = [
                 {
                     "Id": str(index),
-                    "MessageBody": json.dumps(message.body),
+                    "MessageBody": message.text,
                     "DelaySeconds": message.delay,
                     "MessageGroupId": message.group,
                 }
@@ -55,8 +70,23 @@ class Queue:
         return self._urls[queue]
 
 
-def send_hints(queue: Queue, log: "Logger", name: str, messages: Sequence[Message]) -> None:
-    """Sends messages about records that a sweep finds as well, so a failure is only logged."""
+@contextmanager
+def received(body: str) -> Iterator[None]:
+    """While a message with this body is handled: what is sent then continues its chain."""
+    token = _hop.set(json.loads(body).get("hop", 0) + 1)
+    try:
+        yield
+    finally:
+        _hop.reset(token)
+
+
+def send_hints(queue: Queue, log: "Logger", name: str, messages: Sequence[Message], continues: bool = False) -> None:
+    """Sends messages about records that a sweep finds as well, so a failure is only logged.
+
+    `continues` is for messages whose consumer may send the same again: none is sent in a chain of MOST_HOPS.
+    """
+    if continues and _hop.get() >= MOST_HOPS:
+        return
     try:
         queue.send(name, messages)
     except Exception:  # whatever it is, it must not undo what was written before

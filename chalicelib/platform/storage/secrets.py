@@ -5,14 +5,14 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from chalicelib.base.keccak import keccak256
 from chalicelib.platform.storage.clients import aws_client
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
-_NO_URLS = ("tron_api_key", "price_api_key", "compliance_api_key", "compliance_webhook_secret", "lifi_api_key")
 _CACHED_SECRETS = 1_000  # webhook secrets of 64 bytes each
 _KEPT = timedelta(seconds=50)
 """How long a container uses the node URLs before it reads them again: less than the minute between two runs of a
@@ -20,17 +20,34 @@ schedule, so that each run knows what was changed before the last one."""
 Entries = Mapping[str, str | list[str]]
 
 
+class _KeyEntry:
+    """An attribute of Secrets that is the entry of this name, which is not a URL; None without such a text."""
+
+    def __set_name__(self, owner: type["Secrets"], name: str) -> None:
+        self._name = name
+
+    def __get__(self, secrets: "Secrets", owner: type["Secrets"]) -> str | None:
+        value = secrets.entries.get(self._name)
+        return value if isinstance(value, str) else None
+
+
 class Secrets:
     """`key` is the KMS alias, `rpc_urls_secret` the name of the secret with {network: URL or URLs of its nodes}.
 
-    The URL of tron is the base URL of a TronGrid or java-tron node. The optional entries of _NO_URLS are not URLs:
-    `tron_api_key` holds TronGrid's key, `price_api_key` that of the price source, `compliance_api_key` that of the
-    compliance provider, `compliance_webhook_secret` the key by which that provider signs its events, and `lifi_api_key`
-    that of the router.
+    The URL of tron is the base URL of a TronGrid or java-tron node. The optional entries that are not URLs are
+    TronGrid's key, that of the price source, that of the compliance provider, the key by which that provider signs its
+    events, and that of the router; and the networks with gasless payments, by commas.
 
     The first use reads this secret, and later ones read it again when it is older than _KEPT. If that fails, or the
     text or one of its entries has another form, it is logged, and what was read last time holds for as long again.
     """
+
+    tron_api_key = _KeyEntry()
+    price_api_key = _KeyEntry()
+    compliance_api_key = _KeyEntry()
+    compliance_webhook_secret = _KeyEntry()
+    lifi_api_key = _KeyEntry()
+    gasless_networks = _KeyEntry()
 
     def __init__(self, key: str, rpc_urls_secret: str, clock: Callable[[], datetime], log: "Logger") -> None:
         self._key = key
@@ -61,37 +78,15 @@ class Secrets:
     @property
     def rpc_urls(self) -> dict[str, tuple[str, ...]]:
         """{network: URLs of its nodes, the preferred one first} for the networks of this deployment."""
-        entries = {name: value for name, value in self._entries.items() if name not in _NO_URLS}
+        keys = {name for name, value in vars(Secrets).items() if isinstance(value, _KeyEntry)}
+        entries = {name: value for name, value in self.entries.items() if name not in keys}
         urls = {name: (value,) if isinstance(value, str) else tuple(value) for name, value in entries.items()}
         known = {name: tuple(url for url in each if url) for name, each in urls.items()}
         return {name: each for name, each in known.items() if each}
 
     @property
-    def tron_api_key(self) -> str | None:
-        return self._key_of("tron_api_key")
-
-    @property
-    def price_api_key(self) -> str | None:
-        return self._key_of("price_api_key")
-
-    @property
-    def compliance_api_key(self) -> str | None:
-        return self._key_of("compliance_api_key")
-
-    @property
-    def compliance_webhook_secret(self) -> str | None:
-        return self._key_of("compliance_webhook_secret")
-
-    @property
-    def lifi_api_key(self) -> str | None:
-        return self._key_of("lifi_api_key")
-
-    def _key_of(self, name: str) -> str | None:
-        value = self._entries.get(name)
-        return value if isinstance(value, str) else None
-
-    @property
-    def _entries(self) -> Entries:
+    def entries(self) -> Entries:
+        """The entries as they were read less than _KEPT ago."""
         now = self._clock()
         if self._kept is None:
             client = aws_client("secretsmanager")
@@ -110,11 +105,29 @@ class Secrets:
         return aws_client("secretsmanager", attempts=1)
 
     def _read(self, client: Any) -> Entries:
-        entries, wrong = _split(client.get_secret_value(SecretId=self._rpc_urls_secret)["SecretString"])
+        entries, wrong = _split(value_of(client, self._rpc_urls_secret).text)
         if wrong:
             self.log.error("entries are neither a text nor a list of texts", extra={"entries": wrong})
         known = self._kept[1] if self._kept else {}
         return {**entries, **{name: known[name] for name in wrong if name in known}}
+
+
+class SecretValue(NamedTuple):
+    """What a secret holds, and the version that has it; an empty object and None before the operator sets any."""
+
+    text: str
+    version: str | None
+
+
+def value_of(client: Any, secret: str) -> SecretValue:
+    """The value of a secret. Raises ClientError if there is no such secret."""
+    try:
+        found = client.get_secret_value(SecretId=secret)
+    except client.exceptions.ResourceNotFoundException as error:
+        if "staging label" in str(error):  # the secret is there, and has no value yet
+            return SecretValue("{}", None)
+        raise
+    return SecretValue(found.get("SecretString") or "{}", found["VersionId"])
 
 
 def read_entries(text: str) -> Entries:
@@ -129,7 +142,7 @@ def _split(text: str) -> tuple[Entries, list[str]]:
     """The entries of the secret, and the names of those that have another form. ValueError if it is not an object."""
     entries = json.loads(text)
     if not isinstance(entries, dict):
-        raise ValueError("the secret is no JSON object")
+        raise ValueError("the secret is not a JSON object")
     wrong = [
         name
         for name, value in entries.items()
@@ -142,8 +155,14 @@ class SigningKeys:
     """`key` is the alias of a KMS key (ECC_SECG_P256K1, SIGN_VERIFY), `secret` the name of the secret with a private
     key as hexadecimal text."""
 
-    def __init__(self, key: str, secret: str) -> None:
-        self._key, self._secret = key, secret
+    def __init__(self, key: str, secret: str, name: str = "") -> None:
+        self._key, self._secret, self._name = key, secret, name
+        self._others = dict[str, SigningKeys]()
+
+    def named(self, name: str) -> "SigningKeys":
+        """Other keys of the same kinds: the KMS key whose alias ends with the name, and a private key that is made of
+        this one and the name."""
+        return self._others.setdefault(name, SigningKeys(f"{self._key}-{name}", self._secret, name))
 
     @cached_property
     def _kms(self) -> Any:
@@ -170,4 +189,4 @@ class SigningKeys:
         key = bytes.fromhex(text.removeprefix("0x"))
         if len(key) != 32:
             raise ValueError(f"the secret {self._secret} does not hold a private key of 32 bytes")
-        return key
+        return keccak256(key + self._name.encode()) if self._name else key

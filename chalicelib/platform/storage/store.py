@@ -12,13 +12,13 @@ from datetime import datetime
 from functools import cached_property, partial
 from random import uniform
 from secrets import token_hex
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from chalicelib.base.lists import Found, Span
 from chalicelib.base.parallel import each_done
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
 from chalicelib.platform.storage import codec, counters, lists
-from chalicelib.platform.storage.clients import THROTTLES, aws_client
+from chalicelib.platform.storage.clients import CHANGED, CONTENTION, THROTTLES, aws_client
 from chalicelib.platform.storage.clients import Throttled as Throttled
 from chalicelib.platform.storage.items import (
     DUE_SHARDS,
@@ -26,7 +26,6 @@ from chalicelib.platform.storage.items import (
     attributes_of,
     changed,
     created,
-    is_listed,
     item_of,
     record_of,
     version_is,
@@ -38,6 +37,9 @@ from chalicelib.platform.storage.writes import Unchanged as Unchanged
 from chalicelib.platform.storage.writes import Write as Write
 from chalicelib.platform.storage.writes import written as written
 
+if TYPE_CHECKING:
+    from chalicelib.platform.storage.scans import Scanned
+
 T = TypeVar("T", bound=Record)
 W = TypeVar("W", bound=Write)
 C = TypeVar("C")
@@ -48,10 +50,8 @@ LARGEST_TRANSACTION = 99
 """The most writes of one transaction: DynamoDB accepts 100, and `Store.joined` may add one."""
 AT_ONCE = 8
 """How many calls of one batch read or write are made at the same time; below botocore's 10 connections."""
-_LARGEST_BATCH_READ = 100
-"""The number of keys that DynamoDB accepts in one BatchGetItem."""
-_LARGEST_BATCH_WRITE = 25
-"""The number of writes that DynamoDB accepts in one BatchWriteItem."""
+_LARGEST_BATCH_READ, _LARGEST_BATCH_WRITE = 100, 25
+"""The numbers of keys and of writes that DynamoDB accepts in one BatchGetItem and one BatchWriteItem."""
 _CONTENTION_ATTEMPTS = 8
 _LONGEST_SORT_KEY = 200  # characters; DynamoDB accepts 1024 bytes
 
@@ -78,28 +78,31 @@ class Store:
         return aws_client("dynamodb")
 
     def joined(self, join: Join) -> Self:
-        """A store of the same tables whose `write` goes through `join`; counts and `put_many` do not."""
-        store = copy(self)
-        store._join = join
+        """A store whose `write` goes through `join`, then through what joins this one; counts and `put_many` do not."""
+        store, outer = copy(self), self._join
+        store._join = lambda apply, writes: join(lambda *joined: outer(apply, joined), writes)
         return store
 
     def get(self, cls: type[T], key: Key) -> T | None:
-        """One record, by a consistent read; None if it does not exist."""
-        response = self.client.get_item(**self._table_and_key(key), ConsistentRead=True)
+        """One record, by a consistent read unless its kind MAY_LAG; None if it does not exist."""
+        response = self.client.get_item(**self._table_and_key(key), ConsistentRead=not cls.MAY_LAG)
         return record_of(cls, response["Item"]) if "Item" in response else None
 
     def get_many(self, wanted: Mapping[Key, type[Record]]) -> dict[Key, Any]:
-        """The wanted records that exist, of any tables, by consistent reads of 100 keys a call. Raises Throttled."""
-        keys = list(wanted)
-        items = self._for_each(_chunks(keys, _LARGEST_BATCH_READ), self._get_batch)
+        """The wanted records that exist, of any tables, 100 keys a call. Raises Throttled.
+
+        The reads are consistent, but for a table of which only kinds are wanted that MAY_LAG.
+        """
+        items = self._for_each(_chunks(list(wanted.items()), _LARGEST_BATCH_READ), self._get_batch)
         return {key: record_of(wanted[key], item) for of_chunk in items for key, item in of_chunk}
 
-    def _get_batch(self, keys: Sequence[Key]) -> list[tuple[Key, codec.Attributes]]:
+    def _get_batch(self, wanted: Sequence[tuple[Key, type[Record]]]) -> list[tuple[Key, codec.Attributes]]:
         """The items of up to 100 keys that exist, with their keys."""
         unread: dict[str, Any] = {}
-        for key in keys:
-            of_table = unread.setdefault(self._table(key.table), {"Keys": [], "ConsistentRead": True})
+        for key, kind in wanted:
+            of_table = unread.setdefault(self._table(key.table), {"Keys": [], "ConsistentRead": False})
             of_table["Keys"].append(attributes_of(key))
+            of_table["ConsistentRead"] |= not kind.MAY_LAG
         found: list[tuple[Key, codec.Attributes]] = []
         for attempt in range(_CONTENTION_ATTEMPTS):
             read, unread = self._read_batch(unread)
@@ -132,11 +135,14 @@ class Store:
         """All records in a range of keys, or the first `limit`, in the order of their keys, by a consistent read."""
         return tuple(record_of(cls, item) for item in self._query(keys, limit))
 
-    def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
-        """The records of some kinds, all of one table, in a partition, in the order of their keys. It is read whole."""
+    def query_mixed(self, kinds: Iterable[type[Record]], pk: str, *, may_lag: bool = False) -> list[Any]:
+        """The records of some kinds, all of one table, in a partition, in the order of their keys. It is read whole.
+
+        By a consistent read, unless they `may_lag`: as they were a second ago, for half the units.
+        """
         by_name = {cls.KEY.kind: cls for cls in kinds}
         table = next(iter(by_name.values())).KEY.table
-        items = self._query(KeyRange(table, pk, FIRST_SORT_KEY, LAST_SORT_KEY))
+        items = self._query(KeyRange(table, pk, FIRST_SORT_KEY, LAST_SORT_KEY), may_lag=may_lag)
         found = ((by_name.get(item["sk"]["S"].split("#")[0]), item) for item in items)
         return [record_of(kind, item) for kind, item in found if kind is not None]
 
@@ -195,14 +201,19 @@ class Store:
     def _update_of(self, counter: Record) -> counters.Update:
         return partial(self.client.update_item, **self._table_and_key(counter.key))
 
-    def due(self, cls: type[Record], before: datetime, limit: int, first_shard: int = 0) -> Iterator[Key]:
+    def due(
+        self, cls: type[Record], before: datetime, limit: int, first_shard: int = 0, since: datetime | None = None
+    ) -> Iterator[Key]:
         """Keys of records that are due, in each shard the longest overdue first; at most `limit` per shard.
 
-        Includes all kinds of records that have the same table and group as `cls`. The shards are read in turn, from
-        `first_shard` modulo their number: a sweep that may stop early begins at a random one. One query per shard, and
-        per page of 1 MB (some thousand keys), made when the iteration arrives there.
+        Includes all kinds of records that have the same table and group as `cls`. Those that were due before `since`
+        are left out. The shards are read in turn, from `first_shard` modulo their number: a sweep that may stop early
+        begins at a random one. One query per shard, and per page of 1 MB (some thousand keys), made when the iteration
+        arrives there.
         """
         table, group = cls.KEY.table, cls.DUE_GROUP
+        earliest = codec.epoch_milliseconds(since) if since is not None else 0
+        values = {":since": {"N": str(earliest)}, ":before": {"N": str(codec.epoch_milliseconds(before))}}
         for offset in range(DUE_SHARDS):
             shard = (first_shard + offset) % DUE_SHARDS
             left, start = limit, dict[str, Any]()
@@ -210,11 +221,8 @@ class Store:
                 response = self.client.query(
                     TableName=self._table(table),
                     IndexName=DUE_INDEX,
-                    KeyConditionExpression="due_shard = :shard AND due_at <= :before",
-                    ExpressionAttributeValues={
-                        ":shard": {"S": f"{group}{shard}"},
-                        ":before": {"N": str(codec.epoch_milliseconds(before))},
-                    },
+                    KeyConditionExpression="due_shard = :shard AND due_at BETWEEN :since AND :before",
+                    ExpressionAttributeValues={":shard": {"S": f"{group}{shard}"}, **values},
                     Limit=left,
                     **start,
                 )
@@ -227,7 +235,7 @@ class Store:
     def newest(self, cls: type[T], span: Span, limit: int, queries: int = 1) -> Found[T]:
         """Up to `limit` records of a span of a list, the newest first, by at most `queries` queries.
 
-        One is enough, unless the span leaves records out or they have more than 1 MB. Lists lag by about a second.
+        One is enough unless the span leaves records out or has over 1 MB. Lists lag by about a second.
         """
         items, end = lists.read(self._query_of(cls), span, limit, queries)
         return Found(tuple(record_of(cls, item) for item in items), end)
@@ -242,16 +250,23 @@ class Store:
     def _query_of(self, cls: type[Record]) -> lists.Query:
         return partial(self.client.query, TableName=self._table(cls.KEY.table))
 
-    def scan(
-        self, kinds: Sequence[type[Record]], segment: int = 0, segments: int = 1
-    ) -> Iterator[tuple[Record, bool]]:
+    def scan(self, kinds: Sequence[type[Record]], segment: int = 0, segments: int = 1) -> Iterator[tuple[Record, bool]]:
         """Every record of some kinds of one table, or of a part of it, each with whether it is in its lists."""
-        read = partial(self.client.scan, TableName=self._table(kinds[0].KEY.table))
-        for item in lists.scan(read, segment, segments):
-            kind = next((each for each in kinds if each.KEY.names(item["pk"]["S"], item["sk"]["S"])), None)
-            if kind is not None:
-                record = record_of(kind, item)
-                yield record, is_listed(record, item)
+        from chalicelib.platform.storage import scans  # few processes scan
+
+        return scans.every(self._scan_of(kinds), kinds, segment, segments)
+
+    def scan_on(self, kinds: Sequence[type[Record]], after: Key | None) -> "tuple[list[Scanned], Key | None]":
+        """The records of some kinds on the next MB of their table, and where that ends: the `after` of the next call.
+
+        None begins at the table's start, and is returned at its end. Records may lack changes of the last second.
+        """
+        from chalicelib.platform.storage import scans  # as above
+
+        return scans.part(self._scan_of(kinds), kinds, after)
+
+    def _scan_of(self, kinds: Sequence[type[Record]]) -> Callable[..., Any]:
+        return partial(self.client.scan, TableName=self._table(kinds[0].KEY.table))
 
     def write(self, first: W, *others: Write) -> W:
         """Applies all writes or none: records, `Delete`s, `Add`s, checks, at most LARGEST_TRANSACTION.
@@ -261,36 +276,32 @@ class Store:
         record needs no transaction, at half the price. Attributes of a stored item that its class does not know stay:
         newer code has written them (`items.changed`).
 
-        A write that was applied and whose response was lost is sent again, by botocore or here, and is not a conflict
-        with itself: a transaction has one token for all attempts, and a single write stores a random `write_id`.
+        A write that was applied and whose response was lost is sent again and is no conflict with itself: all attempts
+        at a transaction have one token, and a single write stores a random `write_id`.
         """
         self._join(self._apply, (first, *others))
         return written(first) if isinstance(first, Record) else first
 
     def write_apart(self, *writes: Write) -> None:
-        """As `write`, but without what this store joins to its writes: it is not a step of the request that is
-        served."""
+        """As `write`, without what this store joins to its writes: it is not a step of the request that is served."""
         self._apply(*writes)
 
     def _apply(self, *writes: Write) -> None:
-        errors, write_id = self.client.exceptions, token_hex(12)
+        write_id = token_hex(12)
         send = self._sender(writes, write_id)
         for attempt in range(_CONTENTION_ATTEMPTS):
             try:
                 send()
                 return
-            except errors.ConditionalCheckFailedException as error:
+            except self.client.exceptions.ClientError as error:  # by codes: the classes differ between clients
                 if error.response.get("Item", {}).get("write_id") == {"S": write_id}:
                     return
-                raise WriteConflict from error
-            except errors.TransactionCanceledException as error:
-                codes = {reason.get("Code") for reason in error.response["CancellationReasons"]}
-                if "ConditionalCheckFailed" in codes:
+                causes = (error.response["Error"], *error.response.get("CancellationReasons", ()))
+                codes = {cause.get("Code") for cause in causes}
+                if codes & CHANGED:
                     raise WriteConflict from error
-                if not codes & {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}:
+                if not codes & CONTENTION:
                     raise
-            except (errors.TransactionConflictException, errors.TransactionInProgressException):
-                pass  # another transaction holds the record, or an earlier attempt of this one is not finished
             time.sleep(uniform(0.01, 0.02) * 2**attempt)  # not in step with the others that add to a count
         raise WriteConflict
 
@@ -336,7 +347,7 @@ class Store:
         unprocessed: dict[str, Any] = response.get("UnprocessedItems", {})
         return unprocessed
 
-    def _query(self, keys: KeyRange, limit: int | None = None) -> list[codec.Attributes]:
+    def _query(self, keys: KeyRange, limit: int | None = None, *, may_lag: bool = False) -> list[codec.Attributes]:
         parameters: dict[str, Any] = {
             "TableName": self._table(keys.table),
             "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
@@ -345,7 +356,7 @@ class Store:
                 ":first": {"S": keys.first},
                 ":last": {"S": keys.last},
             },
-            "ConsistentRead": True,
+            "ConsistentRead": not may_lag,
             **({"Limit": limit} if limit else {}),
         }
         items: list[codec.Attributes] = []

@@ -76,16 +76,16 @@ def of(number: int, strings: st.SearchStrategy[str]) -> st.SearchStrategy[list[s
     return st.lists(strings, min_size=number, max_size=number)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(of(50, st.text(max_size=30) | resembling() | st.sampled_from(ADMITTED)))
-def test_of_5000_strings_only_the_admitted_origins_themselves_pass(texts: list[str]) -> None:
-    held = client(domains=ADMITTED)
+def test_of_1000_strings_only_the_admitted_origins_themselves_pass(texts: list[str]) -> None:
+    limited = client(domains=ADMITTED)
     for text in texts:
         if text in ADMITTED:
-            assert check_client_id(held, text)
+            assert check_client_id(limited, text)
             continue
         with pytest.raises((Forbidden, Unauthorized)):
-            check_client_id(held, text)
+            check_client_id(limited, text)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

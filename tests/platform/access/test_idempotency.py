@@ -28,6 +28,7 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage import codec
 from chalicelib.platform.storage.store import Absent, Delete, Store, WriteConflict
 from chalicelib.webhooks.endpoints.records import Endpoint
+from chalicelib.webhooks.records import Event
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import START, World
 
@@ -212,6 +213,17 @@ def test_another_transaction_in_the_place_of_a_recorded_one_ends_the_run(service
 
 ENTRY = AuditEntry("acct", "id", START, "actor", "action", "target", "203.0.113.7", "request-1")
 ENDPOINT = Endpoint("id", "acct", None, "https://shop.example", "ciphertext", True, START, Mode.API_KEY)
+
+
+def test_a_transaction_may_write_an_event_whose_body_is_stored_compressed(services: Services) -> None:
+    bodies = [f'{{"event":"payment.failed","text":"{letter * 1000}"}}' for letter in "ab"]
+    events = [Event("id", "payment.failed", "acct", None, body, START, announced=False) for body in bodies]
+    steps = []
+    for number, event in enumerate((events[0], events[0], events[1])):
+        journal = Journal(services, claim(services, begin(f"scope {number}", b"", START, "nonce")))
+        journal.commit(lambda *_: None, [event])
+        steps.append(journal.record.steps)
+    assert steps[0] == steps[1] != steps[2]
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ FORMATS: dict[str, list[str]] = {
     "amount": ["1", "12.50", "0.000001", "1000000", "999999.999999"],
     "evm-address": SPELLED,
     "wallet-address": SPELLED,
+    "wallet-address-or-name": [*SPELLED, "shop.eth", "pay.shop.eth"],
     "token-address": TOKENS,
     "chain-id": ["11155111"],
     "currency-id": ["fUSDC-sepolia", "USDC-sepolia"],
@@ -48,7 +49,7 @@ FORMATS: dict[str, list[str]] = {
     "web-url": ["http://shop.example", "HTTPS://shop.example:65535/a?b=c#d", "https://[2001:db8::1]:8443/a", "http://10.0.0.1"],
     "https-url": ["https://shop.example", "https://shop.example/terms?lang=de#top", "https://[2001:db8::1]:8443/a"],
     "webhook-url": [f"https://93.184.215.{last}/hook?of=shop" for last in range(10, 60)],
-    "email-address": ["ann@shop.example", "Ann.B+c@sub.shop.example", "\u00e4nn@b\u00fccher.example"],
+    "email-address": ["ann@shop.example", "Ann.B+c@sub.shop.example", "o'brien@b\u00fccher.example"],
     "birth-date": ["1985-12-12", "1900-01-01", "2000-02-29", "1999-12-31"],
     "iban": ["DE89370400440532013000", "GB29 NWBK 6016 1331 9268 19", "FR1420041010050500013M02606"],
     "ip-range": ["203.0.113.7", "203.0.113.0/24", "2001:db8::/32", "127.0.0.1"],
@@ -75,7 +76,7 @@ _own: dict[str, str] = {}
 _count = itertools.count()
 _stored: list[dict[str, int]] = []
 _written: list[str] = []
-RECORDED = ("log_in", "verify_wallet")
+RECORDED = ("log_in", "verify_wallet", "prove_by_password", "prove_by_wallet")
 """Operations that write a refusal to the audit log."""
 
 

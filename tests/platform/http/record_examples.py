@@ -2,7 +2,7 @@
 
     make docs     # after a new operation, or new fields of a response
 
-The body and query of an example are written by hand into examples.json of the operation's package.
+The body and query of an example are written by hand into docs/operations/<folder of chalicelib>.json.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chalicelib.platform.http.operation import OPERATIONS
-from infra.documents.openapi import examples_file
+from infra.documents.operations import examples, examples_file
 from tests.support.client import Api
 from tests.support.examples import EXAMPLES, documented, headers_for, prepared
 from tests.support.tenants import WAYS, Tenant
@@ -42,10 +42,9 @@ def record(api: Api, known: Any) -> None:
     shown = documented(known)
     if not known.name.startswith("openapi") and ("answer" not in shown or shape(shown["answer"]) != shape(reply.json)):
         made = {"path": sent.path, "query": sent.query, "body": sent.body, **shown, "answer": public(reply.json)}
-        file = examples_file(OPERATIONS[known])
-        kept = json.loads(file.read_text()) if file.exists() else {}
+        kept = examples(OPERATIONS[known])
         kept[known.name] = {name: value for name, value in made.items() if value or name == "answer"}
-        file.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")
+        examples_file(OPERATIONS[known]).write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")
 
 
 def public(value: Any) -> Any:

@@ -26,10 +26,11 @@ _LIST = {
     "cursor is not one of this list": "base64 of a position and the filters that it belongs to",
     "offset cannot be sent together with cursor": _COMBINATION,
     "toDate must be after or equal to fromDate": _COMBINATION,
-    "is no such day or time": "dates that a calendar does not have",
+    "is not a day or time of the calendar": "dates that a calendar does not have",
     "clientId must be the client ID that is sent": "the credential",
 }
 _FEE = {"feeAddress is the zero address": "the Tron spelling of it", **_ADDRESS}
+_NAME = {"is a name, and": "whether the deployment has a node of mainnet, and the network of the payment"}
 _CAP = {"No more than|at most": "how many there are already"}
 _PAYOUTS = {
     "Multicall validation failed": "the payouts that the tokens name",
@@ -60,6 +61,15 @@ _ROUTE = {
     "tokenAddress is not a supported token": "what the catalogue has",
 }
 _NONCE = {"Invalid or expired nonce": "which nonces were issued", "Invalid signature": "what was signed"}
+_EMAIL = {
+    "email must be an e-mail address": "characters that cannot be printed, and the length of what is before the @",
+    "email must have a domain|email must have at most": "the lengths of a domain's labels, and domains that are not ASCII",
+}
+_LINK = {"This link was used already, or has expired": "which links were sent"}
+_PASSKEY = {
+    "is not in base64url": "lengths that no bytes have in base64",
+    "clientDataJSON is not what a browser writes": "the JSON within base64url",
+}
 
 _PAYING = {
     "feePercentage and feeAddress must be given together|wallet is needed": _COMBINATION,
@@ -84,6 +94,7 @@ _RECURRING = {
     "larger than a recurring payment can be": "the decimals of the currency",
 }
 _PAYING_OUT = {
+    **_NAME,
     "feePercentage and feeAddress must be given together": "null counts as left out",
     "is not supported in crosschain payment|is not exchanged for|at least 1 USD": "what is paid out",
     "is needed with chain and token": "either of two fields that name one wallet",
@@ -102,6 +113,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     "add_payment_details": _CAP,
     "list_currencies": {"firstOnly can only be used": _COMBINATION},
     "create_request": {
+        **_NAME,
         "payee is required": "whether the client id is bound to a destination",
         "payer is the payee": "two fields that are equal",
         "cannot be paid": "what the catalogue has, and what can be converted",
@@ -113,10 +125,11 @@ REFUSALS: dict[str, dict[str, str]] = {
     },
     "pay_request": {
         **_PAYING,
-        "chain and token must be given together|another name of wallet": _COMBINATION,
+        "chain and token must be given together|another name of wallet|not possible with chain and token": _COMBINATION,
         "is not supported in crosschain payment|is not exchanged for|at least 1 USD": "the currency of the request",
         "This request is paid to a wallet": "whether the request may be paid out to a bank account",
     },
+    "read_plain_transfer": _ADDRESS,
     "list_routes": {**_PAYING, "Invalid or missing wallet address": "a checksum"},
     "pay_out": {**_PAYING_OUT, **_RECURRING},
     "pay_out_by_former_path": {**_PAYING_OUT, **_RECURRING},
@@ -153,8 +166,14 @@ REFUSALS: dict[str, dict[str, str]] = {
     "capture_commerce_calldata": {"captureAmount must be from 1": "what is held", **_COLLECTING},
     "refund_commerce_payment": {"refundAmount must be from 1": "what was captured"},
     "refund_commerce_calldata": {"refundAmount must be from 1": "what was captured"},
+    "update_secure_payment": {
+        "must be in the future": "the time",
+        "is not a day or time of the calendar": "dates that a calendar does not have",
+    },
+    "cancel_request": {"is part of a link|is a period of": "what the request is"},
     "update_request": {"has no recurrence": "what was created"},
     "create_secure_payment": {
+        **_NAME,
         "needs destinationId, or payee": "whether the client id is bound to a destination",
         "cannot be paid": "what the catalogue has, and what can be converted",
         "A batch is paid on one network|not supported for TRON": "the networks of the currencies",
@@ -164,6 +183,7 @@ REFUSALS: dict[str, dict[str, str]] = {
         **_CURRENCY,
     },
     "create_payout": {
+        **_NAME,
         "network and currency have to agree": "the network of the currency",
         "is the recipient": "two fields that are equal",
         **_FEE,
@@ -180,17 +200,18 @@ REFUSALS: dict[str, dict[str, str]] = {
         "is the payee": "whom the link pays",
         **_ADDRESS,
     },
-    "reclaim_secure_payment": {"is no commerce payment": "what the link asks for", **_ADDRESS},
+    "reclaim_secure_payment": {"is not a commerce payment": "what the link asks for", **_ADDRESS},
     "send_payment_intent": {
         "nonce and deadline have to be those|does not accept": "what was signed",
         "the signature has 65 bytes": "that an approval is signed by a key alone",
     },
+    "send_gasless_payment": {"does not accept it|has to be the hexadecimal": "what was signed"},
     "refresh_step_transaction": {"This step does not pay this link": "the token in the path", **_ADDRESS},
     "record_intent": {
         "needs no intent": "the network of the link",
         "must be in the future": "what time it is",
         "Unsupported crosschain configuration": "the currency of the link",
-        "is no contract|is no Safe|is not a Safe": "what is on the chain",
+        "is not a contract|is not a Safe": "what is on the chain",
         **_ADDRESS,
     },
     "broadcast_transaction": {
@@ -207,8 +228,22 @@ REFUSALS: dict[str, dict[str, str]] = {
     },
     "ask_challenge": _ADDRESS,
     "verify_wallet": {"Invalid signature": "what was signed"},
-    "register": {"email must be an e-mail address": "characters that cannot be printed"},
-    "log_in": {"email must be an e-mail address": "characters that cannot be printed"},
+    "register": _EMAIL,
+    "log_in": _EMAIL,
+    "ask_confirmation": _EMAIL,
+    "confirm_address": _LINK,
+    "forgot_password": _EMAIL,
+    "reset_password": _LINK,
+    "invite": {
+        **_EMAIL,
+        **_ADDRESS,
+        **_CAP,
+        "must have email or address, and not both": "null counts as left out",
+        "chainId is for a contract wallet": "whether the wallet is one of Tron, and null, which counts as left out",
+    },
+    "register_passkey": {**_PASSKEY, **_CAP, "The passkey's answer is not valid here": "what was signed"},
+    "prove_by_passkey": _PASSKEY,
+    "sign_in_by_passkey": _PASSKEY,
     "create_api_key": {
         "expiresAt": "times in the past, and dates that a calendar does not have",
         "is not an IP address or range": "IPv6 addresses",
@@ -229,9 +264,10 @@ REFUSALS: dict[str, dict[str, str]] = {
         **_ADDRESS,
         "At least one filter is needed": _COMBINATION,
         "limit must be at most 100": "that more rows than payments are sent, which the header Accept decides",
-        "is no currency|is not a network": "what the catalogue has",
+        "is not a currency|is not a network": "what the catalogue has",
     },
     "list_requests": {**_LIST, **_ADDRESS},
+    "list_archived_requests": {"cursor is not one of this list": _LIST["cursor is not one of this list"]},
     "look_up_secure_payment": _LIST,
     "list_events": _LIST,
     "read_audit": {"cursor is not one of this list": "base64 of an id"},
@@ -245,7 +281,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     "look_up_own_payee_destination": _DESTINATION,
     "look_up_payout_destination": _ADDRESS,
     "deactivate_own_payee_destination": _DESTINATION,
-    "create_orchestrator": {**_CAP, "email must be an e-mail address": "characters that cannot be printed"},
+    "create_orchestrator": {**_CAP, **_EMAIL},
 }
 """By the operation's name: what its message says, and what a schema would have to know to say it."""
 

@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 
 from chalicelib.platform.http.documents import OPENAPI, document
 from chalicelib.platform.http.operation import OPERATIONS, Operation
-from tests.fakes.world import in_process_tables
+from tests.fakes.world import clear_tables
 from tests.platform.http.record_examples import shape
 from tests.support.client import Api
 from tests.support.examples import accepted_ways, documented, headers_for, is_barred, prepared
@@ -35,24 +35,23 @@ def holds(schema: dict[str, Any], value: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def empty_tables(api: Api) -> None:
-    for table in in_process_tables().values():
-        table.items.clear()
+def new_tables(api: Api) -> None:
+    clear_tables()
 
 
 @every_operation
 def test_an_operation_is_described_with_an_example_of_every_part(name: str) -> None:
     operation = described(BY_NAME[name])
-    assert operation["summary"] and operation["description"].endswith("."), "describe it in routes.py"
+    assert operation["summary"] and operation["description"].endswith("."), "describe it in docs/operations"
     for parameter in operation["parameters"]:
         assert parameter["description"], f"describe {parameter['name']} in schemas.py"
     for parameter in (each for each in operation["parameters"] if each["required"]):
-        assert "example" in parameter, f"examples.json: {parameter['name']}"
+        assert "example" in parameter, f"its example in docs/operations: {parameter['name']}"
     if "requestBody" in operation:
         content = operation["requestBody"]["content"]["application/json"]
-        assert "example" in content or not operation["requestBody"]["required"], "examples.json: body"
+        assert "example" in content or not operation["requestBody"]["required"], "its example in docs/operations: body"
     content = operation["responses"][str(BY_NAME[name].status)]["content"]["application/json"]
-    assert "example" in content, "examples.json: answer, which `make docs` writes"
+    assert "example" in content, "its example in docs/operations: answer, which `make docs` writes"
 
 
 @every_operation

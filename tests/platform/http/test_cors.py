@@ -145,8 +145,8 @@ def test_cookies_are_for_session_operations_and_the_dashboards_that_are_configur
             path, body = re.sub(r"\{\w+\}", "x", known.path), {} if models(known).body else None
             for origin, may in ((DASHBOARD, known.with_session), (ORIGIN, False), (DASHBOARD + ":8443", False)):
                 headers = api.request(known.method, path, body, {"origin": origin}).headers
-                told = headers["access-control-allow-origin"], headers.get("access-control-allow-credentials")
-                assert told == (origin, "true" if may else None), (known.method, path)
+                allowed = headers["access-control-allow-origin"], headers.get("access-control-allow-credentials")
+                assert allowed == (origin, "true" if may else None), (known.method, path)
 
 
 def test_a_preflight_of_a_session_operation_admits_cookies_of_a_dashboard(api: Api, configured: Configured) -> None:

@@ -110,8 +110,8 @@ def test_a_key_that_is_not_active_is_401(api: Api, new_shop: Shop, status: Crede
 def test_a_client_id_that_is_not_active_is_403(api: Api, new_shop: Shop, status: CredentialStatus) -> None:
     set_status(new_shop.client_id, ClientId, status)
     reply = create(api, x_client_id=new_shop.client_id, origin=ORIGIN)
-    told = {"revoked": "Client ID has been revoked", "inactive": "Client ID is inactive"}
-    assert (reply.status, reply.message) == (403, told[status])
+    wanted = {"revoked": "Client ID has been revoked", "inactive": "Client ID is inactive"}
+    assert (reply.status, reply.message) == (403, wanted[status])
 
 
 def test_the_operator_revokes_either_kind(api: Api, new_shop: Shop) -> None:

@@ -55,8 +55,8 @@ def test_a_number_in_a_query_is_written_in_plain_digits(text: str) -> None:
 def test_a_number_in_a_query_has_bounds() -> None:
     for query, name in numbers():
         assert getattr(parse_query(sent(name, "5"), query), name) == 5
-        for text, told in (("-1", f"{name} must be at least"), ("9" * 17, f"{name} must be at most")):
-            with pytest.raises(ValidationFailed, match=told):
+        for text, message in (("-1", f"{name} must be at least"), ("9" * 17, f"{name} must be at most")):
+            with pytest.raises(ValidationFailed, match=message):
                 parse_query(sent(name, text), query)
 
 

@@ -17,9 +17,9 @@ from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.client import ORIGIN, Reply, Shop, item, stored
 from tests.support.items import PAYOUTS, payout
 
-THOROUGH = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+THOROUGH = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 """Bodies of many fields."""
-LIGHT = settings(THOROUGH, max_examples=60)
+LIGHT = settings(THOROUGH, max_examples=20)
 OPERATIONS = [
     ("GET", "/v2/currencies"),
     ("GET", "/v2/currencies/{}/conversion-routes"),

@@ -11,7 +11,7 @@ import pytest
 
 from chalicelib.platform.http.documents import OPENAPI, document
 from chalicelib.platform.http.operation import OPERATIONS, Operation
-from tests.fakes.world import in_process_tables
+from tests.fakes.world import clear_tables
 from tests.platform.http.generated import run
 from tests.platform.http.refusals import REFUSALS
 from tests.support.client import Api
@@ -38,9 +38,8 @@ def ways_of(known: Operation) -> list[Way]:
 
 
 @pytest.fixture(autouse=True)
-def empty_tables(api: Api) -> None:
-    for table in in_process_tables().values():
-        table.items.clear()
+def new_tables(api: Api) -> None:
+    clear_tables()
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from tests.support.running import running
 from tests.support.tenants import Tenant
 
 DASHBOARD = "https://dashboard.example"
-PLAIN = Operation("POST", "/v1/things", "make_thing", "", (Mode.PUBLIC,))
+PLAIN = Operation("POST", "/v1/things", "make_thing", (Mode.PUBLIC,))
 KEYED = replace(PLAIN, modes=(Mode.API_KEY, Mode.CLIENT_ID))
 SIGNED_IN = replace(PLAIN, modes=(Mode.SESSION,))
 Answer = tuple[int, Any]
@@ -75,8 +75,8 @@ def refusal(operation: Operation, request: HttpRequest, view: Callable[[Any], An
 
 
 def test_an_operation_is_limited_by_tier_and_nothing_else_unless_it_says_so() -> None:
-    made = Operation("GET", "/v1/things", "list_things", "", (Mode.PUBLIC,))
-    assert (made.status, made.errors, made.scope, made.rate, made.with_session) == (200, (), None, Rate.TIER, False)
+    made = Operation("GET", "/v1/things", "list_things", (Mode.PUBLIC,))
+    assert (made.status, made.scope, made.rate, made.with_session) == (200, None, Rate.TIER, False)
     assert (made.shows_secret, made.looks_up_token, made.by_page) == (False,) * 3
     assert made.problem_form is ProblemForm.FIRST
 
@@ -226,8 +226,8 @@ def test_an_answer_admits_cookies_of_a_dashboard_for_session_operations_alone(co
 def test_a_refused_method_names_the_others_to_every_origin_and_admits_no_cookies(configured: Configured) -> None:
     with configured(SESSION_ORIGINS=f'["{DASHBOARD}"]'):
         response = refuse_method(running(), sent({"origin": DASHBOARD}, method="PUT"), ("GET", "POST"))
-    told = json.loads(response.body)["message"]
-    assert (response.status_code, told) == (405, "Cannot PUT /v1/things: the method is not allowed here")
+    message = json.loads(response.body)["message"]
+    assert (response.status_code, message) == (405, "Cannot PUT /v1/things: the method is not allowed here")
     assert (response.headers["Allow"], response.headers["Access-Control-Allow-Origin"]) == ("GET, POST", DASHBOARD)
     assert "Access-Control-Allow-Credentials" not in response.headers
 
@@ -284,8 +284,8 @@ def test_a_key_needs_the_scope_of_the_operation(new_shop: Shop) -> None:
 def test_the_pages_client_id_calls_only_what_the_page_may_call() -> None:
     settings = running().settings
     by_page = {"x-client-id": settings.page_client_id, "origin": settings.page_origin}
-    told = "This client ID is the payment page's own: it shows and pays links, and does nothing else"
-    assert refusal(KEYED, sent(by_page)) == (403, told)
+    message = "This client ID is the payment page's own: it shows and pays links, and does nothing else"
+    assert refusal(KEYED, sent(by_page)) == (403, message)
     assert answer(replace(KEYED, by_page=True), sent(by_page))[0] == 200
 
 

@@ -144,8 +144,8 @@ def test_another_body_under_a_key_is_422(new_shop: Shop, body: Any) -> None:
     first = create(new_shop)
     before = stored()
     reply = create(new_shop, {"content-type": "application/json"}, body)
-    told = "This Idempotency-Key was used with another body: use a new key for a new request"
-    assert (reply.status, reply.message) == (422, told)
+    wanted = "This Idempotency-Key was used with another body: use a new key for a new request"
+    assert (reply.status, reply.message) == (422, wanted)
     assert stored() == before
     assert create(new_shop).body == first.body
 
@@ -275,8 +275,8 @@ def test_a_request_that_is_running_has_its_key_and_loses_it_after_the_lease(
         clock = stop_time()
         crash(new_shop)
         reply = create(new_shop)
-        told = "A request with this Idempotency-Key is still running: try again in a moment"
-        assert (reply.status, reply.message) == (409, told)
+        wanted = "A request with this Idempotency-Key is still running: try again in a moment"
+        assert (reply.status, reply.message) == (409, wanted)
         assert create(new_shop, body={}).status == 422
         clock.advance(59)
         assert create(new_shop).status == 409
@@ -398,7 +398,7 @@ def test_what_shows_a_secret_or_sets_a_cookie_is_kept_encrypted_and_a_refusal_is
     assert (again.status, again.body) == (status, "{}")
 
 
-def held_key(caller: Caller, change: Any) -> None:
+def locked_key(caller: Caller, change: Any) -> None:
     """Another request holds the key of SLOW; `change` happens after our write was refused, before we read the record."""
     services = running()
     services.store.write(begin("\n".join((caller.key_scope, "POST", CREATE, "k")), b"\n{}", services.clock(), "nonce"))
@@ -424,7 +424,7 @@ def test_a_key_that_becomes_free_while_it_is_read_is_taken(clock: Clock, api: Ap
         assert record is not None
         running().store.write(Delete(record))
 
-    held_key(caller, free)
+    locked_key(caller, free)
     assert run_once(running(), caller, SLOW, False, lambda _: HttpResponse(201, "first", {})).body == "first"
     assert run_once(running(), caller, SLOW, False, lambda _: HttpResponse(201, "second", {})).body == "first"
 

@@ -1,16 +1,23 @@
 """The authorisation matrix: every operation of the code's own table, every way to call it, everybody's resources."""
 
+import itertools
 import json
 
 import pytest
 
-from chalicelib.platform.access.credentials.records import ApiKey
+from chalicelib.accounts.members.records import Invitation
+from chalicelib.accounts.payees.records import PayeeDestination
+from chalicelib.base.records import Key, Record
+from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId
 from chalicelib.platform.access.credentials.rules import SCOPES
 from chalicelib.platform.access.modes import Mode, Rate
+from chalicelib.platform.access.people.records import Membership, Role
+from chalicelib.platform.access.people.rules import OWNERS, PEOPLES_SCOPES, SCOPES_OF
 from chalicelib.platform.http.credentials import needed_for
 from chalicelib.platform.http.operation import OPERATIONS, Operation
+from chalicelib.webhooks.endpoints.records import Endpoint
 from infra import admin
-from tests.fakes.world import in_process_tables
+from tests.fakes.world import clear_tables
 from tests.support.client import Api
 from tests.support.examples import (
     EXAMPLES,
@@ -23,7 +30,8 @@ from tests.support.examples import (
     prepared,
     request,
 )
-from tests.support.operations import models
+from tests.support.operations import models, one_of_each_kind
+from tests.support.rehearsed import few
 from tests.support.running import running
 from tests.support.tenants import FLAWS, WAYS, Tenant, Way
 
@@ -33,13 +41,12 @@ def named(value: object) -> str:
 
 
 @pytest.fixture(autouse=True)
-def empty_tables(api: Api) -> None:
-    """Hundreds of tenants would make what scans or sorts a table slower and slower."""
-    for table in in_process_tables().values():
-        table.items.clear()
+def new_tables(api: Api) -> None:
+    clear_tables()
 
 
 every_operation = pytest.mark.parametrize("known", OPERATIONS, ids=named)
+each_kind = pytest.mark.parametrize("known", few(one_of_each_kind(), OPERATIONS), ids=named)
 
 
 def test_every_operation_has_an_example_and_every_example_its_operation() -> None:
@@ -68,7 +75,7 @@ def test_an_accepted_mode_is_served(api: Api, known: Operation) -> None:
             assert (way.name, reply.status) == (way.name, known.status), reply.body
 
 
-@every_operation
+@each_kind
 def test_every_other_mode_is_401(api: Api, known: Operation) -> None:
     tenant = Tenant()
     own = prepared(known, tenant, accepted_ways(known)[0])
@@ -76,11 +83,11 @@ def test_every_other_mode_is_401(api: Api, known: Operation) -> None:
         if not accepts(known, way):
             reply = own.send(api, headers_for(known, tenant, way))
             half = way.name == "orchestrator key" and Mode.ORCHESTRATOR in known.modes
-            told = "x-client-id is required with x-orchestrator-key" if half else refusal_of(known, way)
-            assert (way.name, reply.status, reply.message) == (way.name, 401, told)
+            wanted = "x-client-id is required with x-orchestrator-key" if half else refusal_of(known, way)
+            assert (way.name, reply.status, reply.message) == (way.name, 401, wanted)
 
 
-@every_operation
+@each_kind
 def test_a_page_that_is_not_ours_gets_no_cookie(api: Api, known: Operation) -> None:
     """Neither a session nor the end of one. A token in `authorization` is left out: no browser sends it by itself."""
     for way in accepted_ways(known):
@@ -119,7 +126,7 @@ def test_every_operation_that_names_a_record_in_its_path_says_what_others_hear()
             assert known in OWNED
 
 
-@every_operation
+@each_kind
 def test_a_flawed_credential_is_refused_as_specified(api: Api, known: Operation) -> None:
     """At every operation that accepts its mode, with the text of the interface; beside its client id a key too."""
     for way in WAYS:
@@ -134,7 +141,7 @@ def test_a_flawed_credential_is_refused_as_specified(api: Api, known: Operation)
             tenant.mend()
 
 
-@every_operation
+@each_kind
 def test_an_api_key_that_lacks_the_scope_is_403_naming_it(api: Api, known: Operation) -> None:
     if Mode.API_KEY not in known.modes or Mode.PUBLIC in known.modes:
         return
@@ -148,6 +155,136 @@ def test_an_api_key_that_lacks_the_scope_is_403_naming_it(api: Api, known: Opera
     fresh = Tenant()
     headers = fresh.spoil(headers_for(known, fresh, way), "x-api-key", ApiKey, scopes=(known.scope,))
     assert request(api, known, headers, fresh, way).status == known.status
+
+
+@pytest.mark.parametrize("role", few([Role.FINANCE, Role.VIEWER], Role))
+def test_a_role_may_call_what_its_scopes_say_and_hears_which_one_it_lacks(api: Api, role: Role) -> None:
+    for known in OPERATIONS:
+        if Mode.SESSION not in known.modes:
+            continue
+        clear_tables()
+        tenant = Tenant()
+        way = Way(f"session of {role}", (Mode.SESSION,), lambda tenant: tenant.by_role(role))
+        reply = request(api, known, headers_for(known, tenant, way), tenant, way)
+        if known.scope is None or known.scope in SCOPES_OF[role]:
+            assert (known.name, reply.status) == (known.name, known.status), reply.body
+        else:
+            message = f"Your role in this account is {role}, which lacks the scope {known.scope}"
+            assert (known.name, reply.status, reply.message) == (known.name, 403, message)
+
+
+REDIRECTING = {
+    "create_api_key", "update_api_key", "create_client_id_by_session", "update_client_id_by_session", "create_webhook", "rotate_webhook_secret",
+    "create_orchestrator", "keep_own_payee_destination", "change_own_payee_destination", "change_role", "remove_member", "invite",
+    "change_account", "toggle_webhook", "add_wallet", "remove_identity", "ask_to_register_passkey", "register_passkey", "remove_passkey",
+    "approve_change", "ask_confirmation", "end_sessions_of_member",
+}
+"""What redirects money, or says who may do so."""
+
+
+def test_what_redirects_money_needs_a_proof_of_presence_in_a_session_and_nothing_else_does(api: Api) -> None:
+    by_session = [known for known in OPERATIONS if Mode.SESSION in known.modes]
+    assert {known.name for known in by_session if known.needs_presence} == REDIRECTING
+    for known in by_session:
+        clear_tables()
+        tenant, way = Tenant(), WAYS[5]
+        headers = tenant.unproved(headers_for(known, tenant, way))
+        reply = request(api, known, headers, tenant, way)
+        if known.needs_presence:
+            assert (known.name, reply.status, reply.json["code"]) == (known.name, 403, "presence_required")
+            assert "wallet" in reply.json["proofs"]
+        else:
+            assert (known.name, reply.status) == (known.name, known.status), reply.body
+
+
+def test_a_password_changes_no_way_to_sign_in_of_who_has_a_passkey_or_a_wallet_in_any_account(api: Api) -> None:
+    """Passkeys and wallets are the person's: an account that demands nothing is no way around one that does."""
+    changing = {known for known in OPERATIONS if known.changes_sign_in}
+    assert {known.name for known in changing} == {
+        "add_wallet", "remove_identity", "ask_to_register_passkey", "register_passkey", "remove_passkey",
+        "ask_confirmation",
+    }
+    for known, factor in itertools.product(changing, ("passkey", "wallet")):
+        tenant, way = Tenant(), WAYS[6]
+        headers = headers_for(known, tenant, way)
+        own = prepared(known, tenant, way)
+        tenant.demand_second_factor()
+        if factor == "passkey":
+            tenant.passkey_id(way)
+        else:
+            tenant.wallet_proof(way)
+        switched = api.request("POST", "/v1/auth/switch", {"accountId": tenant.other_account(way)}, headers)
+        assert switched.status == 200, switched.body
+        reply = own.send(api, {"cookie": switched.headers["set-cookie"].split(";")[0]})
+        assert (known.name, reply.status, reply.json["code"]) == (known.name, 403, "presence_required")
+        assert factor in reply.json["proofs"] and "password" not in reply.json["proofs"]
+
+
+WAITING = {
+    "create_api_key", "update_api_key", "create_client_id", "create_client_id_by_session", "update_client_id",
+    "update_client_id_by_session", "create_webhook", "toggle_webhook", "rotate_webhook_secret", "create_payee_destination",
+    "keep_own_payee_destination", "change_own_payee_destination", "change_role", "remove_member", "invite",
+    "change_account", "create_orchestrator",
+}
+"""What may redirect money of an account, or say who may do so: with approvals the example or another body waits."""
+NOT_OF_THE_ACCOUNT = {"register_invited", "accept_invitation"}
+"""Whom the account has invited: the invitation has waited."""
+
+
+@pytest.mark.parametrize("role", few([Role.OWNER, "API key", "client id"], [*Role, "API key", "client id"]))
+def test_with_approvals_no_operation_of_any_role_or_key_redirects_money_at_once(api: Api, role: Role | str) -> None:
+    """Of whatever an operation writes, nothing redirects money of the account: what does is answered by 202."""
+    assert {known.name for known in OPERATIONS if known.redirects} == WAITING
+    mode = {"API key": Mode.API_KEY, "client id": Mode.CLIENT_ID}.get(role, Mode.SESSION)
+    for known in OPERATIONS:
+        if mode not in known.modes or known.name in {*NOT_OF_THE_ACCOUNT, "approve_change"}:
+            continue
+        clear_tables()
+        tenant = Tenant()
+        way = next((each for each in WAYS if each.name == role), None) or Way(
+            f"session of {role}", (Mode.SESSION,), lambda tenant: tenant.by_role(Role(role))
+        )
+        headers = headers_for(known, tenant, way)
+        own = prepared(known, tenant, way)
+        tenant.switch_approvals_on()
+        before = directing(tenant)
+        reply = own.send(api, headers)
+        assert reply.status in (known.status, 202, 403, 409), (known.name, reply.body)
+        redirected = [key for key, each in directing(tenant).items() if each.redirects(before.get(key))]
+        assert not redirected, (known.name, reply.status, redirected)
+        assert reply.status != 202 or known.redirects or known.status == 202, known.name
+
+
+def directing(tenant: Tenant) -> dict[Key, Record]:
+    """The records of the account that say where money goes, and who may do so."""
+    kinds = ((Account, ApiKey, ClientId, Membership, PayeeDestination, Invitation), (Endpoint,))
+    found = [record for of_table in kinds for record, _ in running().store.scan(of_table)]
+    return {each.key: each for each in found if getattr(each, "account_id", None) == tenant.account_id}
+
+
+def test_a_password_alone_does_nothing_where_a_second_factor_is_demanded_but_end_or_complete_it(api: Api) -> None:
+    open_to_it = {known.name for known in OPERATIONS if known.before_second_factor}
+    assert open_to_it == {
+        "log_out", "me", "switch_account", "leave_account", "ask_to_prove_by_wallet", "prove_by_wallet",
+        "ask_to_prove_by_passkey", "prove_by_passkey", "ask_to_register_passkey", "register_passkey", "list_passkeys",
+    }
+    for known in OPERATIONS:
+        if Mode.SESSION in known.modes and known.name not in open_to_it:
+            clear_tables()
+            tenant, way = Tenant(), WAYS[6]
+            headers = headers_for(known, tenant, way)
+            own = prepared(known, tenant, way)
+            tenant.demand_second_factor()
+            reply = own.send(api, headers)
+            assert (known.name, reply.status, reply.json["code"]) == (known.name, 403, "second_factor_required")
+
+
+def test_every_scope_is_one_of_an_operation_and_no_key_has_those_of_people() -> None:
+    used = {known.scope for known in OPERATIONS} - {None}
+    assert used | {OWNERS} >= set(PEOPLES_SCOPES) and not set(PEOPLES_SCOPES) & set(SCOPES)
+    for known in OPERATIONS:
+        assert known.scope is None or known.scope in (*SCOPES, *PEOPLES_SCOPES)
+        assert known.scope not in PEOPLES_SCOPES or known.modes == (Mode.SESSION,)
 
 
 def test_a_key_counts_before_a_client_id_and_both_before_a_session(api: Api) -> None:

@@ -18,10 +18,10 @@ from tests.support.tenants import Tenant
 
 CREATE, UNKNOWN = "/v2/secure-payments", "/v2/secure-payments/01M7VQFVRZV5BJJSN4QTFB4MP3"
 TRON_BATCH = "Batch payments are not supported for TRON networks"
-Told = tuple[int, str]
+Refusal = tuple[int, str]
 
 
-def told(shop: Shop, method: str, path: str, headers: dict[str, str], body: Any = None) -> Told:
+def refused(shop: Shop, method: str, path: str, headers: dict[str, str], body: Any = None) -> Refusal:
     reply = shop.api.request(method, path, body, headers)
     assert reply.json["statusCode"] == reply.status
     return reply.status, reply.message
@@ -32,7 +32,7 @@ def told(shop: Shop, method: str, path: str, headers: dict[str, str], body: Any 
 
 def test_a_missing_or_invalid_credential_is_401_unauthorized(shop: Shop) -> None:
     for headers in ({}, {"x-api-key": "key_wrong"}, {"x-client-id": "cli_wrong", "origin": ORIGIN}, {"origin": ORIGIN}):
-        assert told(shop, "GET", UNKNOWN, headers) == (401, "Unauthorized")
+        assert refused(shop, "GET", UNKNOWN, headers) == (401, "Unauthorized")
 
 
 @pytest.mark.parametrize(
@@ -59,65 +59,65 @@ def test_a_credential_of_the_wrong_kind_is_401_and_hears_which_is_needed(
         "x-orchestrator-key": tenant.by_orchestrator_key() if exists else {"x-orchestrator-key": "x"},
         "A session": tenant.by_wallet() if exists else {"cookie": "session_token=x"},
     }[name]
-    assert told(shop, method, path, sent) == (401, f"{name} is not accepted here: send {needed}")
+    assert refused(shop, method, path, sent) == (401, f"{name} is not accepted here: send {needed}")
 
 
 def test_every_kind_is_named_where_several_are_accepted(shop: Shop) -> None:
     several = {"x-api-key": "key_x", "x-client-id": "cli_x"}
-    answer = told(shop, "GET", "/v2/orchestrators/client-ids", several)
+    answer = refused(shop, "GET", "/v2/orchestrators/client-ids", several)
     assert answer == (401, "x-api-key is not accepted here: send x-orchestrator-key")
     everything = "x-orchestrator-key with x-client-id, or x-api-key, or x-client-id, or a session alone"
     assert everything in needed_for(CREDENTIALS)
 
 
 def test_a_client_id_without_its_origin_is_401(shop: Shop) -> None:
-    assert told(shop, "GET", UNKNOWN, {"x-client-id": shop.client_id}) == (401, "Origin header is required")
+    assert refused(shop, "GET", UNKNOWN, {"x-client-id": shop.client_id}) == (401, "Origin header is required")
 
 
 def test_a_revoked_or_inactive_client_id_is_403(shop: Shop) -> None:
     for status, text in ((CredentialStatus.REVOKED, "Client ID has been revoked"), (CredentialStatus.INACTIVE, "Client ID is inactive")):
         tenant = Tenant()
         headers = tenant.spoil(tenant.by_client(), "x-client-id", ClientId, status=status)
-        assert told(shop, "GET", UNKNOWN, headers) == (403, text)
+        assert refused(shop, "GET", UNKNOWN, headers) == (403, text)
 
 
 def test_an_origin_that_is_not_allowed_is_403(shop: Shop) -> None:
     headers = {**shop.by_client, "origin": "https://evil.example"}
-    assert told(shop, "GET", UNKNOWN, headers) == (403, "Origin is not among the allowed domains of this client ID")
+    assert refused(shop, "GET", UNKNOWN, headers) == (403, "Origin is not among the allowed domains of this client ID")
 
 
 def test_credentials_of_two_accounts_are_403(shop: Shop) -> None:
     headers = {**shop.by_key, **Tenant().by_client()}
     text = "The client ID belongs to another account than the API key"
-    assert told(shop, "GET", UNKNOWN, headers) == (403, text)
+    assert refused(shop, "GET", UNKNOWN, headers) == (403, text)
 
 
 def test_an_orchestrators_key_without_a_client_id_is_401(shop: Shop) -> None:
     text = "x-client-id is required with x-orchestrator-key"
-    assert told(shop, "POST", CREATE, Tenant().by_orchestrator_key(), {}) == (401, text)
+    assert refused(shop, "POST", CREATE, Tenant().by_orchestrator_key(), {}) == (401, text)
 
 
 def test_a_session_that_has_ended_is_401(shop: Shop) -> None:
     text = "Session is missing or has ended: sign in again"
-    assert told(shop, "GET", "/v1/auth/me", {"cookie": "session_token=x"}) == (401, text)
+    assert refused(shop, "GET", "/v1/auth/me", {"cookie": "session_token=x"}) == (401, text)
 
 
 def test_an_email_session_where_a_wallet_is_required_is_403(shop: Shop) -> None:
-    assert told(shop, "GET", "/v1/payee-destination", Tenant().by_email()) == (403, "wallet session required")
+    assert refused(shop, "GET", "/v1/payee-destination", Tenant().by_email()) == (403, "wallet session required")
 
 
 def test_a_wrong_challenge_and_a_wrong_password_are_401(shop: Shop) -> None:
     answer = {"challengeId": "x", "nonce": "x", "message": "x", "signature": "0x" + "11" * 65}
     text = "Invalid or expired challenge: ask for a new one"
-    assert told(shop, "POST", "/v1/auth/wallet/verify", {}, answer) == (401, text)
+    assert refused(shop, "POST", "/v1/auth/wallet/verify", {}, answer) == (401, text)
     login = {"email": "nobody@shop.example", "password": "wrong horse"}
-    assert told(shop, "POST", "/v1/auth/login", {}, login) == (401, "Wrong e-mail address or password")
+    assert refused(shop, "POST", "/v1/auth/login", {}, login) == (401, "Wrong e-mail address or password")
 
 
 def test_too_many_requests_are_429(shop: Shop, configured: Configured) -> None:
     with configured(RATE_LIMIT_SCALE="1"):
         stop_time()
-        heard = {told(shop, "GET", UNKNOWN, shop.by_key) for _ in range(7)}
+        heard = {refused(shop, "GET", UNKNOWN, shop.by_key) for _ in range(7)}
     assert heard == {(404, "Secure payment not found"), (429, "ThrottlerException: Too Many Requests")}
 
 
@@ -149,13 +149,13 @@ def test_first_only_takes_true_or_false(shop: Shop) -> None:
 def test_a_redirect_label_needs_a_redirect_url(shop: Shop) -> None:
     body = {"requests": [item()], "redirectLabel": "Back"}
     text = "redirectLabel cannot be provided without redirectUrl"
-    assert told(shop, "POST", CREATE, shop.by_key, body) == (400, text)
+    assert refused(shop, "POST", CREATE, shop.by_key, body) == (400, text)
 
 
 def test_several_requests_on_tron_are_400(shop: Shop) -> None:
     tron = item(payee="TJRabPrwbZy45sbavfcjinPJC18kjpRTv8", invoiceCurrency="USDT-tron", paymentCurrency="USDT-tron")
-    assert told(shop, "POST", CREATE, shop.by_key, {"requests": [tron, tron]}) == (400, TRON_BATCH)
-    assert told(shop, "POST", "/v2/payouts/batch", shop.by_key, {"requests": [tron, tron]}) == (400, TRON_BATCH)
+    assert refused(shop, "POST", CREATE, shop.by_key, {"requests": [tron, tron]}) == (400, TRON_BATCH)
+    assert refused(shop, "POST", "/v2/payouts/batch", shop.by_key, {"requests": [tron, tron]}) == (400, TRON_BATCH)
 
 
 def test_payouts_on_tron_are_not_merged_and_the_advice_stands_beside_the_message(shop: Shop) -> None:
@@ -171,9 +171,9 @@ def test_a_link_is_404_when_unknown_403_when_expired_409_when_completed(shop: Sh
     expired, completed = shop.link(), shop.link()
     expire(expired)
     complete(completed)
-    assert told(shop, "GET", UNKNOWN, shop.by_key) == (404, "Secure payment not found")
-    assert told(shop, "GET", f"{CREATE}/{expired}", shop.by_key)[0] == 403
-    assert told(shop, "GET", f"{CREATE}/{completed}", shop.by_key)[0] == 409
+    assert refused(shop, "GET", UNKNOWN, shop.by_key) == (404, "Secure payment not found")
+    assert refused(shop, "GET", f"{CREATE}/{expired}", shop.by_key)[0] == 403
+    assert refused(shop, "GET", f"{CREATE}/{completed}", shop.by_key)[0] == 409
 
 
 # --- headers ---
@@ -228,5 +228,5 @@ def test_other_headers_may_come_twice(shop: Shop) -> None:
 @pytest.mark.parametrize("name", ["x-api-key", "x-client-id", "x-orchestrator-key"])
 def test_an_empty_credential_is_401_also_where_it_could_be_left_out(shop: Shop, name: str) -> None:
     for path in ("/v2/currencies", UNKNOWN):
-        assert told(shop, "GET", path, {name: "", "origin": ORIGIN}) == (401, "Unauthorized")
-    assert told(shop, "GET", UNKNOWN, {**shop.by_key, "x-client-id": ""}) == (401, "Unauthorized")
+        assert refused(shop, "GET", path, {name: "", "origin": ORIGIN}) == (401, "Unauthorized")
+    assert refused(shop, "GET", UNKNOWN, {**shop.by_key, "x-client-id": ""}) == (401, "Unauthorized")

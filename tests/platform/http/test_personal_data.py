@@ -8,24 +8,23 @@ from chalicelib.payments.links.records import Link
 from chalicelib.payments.requests.records import CustomerAddress, CustomerInfo, Request
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.http.operation import OPERATIONS, Operation
-from tests.fakes.world import in_process_tables
+from tests.fakes.world import clear_tables
 from tests.platform.http.test_matrix import named
 from tests.support.client import Api
 from tests.support.examples import bar_of, headers_for, prepared
 from tests.support.running import running
 from tests.support.tenants import WAYS, Tenant, Way
 
-MARKS = ("Zzelda", "Ffitz", "zzelda@marked.example", "7 Ssecret Lane", "Bbern", "Zz-state", "39999", "marked-payer-1")
+MARKS = ("Zzelda", "Ffitz", "zzelda@marked.example", "7 Ssecret Lane", "Bbern", "Zz-state", "ZIP-39999", "marked-payer-1")
 CUSTOMER = CustomerInfo(*MARKS[:3], CustomerAddress(*MARKS[3:7], country="CH"))
 BY_KEY, BY_CLIENT = WAYS[1], WAYS[2]
 PUBLIC = [known for known in OPERATIONS if Mode.CLIENT_ID in known.modes]
 
 
 @pytest.fixture(autouse=True)
-def empty_tables(api: Api) -> None:
+def new_tables(api: Api) -> None:
     """Each operation has a merchant of its own, whose records are found by a scan."""
-    for table in in_process_tables().values():
-        table.items.clear()
+    clear_tables()
 
 
 def mark() -> None:

@@ -84,7 +84,7 @@ def test_a_missing_body_is_refused(shop: Shop) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "fields"),
     [
-        ("PATCH", "/v2/request/0x" + "ab" * 32, "isRecurrenceStopped"),
+        ("PATCH", "/v2/request/0x" + "ab" * 32, "one or more of isRecurrenceStopped, note"),
         ("PATCH", "/v2/payer/ann", "agreementCompleted"),
         ("PUT", "/v2/client-ids/cli_1", "one or more of feePercentage, feeAddress, "),
     ],
@@ -261,7 +261,7 @@ def test_an_unknown_path_is_404(api: Api, method: str, path: str) -> None:
         ("/v2/currencies", ["GET"]),
         ("/v2/currencies/USD/conversion-routes", ["GET"]),
         (CREATE, ["GET", "POST"]),
-        (LINK, ["GET"]),
+        (LINK, ["GET", "PATCH"]),
         (f"{LINK}/pay", ["GET"]),
         ("/v1/webhook", ["GET", "POST"]),
         ("/v1/webhook/test", ["POST"]),

@@ -18,6 +18,7 @@ from infra.local.gateway import LambdaContext
 from tests.fakes.world import PREFIX
 from tests.support.api import Clock, Configured, stop_time
 from tests.support.client import ORIGIN, Api, Reply, Shop, stored
+from tests.support.rehearsed import rehearsed
 from tests.support.running import app, running
 
 LISTING = "/v2/currencies"
@@ -276,6 +277,7 @@ def test_while_shut_out_nothing_is_counted_and_afterwards_it_may_happen_again(
     assert new_shop.api.get(LISTING, breached).headers["retry-after"] == "300"
 
 
+@rehearsed
 def test_refusals_now_and_then_are_no_sustained_breach(clock: Clock, new_shop: Shop) -> None:
     headers = key_of(new_shop, Tier.BASIC)
     for _ in range(3):
@@ -301,6 +303,7 @@ def test_wrong_credentials_take_nothing_from_those_who_send_none(clock: Clock, n
     assert statuses(lambda: new_shop.api.get(LISTING), 6) == [200] * 5 + [429]
 
 
+@rehearsed
 def test_no_block_closes_signing_in_beyond_its_own_window(clock: Clock, new_shop: Shop) -> None:
     def challenge() -> Reply:
         return new_shop.api.request("POST", "/v1/auth/wallet/challenge", {"address": "nonsense"})

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from chalicelib.accounts.email.records import Purpose
 from chalicelib.platform.access.modes import Mode, Rate
 from chalicelib.platform.http.operation import OPERATIONS, Operation
 from chalicelib.platform.http.pipeline import handle
@@ -20,7 +21,9 @@ from tests.fakes.world import in_process_tables
 from tests.support.api import Clock, Configured
 from tests.support.client import Api, Shop, stored
 from tests.support.client import Reply as Received
-from tests.support.operations import models
+from tests.support.examples import stored_token
+from tests.support.operations import models, one_of_each_kind
+from tests.support.rehearsed import few
 from tests.support.running import running
 from tests.support.running_browser import running_browser
 from tests.support.tenants import Tenant
@@ -59,7 +62,10 @@ def sessions() -> int:
 
 def test_what_opens_a_session_or_leads_to_one_is_declared() -> None:
     names = {known.name for known in OPERATIONS if known.signs_in}
-    assert names == {"ask_challenge", "verify_wallet", "register", "log_in"}
+    assert names == {
+        "ask_challenge", "verify_wallet", "register", "log_in", "ask_to_sign_in_by_passkey", "sign_in_by_passkey",
+        "look_up_invitation", "register_invited", "confirm_address", "forgot_password", "reset_password",
+    }
 
 
 @pytest.mark.usefixtures("api")
@@ -67,7 +73,7 @@ def test_a_view_that_sets_a_cookie_without_being_declared_is_a_failure_and_sets_
     def view(call: Call[None, None]) -> Reply[dict[str, str]]:
         return Reply({}, {"Set-Cookie": "session_token=x"})
 
-    undeclared = Operation("POST", "/v1/things", "make_thing", "", (Mode.PUBLIC,))
+    undeclared = Operation("POST", "/v1/things", "make_thing", (Mode.PUBLIC,))
     request = HttpRequest("-", "POST", "/v1/things", "/v1/things", {}, {}, {}, frozenset(), b"", "198.51.100.77")
     response = handle(undeclared, view, running(), request)
     assert (response.status_code, "Set-Cookie" in response.headers) == (500, False)
@@ -83,6 +89,13 @@ def test_a_page_that_is_not_ours_cannot_sign_anybody_in(api: Api, known: Operati
         "verify_wallet": lambda: signed(api),
         "register": lambda: {**ATTACKER, "email": "new@evil.example"},
         "log_in": lambda: registered(api),
+        "ask_to_sign_in_by_passkey": lambda: None,
+        "sign_in_by_passkey": lambda: {"credential": Tenant().passkey_sign_in()},
+        "look_up_invitation": lambda: {"secret": Tenant().secret_for_new()},
+        "register_invited": lambda: {"secret": Tenant().secret_for_new(), "password": "correct horse"},
+        "confirm_address": lambda: {"token": stored_token(Purpose.CONFIRM)},
+        "forgot_password": lambda: {"email": registered(api)["email"]},
+        "reset_password": lambda: {"token": stored_token(Purpose.RESET), "password": "correct horse"},
     }
     body = bodies[known.name]()
     before = stored()
@@ -136,7 +149,7 @@ def credential(known: Operation, tenant: Tenant) -> dict[str, str]:
     return next(make(tenant) for mode, make in ways.items() if mode in known.modes)
 
 
-@pytest.mark.parametrize("known", OPERATIONS, ids=named)
+@pytest.mark.parametrize("known", few(one_of_each_kind(), OPERATIONS), ids=named)
 def test_no_operation_takes_a_body_that_is_not_declared_as_json(api: Api, known: Operation) -> None:
     """Also those without a body, or with one that may be left out: a form of any page can send them."""
     headers = credential(known, Tenant())

@@ -90,7 +90,7 @@ def read_request(connection: socket.socket) -> bytes:
     while b"\r\n\r\n" not in received:
         received += more()
     head, _, body = received.partition(b"\r\n\r\n")
-    length = next(int(h[15:]) for h in head.lower().split(b"\r\n") if h.startswith(b"content-length:"))
+    length = sum(int(h[15:]) for h in head.lower().split(b"\r\n") if h.startswith(b"content-length:"))
     while len(body) < length:
         body += more()
     return head + b"\r\n\r\n" + body
@@ -238,6 +238,26 @@ def test_an_empty_and_a_large_body_arrive_whole(patient: WebhookSender) -> None:
         assert patient.post(receiver.url, {}, b"").delivered
         assert patient.post(receiver.url, {}, large).delivered
     assert [request.partition(b"\r\n\r\n")[2] for request in receiver.requests] == [b"", large]
+
+
+def test_a_file_is_got_with_the_first_kilobyte_of_its_text(patient: WebhookSender) -> None:
+    body = b"proof\r\n" + b"x" * 3000
+    with Receiver(says(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)) as receiver:
+        answer = patient.get(receiver.url)
+    assert receiver.requests[0].startswith(b"GET /hook HTTP/1.1\r\n")
+    assert b"content-length" not in receiver.requests[0].lower()
+    assert (answer.status, answer.answer[:6], len(answer.answer)) == (200, "proof\n", 1024 - 1)
+
+
+def test_a_file_is_got_from_no_private_address_and_by_no_redirect(patient: WebhookSender, public: WebhookSender) -> None:
+    for url in ("https://127.0.0.1/x", "https://10.0.0.1/x", "https://169.254.169.254/x", "http://shop.example/x"):
+        answer = public.get(url)
+        assert answer.status is None and str(answer.error).startswith("address refused")
+    with Receiver(NO_CONTENT) as target:
+        redirect = b"HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n" % target.url.encode()
+        with Receiver(says(redirect)) as receiver:
+            assert patient.get(receiver.url).status == 302
+    assert target.requests == []
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,19 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 
 from chalicelib.accounts.branding.records import Colours, PageBranding
+from chalicelib.accounts.changes.records import Asker, OpenChanges, PendingChange
+from chalicelib.accounts.domains.records import PageDomain
+from chalicelib.accounts.email.records import EmailToken
+from chalicelib.accounts.email.records import Purpose as LinkPurpose
+from chalicelib.accounts.members.records import Invitation
 from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Orchestrator
+from chalicelib.accounts.passkeys.records import Passkey, PasskeyChallenge
 from chalicelib.accounts.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
-from chalicelib.accounts.sign_in.records import Challenge
+from chalicelib.accounts.sign_in.records import Challenge, Purpose
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Counts, Record
 from chalicelib.chains.calldata.erc2612 import TokenPermit
+from chalicelib.chains.calldata.erc3009 import Authorization
 from chalicelib.chains.calldata.permit2 import End as PermitEnd
 from chalicelib.chains.calldata.permit2 import PaymentPermit
 from chalicelib.chains.calldata.recurring import SchedulePermit
@@ -32,8 +39,12 @@ from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Returned
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent
 from chalicelib.crosschain.service.payment_intents.records import Stage as PermitStage
 from chalicelib.crosschain.service.router.records import KeptAnswer, RouterCircuit
+from chalicelib.gasless.records import GaslessBatch, GaslessPayment
+from chalicelib.gasless.records import Stage as GaslessStage
+from chalicelib.mail.records import Choices, Mail, Mailbox, MailKind, MailState
 from chalicelib.offramp.core.records import Order, OrderStatus
 from chalicelib.offramp.payers.records import AccountStatus, AgreementStatus, BankAccount, KycStatus, Payer, PayerName
+from chalicelib.payments.archive.records import ArchivePass
 from chalicelib.payments.links.records import (
     AnnouncedStatus,
     AnnouncedTransaction,
@@ -42,8 +53,10 @@ from chalicelib.payments.links.records import (
     LinkStatus,
     PaymentType,
     Proof,
+    SigningClaim,
 )
 from chalicelib.payments.rates.records import Rate, RateSource
+from chalicelib.payments.requests.names.records import Resolution, ResolvedNames
 from chalicelib.payments.requests.payments.records import (
     Direction,
     Origin,
@@ -54,6 +67,7 @@ from chalicelib.payments.requests.payments.records import (
     SentRefund,
     UnmatchedTransfer,
 )
+from chalicelib.payments.requests.plain_transfers.records import PlainTransfer, WatchedAddress
 from chalicelib.payments.requests.quotes.records import LockedRate, Quote
 from chalicelib.payments.requests.records import (
     CustomerAddress,
@@ -61,6 +75,7 @@ from chalicelib.payments.requests.records import (
     DailyCount,
     FirstRequest,
     Frequency,
+    PayeeName,
     Recurrence,
     Reference,
     Request,
@@ -88,16 +103,16 @@ from chalicelib.platform.access.credentials.records import (
     CredentialStatus,
     LastUse,
     OrchestratorKey,
-    User,
 )
 from chalicelib.platform.access.idempotency.records import IdempotentRequest
 from chalicelib.platform.access.modes import Mode, Tier
+from chalicelib.platform.access.people.records import Identity, Membership, MembershipPointer, Person, Role
 from chalicelib.platform.access.rate_limits.records import Ban
-from chalicelib.platform.access.sessions.records import Session, SessionKind, SessionPointer
+from chalicelib.platform.access.sessions.records import PresenceProof, Session, SessionKind, SessionPointer
 from chalicelib.platform.emergency_stop.records import Stop
 from chalicelib.platform.privacy.records import PersonKey
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment, RecurringStatus
-from chalicelib.relayer.holdings.records import HeldTokens, HeldTotal, Move
+from chalicelib.relayer.holdings.records import Holding, HoldingsTotal, Move
 from chalicelib.relayer.records import (
     AccountUse,
     CallStatus,
@@ -119,6 +134,7 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, 123_000, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 TOKEN, OTHER_TOKEN = "01KJM9CZ2VT8R5W4XN0QH7B3AD", "01KJM9CZ2WPAYOUTBATCH00000"
 ACCOUNT, CLIENT = "01KJM9CZ00ACCOUNT000000000", "cli_8sQvJm2n"
+PERSON_ID = "01KJM9CZ01PERSON0000000000"
 HASH, OTHER_HASH = "ab" * 32, "cd" * 32
 WALLET, TRON_WALLET = "0x52908400098527886E0F7030069857D2E4169EE7", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 REQUEST_ID = "01" + "5c" * 32
@@ -168,6 +184,8 @@ REQUEST = Request(
     paid=BaseUnits(0),
     tx_hash=None,
 )
+PAYEE_NAME = PayeeName("shop.eth", NOW, is_primary=True)
+PLAIN_TRANSFER = PlainTransfer(WALLET, NOW, BaseUnits(125_000), WALLET)
 REFUND = Refund("0x" + HASH, "fUSDC-sepolia", REQUEST_ID, TOKEN, "sepolia", WALLET, NOW)
 PAYING, PROXY_TOKEN = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 PERMIT2_ADDRESS = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
@@ -197,6 +215,43 @@ PAYMENT_INTENT = PaymentIntent(
     rate=None,
     created_at=NOW,
 )
+GASLESS = GaslessPayment(
+    payment_id="01KJM9CZ2YGASLESS000000000",
+    account_id=ACCOUNT,
+    client_id=None,
+    request_id="01" + "ab" * 32,
+    network="base",
+    currency="USDC-base",
+    payee=PAYING,
+    reference="0x86dfbccad783599a",
+    owed=BaseUnits(12_500_000),
+    amount=BaseUnits(12_500_000),
+    fee=BaseUnits(125_000),
+    fee_address=PROXY_TOKEN,
+    network_fee=BaseUnits(10_000),
+    gas_price=BaseUnits(12_500_000),
+    authorization=Authorization(
+        token=PROXY_TOKEN,
+        name="USD Coin",
+        token_version="2",
+        chain_id=8453,
+        payer=PAYING,
+        to="0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A",
+        value=12_635_000,
+        valid_before=1_773_572_400,
+        nonce="0x" + "ab" * 32,
+    ),
+    created_at=NOW,
+)
+GASLESS_BATCH = GaslessBatch(
+    batch_id="01KJM9CZ2YGASLESSBATCH0000",
+    network="base",
+    account_id=ACCOUNT,
+    sender="0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A",
+    payment_ids=(GASLESS.payment_id,),
+    created_at=NOW,
+    check_at=NOW,
+)
 ANNOUNCED = AnnouncedTransaction(
     link_token=TOKEN,
     account_id=ACCOUNT,
@@ -212,6 +267,16 @@ ANNOUNCED = AnnouncedTransaction(
     ends_at=NOW + 24 * HOUR,
     check_at=NOW + timedelta(seconds=30),
     scanned_to=8_000_000,
+)
+SIGNING = SigningClaim(
+    link_token=TOKEN,
+    account_id=ACCOUNT,
+    claimant=HASH,
+    calls="0x" + HASH,
+    attempt=2,
+    claimed_at=NOW,
+    ends_at=NOW + timedelta(minutes=5),
+    claimed_seconds=60,
 )
 QUOTE = Quote(
     REQUEST_ID, 3, Rate("USD", "USDC-base", BaseUnits(10**30 + 1), BaseUnits(10**30), "chainlink", NOW), NOW, NOW + HOUR
@@ -347,13 +412,31 @@ SESSION = Session(
     token_hash=HASH,
     session_id="01KJM9CZ34SESSION000000000",
     account_id=ACCOUNT,
+    person_id=PERSON_ID,
+    member_since=NOW,
     kind=SessionKind.WALLET,
     subject=WALLET,
     created_at=NOW,
     last_seen_at=NOW,
     expires_at=NOW + HOUR / 4,
+    proved_at=NOW,
+    proved_by=PresenceProof.WALLET,
+    has_second_factor=True,
 )
 CHALLENGE = Challenge("01KJM9CZ35CHALLENGE0000000", "n0nce", WALLET, "evm", 1, "Sign\nin", NOW + HOUR / 12)
+EMAIL = "ann@shop.example"
+MAIL = Mail(
+    mail_id="01KJM9CZ3AMAIL000000000000",
+    kind=MailKind.CONFIRM,
+    account_id=ACCOUNT,
+    recipient="Ann@shop.example",
+    locale="de",
+    facts='{"brand": "Acme"}',
+    created_at=NOW,
+    due_at=NOW,
+    expires_at=NOW + 24 * HOUR,
+    sealed="AQICAHg=",
+)
 NONCE = SigningNonce("00" * 16, CLIENT, WALLET, WALLET, 11_155_111, Action.ADD, NOW + HOUR / 12)
 DESTINATION = PayeeDestination(
     record_id="01KJM9CZ36DESTINATION00000",
@@ -400,7 +483,7 @@ RELAYED = RelayedTransaction(
 )
 TAKING = Taking(WALLET, WALLET, WALLET, BaseUnits(10**34))
 MOVE = Move("permit/01KJM9CZ34", WALLET, BaseUnits(10**34), inward=False)
-HOLDING = HeldTokens("base", WALLET, MOVE.token.lower(), MOVE.owner, NOW, BaseUnits(10**34))
+HOLDING = Holding("base", WALLET, MOVE.token.lower(), MOVE.owner, NOW, BaseUnits(10**34))
 OPERATION = PendingOperation(
     number=2,
     kind=OperationKind.CAPTURE,
@@ -600,6 +683,7 @@ RECORDS: dict[str, Record] = {
         REFUND, sent=BaseUnits(7), sent_count=2, tx_hash="0x" + HASH, block_number=8_000_123, announced_count=1, version=2
     ),
     "request pointer": RequestPointer(REQUEST_ID, TOKEN, 3),
+    "signing claim": SIGNING,
     "announced transaction, pending": ANNOUNCED,
     "announced transaction, of a known Safe": replace(
         ANNOUNCED, wallet=WALLET, nonce=0, deadline=NOW + HOUR, payer_address=WALLET, span=100, is_public=True, public_claims=2
@@ -677,7 +761,10 @@ RECORDS: dict[str, Record] = {
     "logged transfer, summed": replace(LOGGED, state=TransferState.DUST, value=BaseUnits(0), version=1),
     "unrecorded transfers": UNRECORDED,
     "unrecorded transfers, after a fork": replace(UNRECORDED, added=(), removed=(TRANSFER_ID, TRANSFER_ID), version=1),
+    "archive pass": ArchivePass(NOW, "REQUEST#01", "REQUEST", version=2),
     "scan lease": ScanLease("sepolia", NOW, version=7),
+    "request, with an address for plain transfers": replace(REQUEST, plain_transfer=PLAIN_TRANSFER),
+    "watched address": WatchedAddress("sepolia", WALLET.lower(), "0x" + HASH, WALLET.lower(), WALLET.lower(), NOW),
     "first request": FirstRequest("base", NOW),
     "cursor, of compared nodes": Cursor("base", 8_000_000, (), 2000, nodes=NodeCheck(2, 1, agree=False)),
     "cursor, new": Cursor("sepolia", 8_000_000, (), 2000),
@@ -687,8 +774,42 @@ RECORDS: dict[str, Record] = {
     "cursor, with unfinished blocks": Cursor("sepolia", 8_000_000, (), 2000, unfinished=BlockRange(8_000_001, 8_000_005)),
     "cursor": Cursor("tron", 60_000_000, (Checkpoint(1, "0x01"), Checkpoint(2, "0x02")), 1, version=44),
     "account": Account(ACCOUNT, "the shop", NOW),
-    "user, by wallet": User(WALLET, ACCOUNT, None, NOW),
-    "user, by e-mail": User("merchant@example.com", ACCOUNT, "argon2$hash", NOW, version=1),
+    "person, by wallet": Person(PERSON_ID, (WALLET,), ACCOUNT, NOW),
+    "person, joined": Person(PERSON_ID, ("merchant@example.com", f"{WALLET}@eip155:1"), ACCOUNT, NOW, "hash", 3, version=3),
+    "identity, of a wallet": Identity(WALLET, PERSON_ID, NOW, NOW),
+    "identity, of an e-mail address": Identity("merchant@example.com", PERSON_ID, NOW, version=1),
+    "membership": Membership(ACCOUNT, PERSON_ID, Role.FINANCE, NOW),
+    "membership pointer": MembershipPointer(ACCOUNT, PERSON_ID, NOW),
+    "passkey": Passkey(PERSON_ID, HASH, "aWQ", "a2V5", 7, False, "phone", NOW),
+    "passkey, synced, used": Passkey(PERSON_ID, HASH, "aWQ", "a2V5", 0, True, "laptop", NOW, NOW + HOUR, version=2),
+    "passkey challenge": PasskeyChallenge(HASH, Purpose.SIGN_IN, None, NOW + HOUR / 12),
+    "invitation": Invitation(ACCOUNT, "01KJM9CZ02INVITATION000000", HASH, WALLET, Role.ADMIN, PERSON_ID, NOW, NOW + HOUR),
+    "pending change": PendingChange(
+        account_id=ACCOUNT,
+        change_id="01KJM9CZ03CHANGE0000000000",
+        operation="create_webhook",
+        path="{}",
+        query="{}",
+        body='{"url": "https://shop.example/hook"}' * 40,
+        effects='[{"after": {"url": "https://shop.example/hook"}, "before": null, "resource": "webhook"}]',
+        scope="webhooks:write",
+        asker=Asker(Mode.API_KEY, "apikey:KEY", "203.0.113.7", "01KJM9CZ04REQUEST000000000", key_id="KEY"),
+        asked_at=NOW,
+        expires_at=NOW + 168 * HOUR,
+        notice_id="01KJM9CZ05NOTICE0000000000",
+        takes_effect_at=NOW + 24 * HOUR,
+    ),
+    "open changes": OpenChanges(ACCOUNT, "apikey:KEY", ("01KJM9CZ03CHANGE0000000000",)),
+    "page domain": PageDomain(
+        client_id_hash=HASH,
+        record_id="01KJM9CZ2YCLIENT0000000000",
+        account_id=ACCOUNT,
+        domain="shop.example",
+        proof="payment-requests=2a2a",
+        set_at=NOW,
+        checked_at=NOW,
+        problem="There is no TXT record",
+    ),
     "API key": API_KEY,
     "API key, limited": replace(
         API_KEY,
@@ -706,6 +827,11 @@ RECORDS: dict[str, Record] = {
     "what the calls for an account may cost": AccountUse("sepolia", ACCOUNT, "2026-11-20", BaseUnits(10**18)),
     "reverts of an account": Reverts("base", ACCOUNT, 4, NOW, version=3),
     "payment intent": PAYMENT_INTENT,
+    "gasless payment": GASLESS,
+    "gasless payment, signed": replace(
+        GASLESS, stage=GaslessStage.SIGNED, signature="0x" + "11" * 65, accepted_at=NOW, check_at=NOW
+    ),
+    "gasless batch": GASLESS_BATCH,
     "payment intent, of a converted amount": replace(
         PAYMENT_INTENT,
         rate=Rate("USD", "USDC-arbitrum-one", BaseUnits(10**30 + 1), BaseUnits(10**30), RateSource.CHAINLINK, NOW),
@@ -788,12 +914,42 @@ RECORDS: dict[str, Record] = {
     "audit entry": AuditEntry(
         ACCOUNT, "01KJM9CZ39ENTRY00000000000", NOW, "session:1", "webhook.created", "w1", "::1", "r1"
     ),
+    "audit entry, whose owners were told": AuditEntry(
+        ACCOUNT, "01KJM9CZ39ENTRY00000000002", NOW, "session:1", "webhook.created", "w1", "::1", "r1", is_notified=True
+    ),
+    "audit entry, for addresses from before": AuditEntry(
+        ACCOUNT, "01KJM9CZ39ENTRY00000000003", NOW, f"person:{PERSON_ID}", "identity.removed", "ab" * 32, "::1", "r1",
+        mailed_to=(EMAIL,),
+    ),
+    "audit entry, of a person": AuditEntry(
+        ACCOUNT, "01KJM9CZ39ENTRY00000000001", NOW, f"person:{PERSON_ID}", "webhook.created", "w1", "::1", "r1", "01KJM9"
+    ),
     "session": SESSION,
     "session, of a contract wallet": replace(SESSION, chain_id=8453, version=3),
-    "session pointer": SessionPointer(ACCOUNT, "01KJM9CZ34SESSION000000000", HASH, NOW + HOUR),
-    "session pointer, long": SessionPointer(ACCOUNT, LONG, HASH, NOW + HOUR),
+    "session pointer": SessionPointer(PERSON_ID, "01KJM9CZ34SESSION000000000", HASH, NOW + HOUR),
+    "session pointer, long": SessionPointer(PERSON_ID, LONG, HASH, NOW + HOUR),
     "challenge": CHALLENGE,
+    "challenge, to add a wallet": replace(CHALLENGE, purpose=Purpose.ADD, session_id="01KJM9CZ34SESSION000000000"),
     "challenge, long": replace(CHALLENGE, challenge_id=LONG, address=TRON_WALLET, family="tron"),
+    "link in an e-mail, to register": EmailToken(
+        HASH, LinkPurpose.REGISTER, EMAIL, NOW + 24 * HOUR, account_id=ACCOUNT, password_hash="$argon2id$v=19$x", locale="de"
+    ),
+    "link in an e-mail, to confirm": EmailToken(
+        HASH, LinkPurpose.CONFIRM, EMAIL, NOW + 24 * HOUR, person_id=PERSON_ID, sessions_since=7
+    ),
+    "link in an e-mail, to set a password": EmailToken(
+        HASH, LinkPurpose.RESET, EMAIL, NOW + HOUR / 2, person_id=PERSON_ID, password_mark="ab" * 8
+    ),
+    "mail": MAIL,
+    "mail, that is being sent": replace(
+        MAIL, attempt=2, due_at=NOW + HOUR / 60, leased_until=NOW + HOUR / 60, version=2
+    ),
+    "mail, that came back": replace(
+        MAIL, sealed=None, state=MailState.BOUNCED, message_id="0100018f", error="no such user", version=4
+    ),
+    "mailbox": Mailbox(HASH, "de"),
+    "mailbox, that takes no mail": Mailbox(HASH, stopped_at=NOW, stopped_by="complaint", version=1),
+    "choices of e-mails": Choices(ACCOUNT, payments=True, attention=True),
     "nonce": NONCE,
     "nonce, long": replace(NONCE, nonce=LONG, action=Action.DEACTIVATE),
     "ban": Ban("ab" * 16, NOW + HOUR / 12),
@@ -808,9 +964,11 @@ RECORDS: dict[str, Record] = {
     "webhook URL, of a client id": EndpointUrl(ACCOUNT, CLIENT, ENDPOINT.url, ENDPOINT.webhook_id),
     "webhook URL, of an account": EndpointUrl(ACCOUNT, None, ENDPOINT.url, ENDPOINT.webhook_id),
     "event, in the outbox": EVENT,
+    "event, with a body that is shorter when it is compressed": replace(EVENT, body=f'{{"note":"{"Ærø" * 99}"}}'),
     "event, with variants": replace(EVENT, variants=(EventVariant("payment.confirmed.checkout", "{}"),)),
     "event, announced": replace(EVENT, client_id=CLIENT, announced=True, version=1),
     "delivery, pending": DELIVERY,
+    "delivery, leased": replace(DELIVERY, state=DeliveryState.SENDING, leased_until=NOW, body="Ærø" * 99),
     "delivery, being sent": replace(DELIVERY, state=DeliveryState.SENDING, version=1),
     "delivery, delivered": replace(DELIVERY, state=DeliveryState.DELIVERED, attempt=2, version=6),
     "delivery, with attempts": replace(
@@ -870,7 +1028,7 @@ RECORDS: dict[str, Record] = {
         ANNOUNCED,
         safe_tx_hash=None,
         transaction_hash="0x" + HASH,
-        unseen_since=NOW,
+        missing_since=NOW,
         locks=False,
         others=(replace(ANNOUNCED, proof=Proof.PROPOSED),),
     ),
@@ -888,7 +1046,7 @@ RECORDS: dict[str, Record] = {
     ),
     "transaction, not signed": RELAYED,
     "transaction, replaced": replace(RELAYED, hashes=("0x" + HASH, "0x" + HASH[::-1]), raw="0x02f8", signed_at=NOW, version=3),
-    "transaction, superseded": replace(RELAYED, hashes=("0x" + HASH,), signed_at=NOW, unseen_since=NOW, closed_at=NOW + HOUR, version=4),
+    "transaction, superseded": replace(RELAYED, hashes=("0x" + HASH,), signed_at=NOW, nonce_used_since=NOW, closed_at=NOW + HOUR, version=4),
     "account of the relayer": RelayerAccount("base", WALLET, 13, "2026-03-01", BaseUnits(10**17), version=12),
     "answer of the router": KeptAnswer(HASH, '{"tool": "across"}', NOW, NOW + HOUR),
     "circuit of the router": RouterCircuit(5, 1, NOW + HOUR, NOW, version=5),
@@ -898,10 +1056,12 @@ RECORDS: dict[str, Record] = {
     "funds under way": replace(TAKING.counter("base"), amounts=Counts({"under way": 10**34})),
     "tokens held for a payment intent": HOLDING,
     "tokens held for a payment intent, spent": replace(HOLDING, spent=BaseUnits(10**34), version=2),
-    "tokens held for all": HeldTotal("base", WALLET, HOLDING.token, Counts({"held": 10**34})),
+    "tokens held for all": HoldingsTotal("base", WALLET, HOLDING.token, Counts({"held": 10**34})),
     "transaction of the relayer that spends what is held": replace(RELAYED, nonce=14, moves=MOVE, is_counted=True),
-    "transaction of the relayer, unknown": replace(RELAYED, nonce=15, unseen_since=NOW, unseen_at=27_000_000),
+    "transaction of the relayer, unknown": replace(RELAYED, nonce=15, nonce_used_since=NOW, nonce_used_at=27_000_000),
     "progress of the relayer, searching": RelayerProgress("base", WALLET, 12, NOW, 27_000_000, 27_000_010, version=41),
     "transaction of the relayer that takes funds": replace(RELAYED, nonce=13, takes=TAKING, call_version=3),
     "stop": Stop(NOW, "a drill"),
+    "request, to a name": replace(REQUEST, payee_name=PAYEE_NAME),
+    "names of a call": ResolvedNames(HASH[:32], NOW, (Resolution("sepolia", WALLET, PAYEE_NAME),)),
 }

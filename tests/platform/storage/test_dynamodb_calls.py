@@ -40,12 +40,18 @@ def test_a_tick_without_a_new_block_reads_the_cursor_and_takes_and_ends_its_leas
     assert calls["scan tick without a new block"] == {"GetItem": 2, "UpdateItem": 2}
 
 
-def test_a_tick_without_a_payment_moves_the_cursor(calls: Calls) -> None:
-    assert calls["scan tick without a payment"] == {"GetItem": 2, "UpdateItem": 3}
+def test_a_tick_without_a_payment_reads_the_watched_addresses_and_moves_the_cursor(calls: Calls) -> None:
+    assert calls["scan tick without a payment"] == {"GetItem": 2, "Query": 1, "UpdateItem": 3}
 
 
 def test_a_tick_with_a_payment_reads_references_and_the_log_and_writes_an_entry_and_its_work(calls: Calls) -> None:
-    assert calls["scan tick with one payment"] == {"GetItem": 2, "BatchGetItem": 2, "BatchWriteItem": 2, "UpdateItem": 4}
+    assert calls["scan tick with one payment"] == {
+        "GetItem": 2,
+        "Query": 1,
+        "BatchGetItem": 2,
+        "BatchWriteItem": 2,
+        "UpdateItem": 4,
+    }
 
 
 def test_a_payment_is_recorded_in_one_transaction(calls: Calls) -> None:
@@ -61,6 +67,7 @@ def test_an_event_with_its_variants_is_announced_in_one_transaction(calls: Calls
 def test_a_payment_that_is_read_again_is_looked_up_and_nothing_is_written_but_the_cursor(calls: Calls) -> None:
     assert calls["scan tick that reads the payment again"] == {
         "GetItem": 2,
+        "Query": 1,
         "BatchGetItem": 2,
         "UpdateItem": 3,
     }

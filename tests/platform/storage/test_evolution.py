@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, get_args, get_type_hints
@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 
 from chalicelib.base.errors import ServiceError
+from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import Named, Span, lists, place
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, PAYMENTS, Counts, KeyPattern, Record
 from chalicelib.platform.storage.items import NewerShape, changed, item_of
@@ -26,7 +27,7 @@ MOST_OPERATORS, LONGEST_EXPRESSION = 300, 4_096
 """What DynamoDB accepts in one expression."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Note(Record):
     """A record as it was before the change."""
 
@@ -34,10 +35,9 @@ class Note(Record):
 
     note_id: str
     text: str | None
-    version: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class NewNote(Note):
     """The same record after it: with an attribute more, of a list, due and with an end."""
 
@@ -109,12 +109,12 @@ def test_what_newer_code_wrote_outlives_a_change_by_older_code(
     note = new_note()
     write(store, note)
     read = store.get(Note, of(note))
-    assert read == Note(note.note_id, "first", 1)
+    assert read == Note(note.note_id, "first", version=1)
     write(store, replace(read, text="second"))
     assert store.get(NewNote, of(note)) == replace(note, text="second", version=2)
     assert is_listed(store, note) and is_due(store, note)
     write(store, replace(note, text=None, topic=None, ends_at=None, version=2))
-    assert store.get(NewNote, of(note)) == NewNote(note.note_id, None, 3)
+    assert store.get(NewNote, of(note)) == NewNote(note.note_id, None, version=3)
     assert not is_listed(store, note) and not is_due(store, note)
 
 
@@ -139,7 +139,7 @@ def test_an_item_of_a_newer_shape_is_neither_read_nor_changed_by_older_code(stor
 def test_code_of_a_newer_shape_reads_items_of_the_older_one_and_those_without_a_shape(world: World) -> None:
     store, note = world.services.store, Note(uuid4().hex, "first")
     store.write(note)
-    assert store.get(OtherShape, of(note)) == OtherShape(note.note_id, "first", 1)
+    assert store.get(OtherShape, of(note)) == OtherShape(note.note_id, "first", version=1)
     world.client.update_item(
         TableName=f"{PREFIX}-payments",
         Key={"pk": {"S": of(note).pk}, "sk": {"S": of(note).sk}},

@@ -20,8 +20,23 @@ SHAPE_1: dict[str, Any] = json.loads((Path(__file__).parent / "vectors" / "items
 """The item of each of RECORDS as it was written then. A change adds to ADDED, and never writes this file anew."""
 WRITTEN_WITHOUT_A_RECORD = {"CallCounter"}
 """By UpdateItem, in place; compared on its own below."""
-ADDED: dict[str, set[str]] = {}
+ADDED: dict[str, set[str]] = {
+    "Account": {"approval_delay_hours", "plain_transfers"},
+    "AuditEntry": {"is_notified", "due_at", "due_shard"},
+    "Challenge": {"purpose"},
+    "Circuit": {"is_notified"},
+    "Cursor": {"weak"},
+    "Endpoint": {"secret_number"},
+    "Link": {"has_known_payees", "is_being_cancelled"},
+    "Request": {"paid_when_cancelled"},
+}
 """The attributes that are written since, by kind, beside those of lists; items without them are read."""
+OTHERWISE = {"SigningNonce": {"ttl"}, "RecurringPayment": {"template"}}
+"""The attributes that are written otherwise since: a nonce is kept for longer, a template has more fields inside."""
+RAISED = {"Delivery", "Event"}
+"""The kinds that are written in a higher shape since: with its number, and long texts of them compressed."""
+WITHOUT_INDEX = {"by_symbol", "by_invoice_symbol"}
+"""The lists that are not written any more: a symbol is looked for in those of its currencies."""
 KEPT = sorted(SHAPE_1["items"])
 
 
@@ -42,7 +57,11 @@ def test_a_record_is_written_as_it_always_was_except_for_the_attributes_that_wer
     item = item_of(record, record.key)
     added = ADDED.get(kind_of(record), set())
     assert added <= item.keys()
-    assert {each: item[each] for each in item.keys() - added} == kept["item"]
+    shape = {"schema": {"N": str(record.SCHEMA)}}
+    assert (record.SCHEMA > 1) == (kind_of(record) in RAISED)
+    otherwise = OTHERWISE.get(kind_of(record), set())
+    before = {each: value for each, value in kept["item"].items() if each not in WITHOUT_INDEX | otherwise}
+    assert {each: item[each] for each in item.keys() - added - otherwise} == before | shape
 
 
 @pytest.mark.parametrize("name", KEPT)

@@ -28,6 +28,7 @@ GENERIC = (
     "chalicelib/base/records.py",
     "chalicelib/base/lists.py",
     "chalicelib/platform/storage/",
+    "chalicelib/platform/checking.py",
     "infra/documents/data.py",
     "infra/bench/",
     "infra/recovery/",
@@ -39,7 +40,7 @@ GENERIC = (
     "infra/alarm_resources.py",
     "infra/dashboard.py",
 )
-"""A restore, and what asks whether one is under way, works on tables and items, whatever they hold. Measurements in
+"""A restore, and what asks whether one is under way or what a function can use, works on tables, whatever they hold. Measurements in
 infra/bench read item by item to compare that with what the flows do. The template makes the tables, and watches them."""
 
 

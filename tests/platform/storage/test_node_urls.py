@@ -9,9 +9,11 @@ from typing import Any
 import boto3
 import pytest
 from aws_lambda_powertools import Logger
+from botocore.stub import Stubber
 from moto import mock_aws
 
-from chalicelib.platform.storage.secrets import Secrets
+from chalicelib.platform.storage.secrets import Secrets, SecretValue, value_of
+from infra.template import whole_template
 from tests.fakes.world import START
 
 NAME = "payment-requests-test-rpc-urls"
@@ -89,3 +91,28 @@ def test_a_failed_read_is_tried_once_in_a_while_and_the_last_urls_hold(container
         assert container.urls_after(10) == {"base": ("http://one",)}
     assert len(container.logged()) == 2
     assert "http" not in container.stream.getvalue()
+
+
+def test_cloudformation_gives_the_secret_no_value_so_no_update_of_a_stack_overwrites_what_the_operator_has_set() -> None:
+    resources = whole_template()["Resources"]
+    assert not {"SecretString", "GenerateSecretString"} & resources["RpcUrls"]["Properties"].keys()
+
+
+@pytest.mark.parametrize(
+    ("said", "is_missing"),
+    [
+        ("Secrets Manager can't find the specified secret value for staging label: AWSCURRENT", False),
+        ("Secrets Manager can't find the specified secret.", True),
+    ],
+)
+def test_a_secret_without_a_value_yet_has_no_networks_and_one_that_is_missing_is_an_error(
+    said: str, is_missing: bool
+) -> None:
+    client = boto3.client("secretsmanager", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
+    with Stubber(client) as aws:
+        aws.add_client_error("get_secret_value", "ResourceNotFoundException", said)
+        if is_missing:
+            with pytest.raises(client.exceptions.ResourceNotFoundException):
+                value_of(client, NAME)
+        else:
+            assert value_of(client, NAME) == SecretValue("{}", None)

@@ -1,7 +1,10 @@
 """What is decided on records that another process has changed meanwhile is decided again on what is stored then."""
 
+import ast
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +16,25 @@ from tests.fakes.world import START
 
 RECORD = LastUse("key", START)
 LATER = START + timedelta(minutes=1)
+PACKAGE = Path(__file__).parents[3] / "chalicelib"
+LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+STEPS = "it takes the steps of one record, and ends with the first conflict: whoever was faster goes on"
+EACH = "it is over several records, and a conflict ends or skips one of them"
+WITH_LOOPS = {
+    "commerce/service/running.py: look": STEPS,
+    "crosschain/service/payment_intents/running.py: advance": STEPS,
+    "recurring/running.py: _repeat": STEPS,
+    "gasless/sending.py: put_off": EACH,
+    "mail/changes.py: _tell": EACH,
+    "payments/links/multicalls/flows.py: claimed_tokens": EACH,
+    "payments/requests/flows.py: start_reading": EACH,
+    "relayer/tracking.py: _count_reverts": EACH,
+    "webhooks/deliveries/store.py: change_all": EACH,
+    "webhooks/deliveries/store.py: _one_by_one": EACH,
+    "relayer/flows.py: _reserved": "after the last conflict it says, by its last read, which calls others have accepted",
+    "webhooks/announcing.py: _announce": "it writes the last deliveries with the event first, and apart after a conflict",
+}
+"""The functions with a loop that meets a conflict itself, each with the reason why `retry` is not for it."""
 
 
 class Contended(MemoryStore):
@@ -113,3 +135,23 @@ def test_a_write_that_may_conflict_says_whether_it_was_written() -> None:
     assert not try_write(store, replace(RECORD, at=LATER), LastUse("other", START))
     assert store.get(LastUse, RECORD.key).at == START
     assert store.get(LastUse, LastUse("other", START).key) is None
+
+
+def loops_with_conflicts(source: str) -> Iterator[str]:
+    """The functions in which a loop names WriteConflict or try_write."""
+    for function in ast.walk(ast.parse(source)):
+        if isinstance(function, ast.FunctionDef):
+            inside = (each for loop in ast.walk(function) if isinstance(loop, LOOPS) for each in ast.walk(loop))
+            if {getattr(each, "id", None) or getattr(each, "attr", None) for each in inside} & {"WriteConflict", "try_write"}:
+                yield function.name
+
+
+def test_no_other_loop_repeats_what_met_a_conflict() -> None:
+    files = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
+    found = {
+        f"{name}: {function}"
+        for name, path in files.items()
+        if not name.startswith("platform/storage/")
+        for function in loops_with_conflicts(path.read_text())
+    }
+    assert found == WITH_LOOPS.keys(), "use retry or retried of platform/storage/retrying.py, or say here why not"

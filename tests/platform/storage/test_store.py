@@ -28,6 +28,7 @@ from chalicelib.platform.storage.store import (
     WriteConflict,
 )
 from chalicelib.webhooks.records import Event
+from infra.documents.data import record_classes
 from tests.fakes.world import PREFIX, START, World
 from tests.platform.storage.kept_records import ANNOUNCED, LINK, REQUEST
 
@@ -157,25 +158,25 @@ def test_several_counters_are_counted_in_one_go_each_with_its_limit(world: World
 
 
 def test_a_write_may_require_that_a_record_does_not_exist(world: World) -> None:
-    store, held, wanted = world.services.store, Account("acct1", "n", START), Account("acct2", "n", START)
-    store.write(wanted, Absent(held))
-    store.write(held)
+    store, given, wanted = world.services.store, Account("acct1", "n", START), Account("acct2", "n", START)
+    store.write(wanted, Absent(given))
+    store.write(given)
     with pytest.raises(WriteConflict):
-        store.write(replace(wanted, name="m", version=1), Absent(held))
+        store.write(replace(wanted, name="m", version=1), Absent(given))
     assert store.get(Account, wanted.key) == replace(wanted, version=1)
 
 
 def test_a_write_may_require_that_a_record_was_not_changed(world: World) -> None:
-    store, held, wanted = world.services.store, Account("acct1", "n", START), Account("acct2", "n", START)
-    store.write(held)
-    read = replace(held, version=1)
+    store, given, wanted = world.services.store, Account("acct1", "n", START), Account("acct2", "n", START)
+    store.write(given)
+    read = replace(given, version=1)
     store.write(wanted, Unchanged(read))
     store.write(replace(read, name="m"))
     for expected in (read, replace(read, version=3), Account("acct3", "n", START, version=1)):
         with pytest.raises(WriteConflict):
             store.write(replace(wanted, name="m", version=1), Unchanged(expected))
     assert store.get(Account, wanted.key) == replace(wanted, version=1)
-    assert store.get(Account, held.key) == replace(held, name="m", version=2), "a check writes nothing"
+    assert store.get(Account, given.key) == replace(given, name="m", version=2), "a check writes nothing"
 
 
 def test_what_is_due_is_found_by_its_group_the_longest_overdue_first(world: World) -> None:
@@ -390,15 +391,23 @@ def asked(world: World) -> Iterator[list[dict[str, Any]]]:
         world.client.meta.events.unregister("provide-client-params.dynamodb", note)
 
 
-def test_every_read_by_key_is_consistent(world: World) -> None:
+def test_every_read_by_key_is_consistent_but_for_kinds_that_may_lag(world: World) -> None:
     store, wanted = world.services.store, accounts(world, 1)
+    ban = Ban.KEY.of(caller="somebody")
     with asked(world) as calls:
         store.get(Account, next(iter(wanted)))
         store.get_many(wanted)
         store.query(AuditEntry, AuditEntry.KEY.all(account_id="acct"))
-    get, batch, query = calls
+        store.get(Ban, ban)
+        store.get_many({ban: Ban, **wanted})
+        store.get_many({ban: Ban, CallCounter.KEY.of(window="1"): CallCounter})
+    get, batch, query, get_ban, mixed, of_ops = calls
     assert get["ConsistentRead"] and query["ConsistentRead"]
     assert [each["ConsistentRead"] for each in batch["RequestItems"].values()] == [True]
+    assert not get_ban["ConsistentRead"]
+    assert [each["ConsistentRead"] for each in mixed["RequestItems"].values()] == [False, True]
+    assert [each["ConsistentRead"] for each in of_ops["RequestItems"].values()] == [True]
+    assert [cls for cls in record_classes() if cls.MAY_LAG] == [Ban], "what a decision rests on may not lag"
 
 
 def test_100_keys_are_read_by_one_call(world: World) -> None:

@@ -47,9 +47,9 @@ def made(client: Any, steps: list[Any]) -> list[Any]:
     for expression, names, given_values in steps:
         text = expression.format(*names)
         used = {name: f"attribute{name[1:]}" for name in NAMES if name.startswith("#") and name in text}
-        held = {name: value for name, value in given_values.items() if name in text}
+        given = {name: value for name, value in given_values.items() if name in text}
         more = {"ExpressionAttributeNames": used} if used else {}
-        more |= {"ExpressionAttributeValues": held} if held else {}
+        more |= {"ExpressionAttributeValues": given} if given else {}
         try:
             reply = client.update_item(
                 TableName=TABLE, Key=KEY, UpdateExpression=text, ReturnValues="ALL_NEW", **more

@@ -1,1 +1,1 @@
-"""Accounts, users, API keys, client ids and orchestrator keys, and the checks of every call against them."""
+"""Accounts, API keys, client ids and orchestrator keys, and the checks of every call against them."""

@@ -35,4 +35,4 @@ def _write_use(services: Services, record_id: str, now: datetime) -> None:
     stored = store.last_use(services.store, record_id)
     if stored is not None and now - stored.at < USE_INTERVAL:
         return  # another container has recorded it
-    try_write(services.store, LastUse(record_id, now, stored.version if stored else 0))
+    try_write(services.store, LastUse(record_id, now, version=stored.version if stored else 0))

@@ -1,17 +1,15 @@
-"""Stored records: accounts, users, API keys, client ids, orchestrator keys and when they were last used."""
+"""Stored records: accounts, API keys, client ids, orchestrator keys and when they were last used."""
 
-import hashlib
 from datetime import datetime
 from enum import StrEnum
+from typing import Self
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import IDENTITY, OPS, KeyPattern, Record
 from chalicelib.platform.access.modes import Tier
 
-
-def name_hash(name: str) -> str:
-    """The hash under which a user is stored."""
-    return hashlib.sha256(name.encode()).hexdigest()
+APPROVAL_DELAY_HOURS = 24
+"""After how many hours a change takes effect that nobody approves or refuses, unless the account chooses otherwise."""
 
 
 @frozen
@@ -22,27 +20,6 @@ class LastUse(Record):
 
     record_id: str
     at: datetime
-    version: int = 0
-
-
-@frozen
-class User(Record):
-    """A wallet or e-mail user, who has one account.
-
-    `name` is a wallet address in its canonical form or an e-mail address in lower case.
-    """
-
-    KEY = KeyPattern(IDENTITY, "USER#{name_hash}", "USER")
-
-    name: str
-    account_id: str
-    password_hash: str | None
-    created_at: datetime
-    version: int = 0
-
-    @property
-    def name_hash(self) -> str:
-        return name_hash(self.name)
 
 
 class CredentialStatus(StrEnum):
@@ -53,18 +30,34 @@ class CredentialStatus(StrEnum):
 
 @frozen
 class Account(Record):
-    """The owner of credentials, links and webhooks: the account of a wallet or e-mail user, or made by the operator.
+    """The owner of credentials, links and webhooks. People are members of it (people/records.py).
 
-    Sessions that were opened for the user's record before its version `sessions_since` have ended.
+    It is written with every change of its members and invitations, so that of two at once, which count the same ones,
+    one fails. An account that the operator made has none at first. With `requires_second_factor` a password alone opens
+    no session that may do anything in it. With `has_approvals` what redirects money waits (accounts/changes): for
+    another person, or for `approval_delay_hours`; 0 is without a delay, for another person alone. It is None until the
+    account first has two people who may approve, or chooses. With `plain_transfers` every payment that can have one
+    gets an address for plain transfers.
     """
 
     KEY = KeyPattern(IDENTITY, "ACCOUNT#{account_id}", "ACCOUNT")
+    RESOURCE = "account"
+    SHOWN = ("has_approvals", "approval_delay_hours", "requires_second_factor")
 
     account_id: str
     name: str
     created_at: datetime
-    sessions_since: int = 0
-    version: int = 0
+    requires_second_factor: bool = False
+    has_approvals: bool | None = None
+    approval_delay_hours: int = APPROVAL_DELAY_HOURS
+    plain_transfers: bool = False
+
+    def redirects(self, before: Self | None) -> bool:
+        """Weaker proofs, and any other rule for what waits."""
+        return before is not None and (
+            (self.has_approvals, self.approval_delay_hours) != (before.has_approvals, before.approval_delay_hours)
+            or (before.requires_second_factor and not self.requires_second_factor)
+        )
 
 
 @frozen
@@ -76,6 +69,9 @@ class ApiKey(Record):
 
     KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "API_KEY")
     KIND = "API_KEY"
+    RESOURCE = "api_key"
+    NAMED_BY = ("key_id",)
+    SHOWN = ("label", "status", "scopes", "allowed_ips", "expires_at")
 
     key_hash: str
     key_id: str
@@ -89,7 +85,22 @@ class ApiKey(Record):
     expires_at: datetime | None = None
     uses_payment_intents: bool = False
     tier: Tier = Tier.DEFAULT
-    version: int = 0
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may do more than read."""
+        return not self.scopes or any(each.endswith(":write") for each in self.scopes)
+
+    def redirects(self, before: Self | None) -> bool:
+        """A key that writes, and is new, on again, or may be used for more, from elsewhere or longer."""
+        if self.status is not CredentialStatus.ACTIVE or not self.writes:
+            return False
+        if before is None or before.status is not CredentialStatus.ACTIVE:
+            return True
+        is_longer = before.expires_at is not None and (self.expires_at is None or self.expires_at > before.expires_at)
+        return (
+            is_longer or _is_wider(before.scopes, self.scopes) or _is_wider(before.allowed_ips, self.allowed_ips)
+        )
 
     @property
     def credential_hash(self) -> str:
@@ -98,6 +109,17 @@ class ApiKey(Record):
     @property
     def public_id(self) -> str:
         return self.key_id
+
+
+def _is_wider(before: tuple[str, ...], now: tuple[str, ...]) -> bool:
+    """Whether a list permits something that it did not; an empty one is no limit."""
+    return bool(before) and (not now or not set(now) <= set(before))
+
+
+_DIRECTING = (
+    "fee_percentage", "fee_address", "operator_wallet_address", "payee_destination_id", "admits_orchestrator",
+)
+_LIMITING = ("allowed_payees", "allowed_currencies")
 
 
 @frozen
@@ -114,6 +136,9 @@ class ClientId(Record):
 
     KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "CLIENT_ID")
     KIND = "CLIENT_ID"
+    RESOURCE = "client_id"
+    NAMED_BY = ("client_id",)
+    SHOWN = ("label", "status", *_DIRECTING, *_LIMITING, "may_execute", "allowed_domains")
 
     client_id_hash: str
     client_id: str
@@ -138,7 +163,17 @@ class ClientId(Record):
     uses_payment_intents: bool = False
     may_execute: bool = False
     tier: Tier = Tier.DEFAULT
-    version: int = 0
+
+    def redirects(self, before: Self | None) -> bool:
+        """Another fee, wallet, destination, platform or limit; one that is on again, or may execute, or is used from
+        elsewhere."""
+        if before is None:
+            return self.may_execute or any(getattr(self, each) is not None for each in _DIRECTING)
+        if self.status is CredentialStatus.ACTIVE and before.status is not CredentialStatus.ACTIVE:
+            return True
+        if self.may_execute > before.may_execute or _is_wider(before.allowed_domains, self.allowed_domains):
+            return True
+        return any(getattr(self, each) != getattr(before, each) for each in (*_DIRECTING, *_LIMITING))
 
     @property
     def credential_hash(self) -> str:
@@ -164,7 +199,6 @@ class OrchestratorKey(Record):
     status: CredentialStatus
     created_at: datetime
     tier: Tier = Tier.DEFAULT
-    version: int = 0
 
     @property
     def credential_hash(self) -> str:
@@ -187,7 +221,6 @@ class CredentialAdditions(Record):
 
     account_id: str
     kind: str
-    version: int = 0
 
 
 @frozen
@@ -200,4 +233,3 @@ class CredentialPointer(Record):
     kind: str
     record_id: str
     credential_hash: str
-    version: int = 0

@@ -9,7 +9,9 @@ from urllib.parse import urlsplit
 from chalicelib.base.errors import BadRequest, Forbidden, ForeignOrigin, Unauthorized
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus, OrchestratorKey
 
-RESOURCES = ("secure_payments", "requests", "webhooks", "client_ids", "payee_destinations", "payers", "audit")
+RESOURCES = (
+    "secure_payments", "requests", "payouts", "webhooks", "client_ids", "payee_destinations", "payers", "audit",
+)
 SCOPES = tuple(f"{resource}:{verb}" for resource in RESOURCES for verb in ("read", "write"))
 """The scopes an API key may be limited to. A key without scopes may do everything in its account."""
 

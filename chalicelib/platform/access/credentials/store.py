@@ -1,6 +1,5 @@
-"""Reads accounts, users and credentials: by a credential's hash, or by account and public id."""
+"""Reads accounts and credentials: by a credential's hash, or by account and public id."""
 
-from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from chalicelib.base.errors import NotFound
@@ -13,8 +12,6 @@ from chalicelib.platform.access.credentials.records import (
     CredentialPointer,
     LastUse,
     OrchestratorKey,
-    User,
-    name_hash,
 )
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.storage.store import Store
@@ -27,16 +24,6 @@ T = TypeVar("T", bound=Credential)
 def account(store: Store, account_id: str) -> Account | None:
     """One read."""
     return store.get(Account, Account.KEY.of(account_id=account_id))
-
-
-def user(store: Store, name: str) -> User | None:
-    """The user with a wallet name (`Wallet.name`) or an e-mail address in lower case. One read."""
-    return store.get(User, User.KEY.of(name_hash=name_hash(name)))
-
-
-def users(store: Store, names: Iterable[str]) -> list[User]:
-    """The users that exist among these names. One read."""
-    return list(store.get_many({User.KEY.of(name_hash=name_hash(name)): User for name in names}).values())
 
 
 def credential(store: Store, text: str) -> Credential | None:
@@ -60,6 +47,11 @@ def own_client_id(store: Store, account_id: str, client_id: str) -> ClientId:
     if found is None or found.account_id != account_id:
         raise NotFound("Client ID not found")
     return found
+
+
+def client_id_of(store: Store, digest: str) -> ClientId | None:
+    """The client id with a hash. One read."""
+    return store.get(ClientId, ClientId.KEY.of(credential_hash=digest))
 
 
 def pointer(store: Store, account_id: str, kind: type[T], record_id: str) -> CredentialPointer | None:

@@ -106,7 +106,7 @@ class Journal:
 
 def _step(writes: Sequence[Write]) -> str:
     """A short hash of a transaction. Versions are left out: a change that was made has raised them."""
-    text = json.dumps([_content(each) for each in writes], sort_keys=True)
+    text = json.dumps([_content(each) for each in writes], sort_keys=True, default=bytes.hex)  # of compressed bodies
     return sha256(text.encode()).hexdigest()[:16]
 
 

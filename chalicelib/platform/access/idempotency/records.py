@@ -1,6 +1,5 @@
 """Stored records: a request with an idempotency key, and its response."""
 
-
 from datetime import datetime
 
 from chalicelib.base.frozen import frozen
@@ -31,7 +30,6 @@ class IdempotentRequest(Record):
     started_at: datetime
     nonce: str
     steps: tuple[str, ...] = ()
-    version: int = 0
 
     @property
     def vanishes_at(self) -> datetime:

@@ -132,14 +132,14 @@ def count_unknown_token(services: Services, caller: Caller) -> None:
         raise _ban(services, caller, window, now)
 
 
-def count_in_all(services: Services, *windows: Window) -> int:
-    """Counts one call in each window, in order. Returns the count of the last window.
+def count_in_all(services: Services, *windows: Window, units: int = 1) -> int:
+    """Counts one call, or so many units, in each window, in order. Returns the count of the last window.
 
     Raises TooManyRequests at the first full window; the windows after it are not counted.
     """
     used = 0
     for window in windows:
-        counted = count(services, window)
+        counted = count(services, window, units)
         if counted is None:
             raise TooManyRequests(seconds_until(window.ends_at, services.clock()), window.limit)
         used = counted
@@ -176,5 +176,5 @@ def _allowance(window: Window, used: int | None, now: datetime) -> Allowance:
 
 
 def _ban(services: Services, caller: Caller, window: Window, now: datetime) -> TooManyRequests:
-    try_write(services.store, Ban(caller.digest, now + BAN, caller.ban_version))
+    try_write(services.store, Ban(caller.digest, now + BAN, version=caller.ban_version))
     return TooManyRequests(seconds_until(now + BAN, now), window.limit)

@@ -1,6 +1,5 @@
 """Stored records: bans and call counters."""
 
-
 from datetime import datetime, timedelta
 
 from chalicelib.base.frozen import frozen
@@ -9,13 +8,16 @@ from chalicelib.base.records import OPS, KeyPattern, Record
 
 @frozen
 class Ban(Record):
-    """A caller whose calls are refused until `until`. `caller` is a digest of credential and address."""
+    """A caller whose calls are refused until `until`. `caller` is a digest of credential and address.
+
+    It may be missed in its first second, in which the limits of the windows still hold.
+    """
 
     KEY = KeyPattern(OPS, "RATE#block#{caller}", "RATE")
+    MAY_LAG = True
 
     caller: str
     until: datetime
-    version: int = 0
 
     @property
     def vanishes_at(self) -> datetime:
@@ -31,7 +33,6 @@ class CallCounter(Record):
 
     window: str
     ends_at: datetime
-    version: int = 0
 
     @property
     def vanishes_at(self) -> datetime:

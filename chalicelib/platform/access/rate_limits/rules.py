@@ -27,6 +27,8 @@ ANONYMOUS, REFUSED = "anonymous", "refused"
 REQUESTS_PER_SECOND = {Tier.BASIC: 2, Tier.DEFAULT: 5, Tier.PREMIUM: 10, Tier.HIGH_VOLUME: 20}
 UNITS_PER_MINUTE = 60 * REQUESTS_PER_SECOND[Tier.HIGH_VOLUME]
 WEBHOOK_TESTS_PER_MINUTE = 10
+DOMAIN_CHECKS_PER_HOUR = 30
+NAMES_PER_MINUTE = 60
 ADDRESS_SHARE = 4
 """One address has this part, a quarter, of what a client id that is sent alone has: 300 units and 3 tests a minute."""
 SIGN_INS_PER_MINUTE = 10
@@ -84,6 +86,16 @@ def webhook_test_window(quota: str, scale: int, now: datetime) -> Window:
     return window("webhook_test", quota, WEBHOOK_TESTS_PER_MINUTE * scale, 60, now)
 
 
+def domain_check_window(account_id: str, scale: int, now: datetime) -> Window:
+    """The window for checks of domains that an account asks for: each sends requests to servers of others."""
+    return window("domain_check", account_quota(account_id), DOMAIN_CHECKS_PER_HOUR * scale, 60 * 60, now)
+
+
+def name_window(account_id: str, scale: int, now: datetime) -> Window:
+    """The window for names that an account has resolved: each asks nodes, and maybe servers of others."""
+    return window("name", account_quota(account_id), NAMES_PER_MINUTE * scale, 60, now)
+
+
 def share_of(whole: Window, caller: str) -> Window:
     """The share of one caller, a `caller_digest`, in a window that all callers of a client id have together."""
     return replace(whole, key=f"{whole.key}#{caller}", limit=-(-whole.limit // ADDRESS_SHARE))
@@ -108,6 +120,16 @@ def failure_windows(name: str, ip_address: str, scale: int, now: datetime) -> tu
         window("failure", caller_digest(user, ip_address), FAILURES * scale, 15 * 60, now),
         window("failure_day", user[:32], FAILURES_PER_DAY * scale, 24 * 60 * 60, now),
     )
+
+
+def address_mail_window(name: str, kind: str, limit: int, now: datetime) -> Window:
+    """The window of one hour for mails of a kind to an address."""
+    return window(f"mail_{kind}", hashlib.sha256(name.encode()).hexdigest()[:32], limit, 60 * 60, now)
+
+
+def account_mail_window(account_id: str, kind: str, limit: int, now: datetime) -> Window:
+    """The window of one day for mails of a kind about an account."""
+    return window(f"mail_{kind}_day", account_quota(account_id), limit, 24 * 60 * 60, now)
 
 
 def unknown_token_window(caller: str, scale: int, now: datetime) -> Window:

@@ -1,1 +1,1 @@
-"""Sessions of users who signed in."""
+"""Sessions of people who signed in."""
