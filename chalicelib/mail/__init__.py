@@ -1,0 +1,1 @@
+"""E-mail: messages as they are stored, when each is sent and how often, their texts, and addresses that bounce."""
