@@ -23,18 +23,22 @@ _TRIES = 3
 def announce(services: Services, event_ids: Sequence[str]) -> None:
     """Announces the events that are not announced yet.
 
-    One read, one query per owner of webhooks, and for each event one transaction per CHUNK of deliveries.
+    One read, one query per owner of webhooks, and for each event one transaction per CHUNK of deliveries. The e-mails
+    about it, if there are any, are written first.
 
     Safe to repeat: the ids of deliveries are derived from event and webhook, one that exists is not written again, and
     the event counts as announced only after all of them are written. If the process dies before the first attempts are
     queued, the sweep finds the deliveries due. An event that fails keeps no other back: SweepIncomplete is raised after
     the last one, so that the queue repeats the message.
     """
-    receivers = _receivers(services)
+    receivers, mail = _receivers(services), _mailing(services)
     events = {event.event_id: event for event in store.events(services.store, event_ids)}
 
     def act(event_id: str) -> bool:  # of an event that fails, the log has the id and not the body
-        return _announce(services, events[event_id], receivers)
+        event = events[event_id]
+        if not event.announced:
+            mail(event)
+        return _announce(services, event, receivers)
 
     sweeping.each(services.log, events, act)
 
@@ -56,6 +60,15 @@ def _announce(services: Services, event: Event, receivers: Receivers) -> bool:
         delivery_store.change_all(services.store, [(None, each) for each in with_event])
         with_event, current = (), store.event(services.store, event.event_id)
     raise WriteConflict
+
+
+def _mailing(services: Services) -> Callable[[Event], None]:
+    """What writes the e-mails about an event; nothing without a sender."""
+    if not services.settings.mail_sender:
+        return lambda event: None
+    from chalicelib.webhooks.mailing import mailing  # a worker without a sender does not load it
+
+    return mailing(services)
 
 
 def _receivers(services: Services) -> Receivers:

@@ -128,9 +128,7 @@ PLACE = (NETWORK, CURRENCY, PAYMENT_CURRENCY, IS_FIAT, *CONVERSION, RECURRING_PA
 PAYEE = public("payee", "text", "The address that received it, EIP-55 or base58", _WALLET)
 REFERENCE = public("reference", "text or null", "Your own reference of the link or request", "INV-1")
 PAYER = public("payerAddress", "text or null", "Who sent it; `null` if the chain does not tell", _WALLET)
-CLIENT_ID = public(
-    "clientId", "text", "That client id", "cli_test", present="if the link or request has a client id"
-)
+CLIENT_ID = public("clientId", "text", "That client id", "cli_test", present="if the link or request has a client id")
 ORIGIN = public(
     "origin",
     "text",
@@ -171,8 +169,9 @@ CONFIRMED = (
     public(
         "labels",
         "list of texts",
-        "`over`: more than the amount is paid with it; `under`: less is; `late`: its block is of the time of the "
-        "link's expiry or later. Empty if it is as it was asked for",
+        "`over`: more than is owed is paid with it; `under`: less than the amount is, which the owner has accepted "
+        "if it is confirmed; `late`: its block is of the time of the link's expiry or later. Empty if it is as it was "
+        "asked for",
         [],
         values=("over", "under", "late"),
     ),
@@ -241,9 +240,7 @@ FAILED = (
         "The id of the off-ramp provider's order",
         present="if it is about a payout to a bank account",
     ),
-    personal(
-        "rawPayload", "object", "As in `payment.processing`", present="if it is about a payout to a bank account"
-    ),
+    personal("rawPayload", "object", "As in `payment.processing`", present="if it is about a payout to a bank account"),
 )
 """What a `payment.failed` has besides the amounts."""
 
@@ -264,9 +261,9 @@ UNNOTIFIED = public(
 UNEXPECTED_LABELS = public(
     "labels",
     "list of texts",
-    "`duplicate`: the request was paid before; `late`: its block is of the time of the link's expiry or later; "
-    "`wrong_token`, `wrong_network`, `wrong_payee`: it does not count, because it is in another token, on another "
-    "network, or was received by another address than was asked for",
+    "`duplicate`: the request was paid or cancelled before; `late`: its block is of the time of the link's expiry or "
+    "later; `wrong_token`, `wrong_network`, `wrong_payee`: it does not count, because it is in another token, on "
+    "another network, or was received by another address than was asked for",
     ["duplicate"],
     values=("duplicate", "late", "wrong_token", "wrong_network", "wrong_payee"),
 )
@@ -299,6 +296,32 @@ BANK_ACCOUNT_STATUS = (
     personal("status", "text", "Of its check: `pending`, `approved` or `failed`", "approved"),
     personal("rejectionMessage", "text", "Why", present="if it failed and the provider says why"),
 )
+
+FAILING = (
+    personal("webhookId", "text", "The webhook, as `GET /v1/webhook` lists it", "01KM7E57FA111NGWEBH00K0000"),
+    personal("failingSince", "time", "When the first of the attempts failed", "2026-03-15T10:00:00.000Z"),
+)
+
+CHANGE = (
+    personal("changeId", "text", "The change, as `GET /v1/changes` lists it", "01KM7E57C4ANGE00000000K000"),
+    personal("operation", "text", "The operation that asks for it", "change_own_payee_destination"),
+    personal(
+        "state",
+        "text",
+        "`pending` until it is decided; `applied` once it has taken effect",
+        "pending",
+        values=("pending", "applied", "refused", "withdrawn", "expired", "failed"),
+    ),
+    personal("askedBy", "text", "The kind and id of the person or credential", "person:01KM7E57PERS0N0000000000K0"),
+    personal("approvedBy", "list of texts", "Who has approved it", []),
+    personal(
+        "takesEffectAt", "time or null", "When it takes effect unless it is refused", "2026-03-16T10:00:00.000Z"
+    ),
+    personal("expiresAt", "time", "When it ends without effect", "2026-03-23T10:00:00.000Z"),
+    personal("decidedBy", "text or null", "Who decided it; `service` if its delay was over", None),
+    personal("reason", "text or null", "Why it failed", None),
+)
+"""What events about a change that waits for approval have."""
 
 
 def raw_of_person(**facts: str) -> Field:

@@ -25,4 +25,4 @@ def queue_announcements(services: Services, events: Sequence[Event]) -> None:
         ids = [event.event_id for event in of_account]
         for start in range(0, len(ids), EVENTS_PER_MESSAGE):
             messages.append(Message({"eventIds": ids[start : start + EVENTS_PER_MESSAGE]}, group=account_id))
-    send_hints(services.queue, services.log, services.settings.announcements_queue, messages)
+    send_hints(services.queue, services.log, services.settings.queue("announcements"), messages)

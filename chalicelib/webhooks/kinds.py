@@ -40,6 +40,15 @@ class Kind:
 _CHANGED = (*fields.REQUEST, *fields.FACTS)
 _CONFIRMED = (*_CHANGED, fields.TX_HASH, *fields.PLACE, *fields.CONFIRMED)
 _PAYMENT = "A confirmed payment."
+_CHANGES = {
+    "account.change_requested": "A change of where money goes was asked for",
+    "account.change_approved": "Somebody has approved such a change",
+    "account.change_applied": "Such a change has taken effect",
+    "account.change_refused": "Such a change was refused",
+    "account.change_withdrawn": "Whoever asked for such a change has withdrawn it",
+    "account.change_expired": "Nobody has approved such a change in time",
+    "account.change_failed": "Such a change no longer applies",
+}
 
 CORE = (
     Kind(
@@ -98,7 +107,9 @@ CORE = (
         "payment.confirmed",
         "The confirmed payments of a request reach its amount; of one that is paid out to a bank account, the fiat "
         "was sent ([off-ramp.md](off-ramp.md)). It is sent once, and again only if a chain reorganization removed a "
-        "payment and a payment completes the request anew.",
+        "payment and a payment completes the request anew. Or its owner has accepted what was paid as full payment "
+        "([links.md](links.md)): then `amount` is 0, `labels` has `under`, and `totalAmountPaid` is what was "
+        "accepted.",
         "The confirmed payments of a request reach its amount",
         _PAYMENT,
         "PaymentPayload",
@@ -124,6 +135,16 @@ CORE = (
         "A new request: of the next date of a request that recurs, or of the next period of a recurring payout.",
         "RecurringPayload",
         (*fields.REQUEST, *fields.ORIGINAL, fields.RECURRING_PAYMENT),
+    ),
+    Kind(
+        "request.cancelled",
+        "A request, or the link that it is part of, was cancelled: it can be paid no more. Once for each request that "
+        "was not paid. What is paid all the same is told by `payment.unexpected`, and can be refunded.",
+        "A request was cancelled",
+        "A request that its owner has cancelled. `totalAmountPaid` is what was paid of it before.",
+        "CancelledPayload",
+        (*fields.REQUEST, fields.TOTAL, fields.EXPECTED, fields.NETWORK, fields.CURRENCY, fields.REFERENCE),
+        sample={"totalAmountPaid": "0"},
     ),
     Kind(
         "payment_detail.updated",
@@ -158,12 +179,12 @@ CORE = (
     Kind(
         "payment.unexpected",
         "A transfer with the reference of a request is confirmed that no other event tells of: a payment when the "
-        "request was paid before, or one that does not count. Only for webhooks that choose it by its name, see "
-        "below.",
+        "request was paid or cancelled before, or one that does not count. Only for webhooks that choose it by "
+        "its name, see below.",
         "A transfer that was not owed, or does not count",
         "A transfer with the request's reference that no other event tells of: one that came when the request was "
-        "paid, or that does not count. Only webhooks that choose this kind by its name receive it. Of a request at "
-        "most ten are told a day, and none in tokens that are not in the catalogue.",
+        "paid or cancelled, or that does not count. Only webhooks that choose this kind by its name receive it. Of "
+        "a request at most ten are told a day, and none in tokens that are not in the catalogue.",
         "UnexpectedPayload",
         (
             *fields.REQUEST,
@@ -183,6 +204,30 @@ CORE = (
             fields.RECEIVED,
         ),
         sample={"totalAmountPaid": "200"},
+        chosen_by_name=True,
+    ),
+    *(
+        Kind(
+            name,
+            f"{when} ([people.md](people.md), Approvals). Only for webhooks that choose it by its name.",
+            when,
+            "A change of where money goes, or of who says so, that waits for a second person or for a delay.",
+            "AccountChangePayload",
+            (fields.EVENT, fields.TIMESTAMP, *fields.CHANGE),
+            chosen_by_name=True,
+        )
+        for name, when in _CHANGES.items()
+    ),
+    Kind(
+        "webhook.failing",
+        "Every attempt at another of your webhooks has failed for an hour. Once, until an attempt succeeds. Neither "
+        "that webhook receives it, nor one that a client id alone registered; and of such a webhook none is sent. Only "
+        "for webhooks that choose it by its name.",
+        "Every attempt at a webhook has failed for an hour",
+        "A webhook that does not answer. Only other webhooks of the account receive it, if they choose this kind by "
+        "its name.",
+        "WebhookFailingPayload",
+        (fields.EVENT, fields.TIMESTAMP, *fields.FAILING),
         chosen_by_name=True,
     ),
 )

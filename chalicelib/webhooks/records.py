@@ -1,11 +1,12 @@
 """Stored record: events, which are the outbox."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import field
 from datetime import datetime, timedelta
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import lists, place
-from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
+from chalicelib.base.records import COMPRESSED, WEBHOOKS, KeyPattern, Record
 
 EVENTS = "EVENT"
 """The kind of the lists of events."""
@@ -20,10 +21,13 @@ def message_group(account_id: str, is_public: bool) -> str:
 
 @frozen
 class EventVariant:
-    """A further form of an event that is delivered, too. `body` is JSON text."""
+    """A further form of an event that is delivered, too. Its body is that of the event with its own kind as `event`.
+
+    `body` is the whole body in an event of shape 1, and None since.
+    """
 
     kind: str
-    body: str
+    body: str | None = None
 
 
 @frozen
@@ -33,26 +37,38 @@ class Event(Record):
     Each of its `variants` is delivered as well, after it: to a webhook with `n` variants, `n + 1` deliveries are made.
     `announced` becomes true when all its deliveries are written; until then the event is in the outbox. `queued_at` is
     when a sweep last queued it; None if none had to. With a `person_id` the body is sealed with the data key of that
-    person (webhooks/contents.py), and has no variants.
+    person (webhooks/sealed_bodies.py), and has no variants. `about_webhook_id` is the webhook that it is about: it is
+    not delivered to that one, nor to public ones. `request_id` is the request that it is about, None for others and for
+    events that were stored without one.
     """
 
     KEY = KeyPattern(WEBHOOKS, "EVENT#{event_id}", "EVENT")
+    SCHEMA = 2
 
     event_id: str
     kind: str
     account_id: str
     client_id: str | None
-    body: str
+    body: str = field(metadata=COMPRESSED)
     created_at: datetime
     announced: bool
     variants: tuple[EventVariant, ...] = ()
     queued_at: datetime | None = None
     person_id: str | None = None
-    version: int = 0
+    about_webhook_id: str | None = None
+    request_id: str | None = None
+
+    @property
+    def bodies(self) -> Iterator[tuple[str, str]]:
+        """The kind and the body of the event and of each variant, in the order of their deliveries."""
+        yield self.kind, self.body
+        begin = f'{{"event":"{self.kind}"'
+        for each in self.variants:
+            yield each.kind, each.body or self.body.replace(begin, f'{{"event":"{each.kind}"', 1)
 
     @property
     def listed(self) -> Mapping[str, str]:
-        return lists(self.account_id, EVENTS, {"by_kind": self.kind})
+        return lists(self.account_id, EVENTS, {"by_kind": self.kind, "by_request": self.request_id})
 
     @property
     def listed_at(self) -> str:

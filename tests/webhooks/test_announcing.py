@@ -20,10 +20,11 @@ from chalicelib.webhooks.deliveries.records import Delivery, ListEntry
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.records import Event, EventVariant
-from chalicelib.webhooks.schemas import sample
 from infra.bench.calls import counted
+from infra.documents.event_models import sample
 from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
 from tests.fakes.world import PREFIX, START, World, in_process_aws
+from tests.support.rehearsed import few
 
 
 def event(number: int = 0, **changes: Any) -> Event:
@@ -44,8 +45,8 @@ def announce(world: World, *events: Event, services: Services | None = None) -> 
     announcing.announce(services or world.services, [each.event_id for each in events])
 
 
-def is_announced(world: World, told: Event) -> bool:
-    found = store.event(world.services.store, told.event_id)
+def is_announced(world: World, each: Event) -> bool:
+    found = store.event(world.services.store, each.event_id)
     assert found is not None
     return found.announced
 
@@ -118,9 +119,9 @@ def test_each_webhook_hears_the_variants_that_it_chose(world: World) -> None:
         endpoints.register(world.services, world.actor, world.client_id, Mode.API_KEY, f"https://shop.example/{name}", events)
     core, client, checkout = (f"payment.confirmed{suffix}" for suffix in ("", ".client_id", ".checkout"))
     variants = tuple(EventVariant(kind, json.dumps(sample(kind))) for kind in (client, checkout))
-    told = event(body=json.dumps(sample(core)), variants=variants)
-    world.services.store.write(told)
-    announce(world, told)
+    each = event(body=json.dumps(sample(core)), variants=variants)
+    world.services.store.write(each)
+    announce(world, each)
     world.drain()
     heard = [(posted.url.rsplit("/", 1)[1], posted.event) for posted in world.receiver.posted]
     assert sorted(heard) == [
@@ -200,7 +201,7 @@ def test_a_sweep_between_the_read_and_the_write_changes_nothing(world: World) ->
     assert len({posted.delivery for posted in world.receiver.posted}) == len(world.receiver.posted) == 40
 
 
-@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize("before", few([False], [True, False]), ids=["before", "after"])
 def test_nothing_is_lost_or_doubled_wherever_the_announcer_dies(before: bool) -> None:
     """40 webhooks take two transactions."""
 

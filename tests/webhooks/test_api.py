@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.webhooks import kinds
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
 from tests.fakes.world import PREFIX
 from tests.support.api import Configured
@@ -23,7 +24,7 @@ QUEUED = {
     "queued": 1,
     "message": "Queued; GET /v1/webhook/{webhook_id}/deliveries shows what the receivers answered",
 }
-KINDS = [
+PUBLISHED = [
     "payment.processing",
     "payment.failed",
     "payment.refunded",
@@ -37,7 +38,10 @@ KINDS = [
     "payment.partial.client_id",
     "payment.partial.checkout",
     "payment.unexpected",
+    "webhook.failing",
 ]
+"""The kinds that receivers may rely on, in the order in which they are listed; there may be more."""
+KINDS = list(kinds.KINDS)
 
 
 def register(shop: Shop, url: str = URL, **headers: str) -> Reply:
@@ -75,7 +79,7 @@ def queued() -> list[dict[str, Any]]:
 
 def test_registering_shows_the_secret_once_and_never_again(new_shop: Shop) -> None:
     body = registered(new_shop)
-    assert set(body) == {"id", "secret"}
+    assert set(body) == {"id", "secret", "standardSecret"}
     assert re.fullmatch(r"[0-9a-f]{64}", body["secret"])
     assert re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{26}", body["id"])
     (webhook,) = listed(new_shop)
@@ -479,6 +483,10 @@ def test_without_an_active_webhook_a_test_is_404_and_writes_nothing(new_shop: Sh
         {"statusCode": 404, "message": "No active webhooks found", "error": "Not Found"},
     )
     assert stored() == before
+
+
+def test_every_kind_that_was_published_is_still_there() -> None:
+    assert [kind for kind in KINDS if kind in PUBLISHED] == PUBLISHED
 
 
 @pytest.mark.parametrize("kind", ["invalid.event", "", "PAYMENT.CONFIRMED", "payment.confirmed ", "日本"])

@@ -21,8 +21,11 @@ from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliverySt
 from chalicelib.webhooks.deliveries.rules import deliveries_of, wait
 from chalicelib.webhooks.deliveries.schemas import AttemptAnswer
 from chalicelib.webhooks.endpoints import flows as endpoints
+from chalicelib.webhooks.endpoints import store as endpoint_store
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.flows import event_context
+from chalicelib.webhooks.records import Event, EventVariant
+from chalicelib.webhooks.samples import sample_event
 from infra.bench.calls import counted
 from tests.fakes.world import START, World
 from tests.support.client import Reply, Shop
@@ -203,13 +206,35 @@ def listed(shop: Shop, webhook_id: str, query: str = "", credentials: dict[str, 
 def test_a_delivery_shows_its_attempts_with_status_answer_and_duration(shop: Shop) -> None:
     id = webhook(shop)
     delivery = delivery_after_test(shop, id)
-    assert set(delivery) == {"id", "event", "state", "isTest", "createdAt", "nextAttemptAt", "attempts"}
+    assert set(delivery) == {"id", "webhookId", "event", "state", "isTest", "createdAt", "nextAttemptAt", "attempts"}
     assert (delivery["event"], delivery["state"], delivery["isTest"]) == ("payment.partial", "pending", True)
     assert delivery["nextAttemptAt"] > delivery["createdAt"]
     (attempt,) = delivery["attempts"]
     assert (attempt["status"], attempt["error"]) == (500, None)
     assert (attempt["response"], attempt["durationMs"]) == ("no such order: <b>\u00e6</b>", 12)
     assert attempt["at"] >= delivery["createdAt"]
+
+
+def test_the_deliveries_of_an_event_are_those_to_each_webhook_of_its_owners_with_its_variants(shop: Shop) -> None:
+    """Found by the request that the event is about; another account has no such event."""
+    services, stranger = running(), Shop(shop.api)
+    own, of_client = webhook(shop, shop.by_key), shop.api.request("POST", "/v1/webhook", {"url": f"{URL}/b"}, shop.by_client).json["id"]
+    webhook(stranger)
+    event = sample_event("payment.confirmed", shop.account_id, shop.client_id, event_context(services))
+    event = replace(event, request_id="01ab", variants=(EventVariant("payment.confirmed.client_id"),))
+    services.store.write(event, replace(event, event_id="another", request_id="01cd"))
+    hooks = [*endpoint_store.endpoints(services.store, shop.account_id, None), *endpoint_store.endpoints(services.store, shop.account_id, shop.client_id)]
+    deliveries.change_all(services.store, [(None, each) for each in deliveries_of(event, hooks, services.clock())])
+    (found,) = shop.api.get("/v1/webhook/events?requestId=01ab", shop.by_key).json["events"]
+    path = f"/v1/webhook/events/{found['id']}/deliveries"
+    shown = shop.api.get(path, shop.by_key).json["deliveries"]
+    expected = [(id, kind) for kind in ("payment.confirmed", "payment.confirmed.client_id") for id in (own, of_client)]
+    assert [(each["webhookId"], each["event"]) for each in shown] == expected
+    assert shop.api.get(path, by_session(shop.account_id)).json["deliveries"] == shown
+    for wrong, credentials in ((path, stranger.by_key), ("/v1/webhook/events/x/deliveries", shop.by_key)):
+        assert shop.api.get(wrong, credentials).status == 404
+    shop.api.request("DELETE", f"/v1/webhook/{own}", None, shop.by_key)
+    assert {each["webhookId"] for each in shop.api.get(path, shop.by_key).json["deliveries"]} == {of_client}
 
 
 def test_a_failed_delivery_is_found_by_its_state_and_sent_again(shop: Shop) -> None:

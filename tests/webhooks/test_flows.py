@@ -88,8 +88,35 @@ def test_an_attempt_whose_worker_died_is_made_again_after_its_lease(world: World
     world.queue.messages.clear()
     world.consume(message, world.services)
     assert world.receiver.posted == [], "the lease still holds"
-    world.advance(LEASE.total_seconds())
+    world.advance(LEASE.total_seconds() - 1)
+    assert outbox.sweep(world.services) == 0 and world.queue.messages == []
+    world.advance(1)
     world.consume(message, world.services)
+    assert len(world.receiver.posted) == 1
+
+
+def test_a_sweep_leaves_an_attempt_to_the_worker_that_has_claimed_it_late_and_queues_it_after_the_lease(
+    world: World,
+) -> None:
+    world.register_webhook()
+    send_test(world)
+    (message,) = world.queue.messages
+    world.advance(outbox.GRACE.total_seconds() + 5)  # the queue is slow
+    swept = list[int]()
+
+    def die(*_: object) -> None:
+        swept.append(outbox.sweep(world.services))
+        raise SystemExit
+
+    post, world.receiver.post = world.receiver.post, die  # type: ignore[method-assign,assignment]
+    with pytest.raises(SystemExit):
+        world.consume(message, world.services)
+    world.receiver.post = post  # type: ignore[method-assign]
+    assert swept == [0]
+    world.queue.messages.clear()
+    world.advance(LEASE.total_seconds())
+    assert outbox.sweep(world.services) == 1
+    world.drain()
     assert len(world.receiver.posted) == 1
 
 

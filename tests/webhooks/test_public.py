@@ -89,10 +89,10 @@ def test_a_sample_of_each_kind_has_no_personal_field_at_a_public_webhook_whateve
     (delivery,), _ = reading.page(world.services, public, Listing.FAILED, None, 10)
     reading.repeat_one(world.services, public, delivery.delivery_id)
     world.drain()
-    whole, told = bodies(world, OWN)[0], bodies(world, STRANGER)
-    assert len(told) == 5, "four attempts, and one after it was sent again"
+    whole, partial = bodies(world, OWN)[0], bodies(world, STRANGER)
+    assert len(partial) == 5, "four attempts, and one after it was sent again"
     expected = {name: value for name, value in whole.items() if not is_personal(kind, name)}
-    assert all(body == expected for body in told)
+    assert all(body == expected for body in partial)
     if kind in ABOUT_PERSONS:
         assert expected.keys() == {"event", "timestamp"}
 
@@ -106,9 +106,9 @@ def test_who_the_customer_is_reaches_the_webhooks_of_secret_credentials_alone(wo
     world.drain()
     own = bodies(world, OWN)
     assert {body["customerInfo"]["email"] for body in own} == {"zelda@example.com"} and len(own) == 3
-    told = bodies(world, STRANGER)
-    assert len(told) == 3 and all(body["reference"] == "INV-1" and body["amount"] == "12.5" for body in told)
-    text = str(told)
+    partial = bodies(world, STRANGER)
+    assert len(partial) == 3 and all(body["reference"] == "INV-1" and body["amount"] == "12.5" for body in partial)
+    text = str(partial)
     assert not any(each in text for each in ("elda", "Fitz", "Secret", "Bern", "customerInfo", "payerIdentifier"))
 
 
@@ -117,9 +117,9 @@ def test_an_event_about_a_person_says_nothing_of_the_person(world: World) -> Non
     person = people.register(world)
     reports.take_user(world.services, people.said(person, 9, "approved", "completed"))
     world.drain()
-    (own,), (told,) = bodies(world, OWN), bodies(world, STRANGER)
+    (own,), (partial,) = bodies(world, OWN), bodies(world, STRANGER)
     assert own["clientUserId"] == people.NAME
-    assert told == {"event": "compliance.updated", "timestamp": own["timestamp"]}
+    assert partial == {"event": "compliance.updated", "timestamp": own["timestamp"]}
 
 
 # --- strangers and the merchant ---

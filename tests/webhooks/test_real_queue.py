@@ -107,10 +107,10 @@ def wait_for_health(url: str, process: subprocess.Popen[bytes], log: Path) -> No
     raise AssertionError(log.read_text()[-2000:])
 
 
-def held_back(cloud: Cloud) -> set[tuple[int, int]]:
+def delayed(cloud: Cloud) -> set[tuple[int, int]]:
     """(attempt, seconds) of the messages that the queue was asked to hold back and nobody has received."""
-    told = requests.get(f"{cloud.url}/_ministack/sqs/messages", timeout=60).json()["messages"]
-    queues = [queue for account in told.values() for region in account.values() for queue in region.items()]
+    queued = requests.get(f"{cloud.url}/_ministack/sqs/messages", timeout=60).json()["messages"]
+    queues = [queue for account in queued.values() for region in account.values() for queue in region.items()]
     waiting = [each for url, messages in queues if url.endswith("-webhook-retries") for each in messages]
     new = [(json.loads(each["Body"]), each) for each in waiting if each["ReceiveCount"] == 0]
     found = {(body["attempt"], each["VisibleAt"] - each["SentTimestamp"]) for body, each in new if "attempt" in body}
@@ -141,7 +141,7 @@ def test_attempts_come_at_0_1_6_and_21_seconds_and_dripping_receivers_hold_nobod
     wanted = {"/failing": 4, **dict.fromkeys(DRIPPING, 2)}
     while any(len(receiver.of(path)) < count for path, count in wanted.items()):
         assert time.monotonic() < began + 300, receiver.attempts
-        asked |= held_back(cloud)
+        asked |= delayed(cloud)
         time.sleep(0.1)
     attempts = receiver.of("/failing")
     assert [number for _, number in attempts] == ["0", "1", "2", "3"]

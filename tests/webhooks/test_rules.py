@@ -26,15 +26,15 @@ from chalicelib.webhooks.deliveries.rules import (
     release,
     repeat,
     settle,
-    sign,
     wait,
 )
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, chosen_events, receives
-from chalicelib.webhooks.kinds import KINDS, NAMED_KINDS
+from chalicelib.webhooks.kinds import CORE, KINDS, NAMED_KINDS, Kind, body_of, new_event, sample_of
 from chalicelib.webhooks.records import EventVariant
 from chalicelib.webhooks.rules import EventContext
 from chalicelib.webhooks.samples import sample_event
+from chalicelib.webhooks.signatures import sign
 from tests.fakes.world import START
 
 CONTEXT = EventContext(START, lambda n: b"\1" * n, "https://explorer.example", "service-network")
@@ -90,11 +90,11 @@ def test_a_claim_lasts_20_seconds_to_the_instant() -> None:
     """Longer than a request may take, which is 5 s, plus its bookkeeping."""
     taken = claim(fresh(), 0, START)
     assert taken is not None
-    assert (taken.state, taken.due_at) == (DeliveryState.SENDING, START + timedelta(seconds=20))
-    assert claim(taken, 0, taken.due_at - timedelta(microseconds=1)) is None
-    again = claim(taken, 0, taken.due_at)
+    assert (taken.state, taken.leased_until) == (DeliveryState.SENDING, START + timedelta(seconds=20))
+    assert claim(taken, 0, taken.lease_end - timedelta(microseconds=1)) is None
+    again = claim(taken, 0, taken.lease_end)
     assert again is not None
-    assert again.due_at == START + timedelta(seconds=40)
+    assert again.leased_until == START + timedelta(seconds=40)
 
 
 def test_a_failed_attempt_is_due_again_after_its_delay() -> None:
@@ -126,9 +126,9 @@ def test_a_released_delivery_is_pending_and_due_now() -> None:
 def test_a_delivery_that_waits_or_whose_worker_dies_is_given_up_24_hours_after_its_first_attempt() -> None:
     taken = claim(replace(fresh(), due_at=START), 0, START + timedelta(hours=48))
     assert taken is not None
-    for held in (taken, wait(taken, START + timedelta(hours=50))):
-        assert not is_too_old(held, START + timedelta(hours=72, microseconds=-1))
-        assert is_too_old(held, START + timedelta(hours=72))
+    for waiting in (taken, wait(taken, START + timedelta(hours=50))):
+        assert not is_too_old(waiting, START + timedelta(hours=72, microseconds=-1))
+        assert is_too_old(waiting, START + timedelta(hours=72))
 
 
 def test_a_delivery_that_only_lacks_a_worker_is_never_given_up() -> None:
@@ -176,6 +176,17 @@ def test_ids_of_deliveries_are_made_of_event_webhook_and_variant_so_that_another
     made = deliveries_of(replace(event, variants=(EventVariant("payment.confirmed.checkout", "{}"),)), [ENDPOINT], START)
     for delivery, name in zip(made, (event.event_id, f"{event.event_id}.1"), strict=True):
         assert delivery.delivery_id == ulid_from(START, hashlib.sha256(f"{name}/01W".encode()).digest()[:10])
+
+
+@pytest.mark.parametrize("kind", [each for each in CORE if each.variants], ids=lambda each: each.name)
+def test_the_body_of_a_variant_is_the_one_that_is_made_of_its_kind(kind: Kind) -> None:
+    names = [f"{kind.name}.{variant}" for variant in kind.variants]
+    facts = sample_of(kind.name)
+    event = new_event(kind.name, body_of(kind.name, facts), "acct", None, CONTEXT)
+    with_variants = replace(event, variants=tuple(map(EventVariant, names)))
+    assert list(with_variants.bodies) == [(name, body_of(name, facts)) for name in (kind.name, *names)]
+    of_shape_1 = replace(event, variants=tuple(EventVariant(name, body_of(name, facts)) for name in names))
+    assert list(of_shape_1.bodies) == list(with_variants.bodies)
 
 
 def test_each_webhook_has_a_delivery_of_its_own() -> None:
@@ -234,7 +245,7 @@ def test_the_signature_is_the_plain_hex_hmac_of_the_raw_body(secret: str, body: 
 
 
 def test_the_test_header_is_absent_on_real_deliveries() -> None:
-    assert "x-service-test" not in delivery_headers(fresh(), b"", "secret", ["service"])
+    assert "x-service-test" not in delivery_headers(fresh(), b"", ["secret"], ["service"], START)
 
 
 def test_one_owner_has_at_most_20_webhooks() -> None:
@@ -250,9 +261,9 @@ def test_a_sample_of_an_unknown_kind_is_refused_with_the_kinds_that_there_are() 
 
 
 def test_a_sample_names_the_client_id_of_the_caller_or_a_made_up_one() -> None:
-    for client_id, told in (("cli_x", "cli_x"), (None, "cli_test")):
+    for client_id, named in (("cli_x", "cli_x"), (None, "cli_test")):
         body = json.loads(sample_event("payment.confirmed.client_id", "acct", client_id, CONTEXT).body)
-        assert (body["clientId"], body["origin"]) == (told, "https://shop.example")
+        assert (body["clientId"], body["origin"]) == (named, "https://shop.example")
 
 
 def test_a_sample_has_the_types_of_the_interface_and_is_never_announced() -> None:

@@ -1,17 +1,22 @@
 """Receivers that do not answer: their deliveries wait, are probed, released and given up; nothing of it is lost."""
 
 import json
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
+from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.outbound.sender import PostResult
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage import pages
+from chalicelib.platform.storage.store import Write, WriteConflict
 from chalicelib.webhooks import announcing, outbox
+from chalicelib.webhooks.circuits import rules as circuit_rules
 from chalicelib.webhooks.circuits import store as circuits
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
 from chalicelib.webhooks.circuits.rules import FIRST_PROBE, OPEN_AFTER_DELIVERIES
@@ -21,9 +26,11 @@ from chalicelib.webhooks.deliveries.records import Delivery, DeliveryState, List
 from chalicelib.webhooks.deliveries.store import newest
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.flows import event_context
+from chalicelib.webhooks.records import EVENTS, Event
 from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
 from tests.fakes.world import PREFIX, START, World, in_process_aws
+from tests.support.rehearsed import parts, rehearsed
 
 DEAD = "https://dead.example/hook"
 _DAY = 24 * 3600
@@ -36,7 +43,7 @@ class Merchant:
     world: World
     endpoint: Endpoint = field(init=False)
     is_dead: bool = True
-    told: int = 0
+    notified: int = 0
     attempts: list[tuple[datetime, str]] = field(default_factory=list)
     sweep_at: datetime = START + timedelta(seconds=60)
 
@@ -59,8 +66,8 @@ class Merchant:
     def tell(self, count: int = 1, services: Services | None = None) -> None:
         """Announces events, whose first attempts are then queued."""
         for _ in range(count):
-            self.told += 1
-            event = Event(f"{self.told:026}", "payment.confirmed", "acct", None, "{}", self.world.now, False)
+            self.notified += 1
+            event = Event(f"{self.notified:026}", "payment.confirmed", "acct", None, "{}", self.world.now, False)
             self.world.services.store.write(event)
             announcing.announce(services or self.world.services, [event.event_id])
 
@@ -176,6 +183,25 @@ def test_while_a_circuit_is_open_one_attempt_is_made_per_probe_and_everything_wa
     assert len({delivery for _, delivery in merchant.attempts[made:]}) == len(later), "not always the same one"
 
 
+def test_a_circuit_that_others_keep_changing_is_left_as_it_is_and_the_attempt_is_settled(merchant: Merchant) -> None:
+    world, conflicts = merchant.world, []
+
+    def overtaken(apply: Callable[..., None], writes: Sequence[Write]) -> None:
+        if any(isinstance(each, Circuit) for each in writes):
+            conflicts.append(writes)
+            raise WriteConflict
+        apply(*writes)
+
+    services = replace(world.services, store=world.services.store.joined(overtaken))
+    merchant.tell()
+    merchant.consume(services)
+    (delivery,) = merchant.all()
+    assert (len(conflicts), merchant.circuit, delivery.state) == (3, None, DeliveryState.PENDING)
+    assert len(world.queue.messages) == 1, "its next attempt"
+    merchant.consume()
+    assert merchant.circuit is not None
+
+
 def test_when_a_receiver_is_back_all_that_waited_is_sent_the_oldest_first_and_once(merchant: Merchant) -> None:
     merchant.open()
     merchant.run(120)
@@ -212,9 +238,9 @@ def test_a_delivery_that_waited_for_a_day_fails_and_no_sooner(merchant: Merchant
     merchant.run(_DAY - 600, sweep_every=3600)
     assert next(each for each in merchant.all() if each.delivery_id == young.delivery_id).state is DeliveryState.WAITING
     merchant.run(2400)
-    assert merchant.states() == {DeliveryState.FAILED: merchant.told}
+    assert merchant.states() == {DeliveryState.FAILED: merchant.notified}
     assert merchant.all(Listing.WAITING) == ()
-    assert len(merchant.all(Listing.FAILED)) == merchant.told
+    assert len(merchant.all(Listing.FAILED)) == merchant.notified
     merchant.run(120)
     assert merchant.circuit is not None
     assert merchant.circuit.due_at is None, "nothing is probed, so nothing is due"
@@ -245,7 +271,7 @@ def test_what_waits_for_a_webhook_that_is_gone_fails(act: str, merchant: Merchan
     else:
         endpoints.change(merchant.world.services, actor, endpoint, False, endpoint.events)
     merchant.run(1800)
-    assert merchant.states() == {DeliveryState.FAILED: merchant.told}
+    assert merchant.states() == {DeliveryState.FAILED: merchant.notified}
     assert merchant.circuit is not None and merchant.circuit.due_at is None
 
 
@@ -320,8 +346,9 @@ def test_a_slow_account_shares_its_workers_and_others_have_their_own_group(merch
 
 
 
+@pytest.mark.parametrize("part", parts(3))
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
-def test_nothing_that_waits_is_lost_wherever_the_process_dies(before: bool) -> None:
+def test_nothing_that_waits_is_lost_wherever_the_process_dies(before: bool, part: int) -> None:
     """Dies at a call while circuits open, deliveries wait, are probed and released; the next process goes on."""
 
     def run(wire: Tripwire) -> None:
@@ -344,11 +371,136 @@ def test_nothing_that_waits_is_lost_wherever_the_process_dies(before: bool) -> N
     wire = Tripwire()
     run(wire)
     assert wire.calls > 60
-    for fatal in range(1 + before, wire.calls + 1, 8):
+    for fatal in range(1 + before + 8 * part, wire.calls + 1, 24):
         run(Tripwire(fatal, before))
 
 
 def test_the_message_of_a_circuit_names_nothing_but_the_webhook(merchant: Merchant) -> None:
     merchant.open()
     bodies = [json.loads(message.body) for message in merchant.world.queue.messages]
-    assert {"webhookId": merchant.endpoint.webhook_id} in bodies
+    (of_circuit,) = [each for each in bodies if "webhookId" in each]
+    assert of_circuit == {"webhookId": merchant.endpoint.webhook_id, "hop": of_circuit["hop"]}
+
+
+@rehearsed
+def test_a_receiver_that_is_back_after_a_thousand_deliveries_is_sent_all_by_chains_that_aws_allows(
+    merchant: Merchant,
+) -> None:
+    """The world refuses a message as AWS Lambda does, if a function comes too often in its chain."""
+    merchant.open()
+    merchant.tell(600)
+    merchant.run(60)
+    merchant.is_dead = False
+    merchant.run(1800)
+    assert merchant.world.receiver.posted
+    assert merchant.all(Listing.WAITING) == ()
+    assert merchant.circuit is not None and merchant.circuit.due_at is None
+
+
+@rehearsed
+def test_a_receiver_that_fails_again_and_again_makes_no_chain_that_aws_ends(merchant: Merchant) -> None:
+    merchant.open()
+    for _ in range(30):
+        merchant.tell(OPEN_AFTER_DELIVERIES)
+        merchant.run(45)
+        merchant.is_dead = not merchant.is_dead
+    merchant.is_dead = False
+    merchant.run(1800)
+    assert merchant.all(Listing.WAITING) == ()
+
+
+def test_the_operator_hears_of_a_webhook_that_fails_for_over_an_hour_and_not_before(merchant: Merchant) -> None:
+    heard: list[timedelta] = []
+    merchant.world.services.log.error = lambda message, extra: (  # type: ignore[method-assign]
+        heard.append(merchant.world.now - extra["since"]) if message == "webhook fails for an hour" else None
+    )
+    merchant.tell(OPEN_AFTER_DELIVERIES)
+    merchant.run(7200)
+    assert heard and min(heard) >= timedelta(hours=1)
+    assert len(heard) <= 5, "once for each probe, which are 15 minutes apart"
+    merchant.is_dead = False
+    merchant.run(1800)
+    before = len(heard)
+    merchant.run(7200)
+    assert len(heard) == before
+
+
+def heard_of(merchant: Merchant) -> list[tuple[str, dict[str, Any]]]:
+    """The URL and the body of each event about a webhook that fails."""
+    posted = ((each.url, json.loads(each.body)) for each in merchant.world.receiver.posted)
+    return [(url, body) for url, body in posted if body.get("event") == "webhook.failing"]
+
+
+def register(merchant: Merchant, url: str, client_id: str | None, created_with: Mode = Mode.API_KEY) -> Endpoint:
+    chosen = ("webhook.failing",)
+    return endpoints.register(merchant.world.services, merchant.world.actor, client_id, created_with, url, chosen)[0]
+
+
+def choose_it(merchant: Merchant) -> None:
+    """Has the webhook that is dead choose the event, too."""
+    merchant.world.services.store.write(replace(merchant.endpoint, events=("*", "webhook.failing")))
+
+
+@rehearsed
+def test_the_other_webhooks_hear_once_of_one_that_fails_for_an_hour_and_it_does_not_itself(merchant: Merchant) -> None:
+    choose_it(merchant)
+    register(merchant, "https://well.example/hook", None)
+    register(merchant, "https://client.example/hook", "cli_shop")
+    merchant.tell(OPEN_AFTER_DELIVERIES)
+    began = iso(merchant.world.now)
+    merchant.run(3600)
+    assert heard_of(merchant) == []
+    merchant.run(7200)
+    ((url, body),) = heard_of(merchant)
+    assert url == "https://well.example/hook"
+    assert body.pop("timestamp") > body.pop("failingSince") >= began
+    assert body == {"event": "webhook.failing", "webhookId": merchant.endpoint.webhook_id}
+    assert all(each.kind != "webhook.failing" for each in merchant.all())
+    merchant.is_dead = False
+    merchant.run(1800)
+    assert len(heard_of(merchant)) == 1, "nothing is told when it answers again"
+    merchant.is_dead = True
+    merchant.tell(OPEN_AFTER_DELIVERIES)
+    merchant.run(7200)
+    assert len(heard_of(merchant)) == 2, "it fails again"
+
+
+def test_a_webhook_that_fails_alone_has_one_event_and_no_delivery_of_it(merchant: Merchant) -> None:
+    choose_it(merchant)
+    merchant.tell(OPEN_AFTER_DELIVERIES)
+    merchant.run(10_800)
+    wanted = pages.Listing(merchant.endpoint.account_id, EVENTS, {"by_kind": "webhook.failing"})
+    (event,) = pages.page_after(merchant.world.services.store, Event, wanted, None, 10).records
+    assert event.announced and heard_of(merchant) == []
+    assert all(each.kind != "webhook.failing" for each in merchant.all())
+
+
+def test_a_worker_that_dies_anywhere_leaves_one_event_of_a_webhook_that_fails(merchant: Merchant) -> None:
+    register(merchant, "https://well.example/hook", None)
+    merchant.tell(OPEN_AFTER_DELIVERIES)
+    merchant.run(3000)
+    client = merchant.world.services.store.client
+    for step in range(1, 40):
+        wire = Tripwire(step)
+        services = merchant.world.start(FragileClient(client, wire), FragileQueue(merchant.world.queue, wire))
+        with suppress(Crash):
+            merchant.run(240, services)
+    merchant.run(3600)
+    assert len(heard_of(merchant)) == 1
+
+
+def test_public_webhooks_hear_of_no_other_and_nobody_hears_of_them(merchant: Merchant) -> None:
+    """A stranger registers them, by the client id alone."""
+    world = merchant.world
+    register(merchant, "https://stranger.example/hook", "cli_shop", Mode.CLIENT_ID)
+    register(merchant, "https://client.example/hook", "cli_shop")
+    account_id, context = merchant.endpoint.account_id, event_context(world.services)
+    begun = circuit_rules.new_circuit("w", account_id, "cli_shop", world.now)
+    long_open = replace(begun, state=CircuitState.OPEN, failing_since=world.now - timedelta(hours=1))
+    event = circuit_rules.failing_event(long_open, context)
+    assert event is not None
+    world.services.store.write(event)
+    announcing.announce(world.services, [event.event_id])
+    merchant.run(60)
+    assert [url for url, _ in heard_of(merchant)] == ["https://client.example/hook"]
+    assert circuit_rules.failing_event(replace(long_open, is_public=True), context) is None

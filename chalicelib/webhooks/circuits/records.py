@@ -24,7 +24,8 @@ class Circuit(Record):
     A webhook without this record is closed and has not failed. `failed_deliveries` are different deliveries that failed
     since `failing_since` without a success in between. `due_at` is the next probe of an open circuit, the end of the
     probe's lease of a half-open one, and the next release of waiting deliveries of a closed one. `is_slow` if its last
-    answer took SLOW_ANSWER or longer. `is_public` is that of the webhook.
+    answer took SLOW_ANSWER or longer. `is_notified` if the merchant was sent an event since `failing_since`.
+    `is_public` is that of the webhook.
     """
 
     KEY = KeyPattern(WEBHOOKS, "CIRCUIT#{webhook_id}", "CIRCUIT")
@@ -41,7 +42,7 @@ class Circuit(Record):
     updated_at: datetime
     is_slow: bool = False
     is_public: bool = False
-    version: int = 0
+    is_notified: bool = False
 
     @property
     def group(self) -> str:

@@ -13,7 +13,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import Enum
 
+from chalicelib.base.timestamps import iso
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
+from chalicelib.webhooks.kinds import body_of, new_event
+from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.rules import EventContext
 
 SLOW_AFTER_DELIVERIES = 2
 """A single failure, which every receiver has now and then, delays no first attempt."""
@@ -31,6 +35,12 @@ DRAIN_FOR = timedelta(seconds=60)
 set aside by one that read the open circuit before is found."""
 DRAIN_PAUSE = timedelta(seconds=1)
 """Between two releases of waiting deliveries, so that a receiver which is back is not flooded."""
+
+
+LONG = timedelta(hours=1)
+"""After which operator and merchant hear of an open circuit."""
+
+FAILING = "webhook.failing"
 
 
 class Route(Enum):
@@ -99,6 +109,24 @@ def after_failure(circuit: Circuit, delivery_id: str, is_probe: bool, now: datet
     return circuit if failed_deliveries == circuit.failed_deliveries else changed
 
 
+def is_long_open(circuit: Circuit, now: datetime) -> bool:
+    """Whether all attempts at the webhook of an open circuit have failed for LONG or more."""
+    since = circuit.failing_since
+    return circuit.state is CircuitState.OPEN and since is not None and now - since >= LONG
+
+
+def failing_event(circuit: Circuit, context: EventContext) -> Event | None:
+    """What the merchant is sent of a circuit that is open for LONG: one event until an attempt succeeds. None of a
+    public webhook, as anybody may register those."""
+    if circuit.is_public or circuit.is_notified or not is_long_open(circuit, context.now):
+        return None
+    assert circuit.failing_since is not None, "it is long open"
+    since, now = iso(circuit.failing_since), iso(context.now)
+    body = body_of(FAILING, {"timestamp": now, "webhookId": circuit.webhook_id, "failingSince": since})
+    event = new_event(FAILING, body, circuit.account_id, circuit.client_id, context)
+    return replace(event, about_webhook_id=circuit.webhook_id)
+
+
 def after_success(circuit: Circuit, now: datetime, took: timedelta = timedelta()) -> Circuit:
     """The circuit after an answer: closed, and without failures. The same object if nothing changes."""
     is_slow = took >= SLOW_ANSWER
@@ -107,9 +135,8 @@ def after_success(circuit: Circuit, now: datetime, took: timedelta = timedelta()
         closed = close(circuit, now)
     elif not circuit.failed_deliveries and circuit.is_slow is is_slow:
         return circuit
-    return replace(
-        closed, failed_deliveries=(), failing_since=None, failed_probes=0, is_slow=is_slow, updated_at=now
-    )
+    answering = replace(closed, failing_since=None, is_notified=False, is_slow=is_slow, updated_at=now)
+    return replace(answering, failed_deliveries=(), failed_probes=0)
 
 
 def close(circuit: Circuit, now: datetime) -> Circuit:

@@ -3,7 +3,6 @@
 from chalicelib.platform.http.view import Call
 from chalicelib.platform.storage.pages import Listing as ListQuery
 from chalicelib.platform.storage.pages import page_after
-from chalicelib.webhooks.contents import body_of
 from chalicelib.webhooks.deliveries import flows, reading
 from chalicelib.webhooks.deliveries.records import Listing
 from chalicelib.webhooks.deliveries.schemas import (
@@ -11,6 +10,7 @@ from chalicelib.webhooks.deliveries.schemas import (
     DeliveriesQuery,
     DeliveryAnswer,
     EventAnswer,
+    EventDeliveries,
     EventsPage,
     EventsQuery,
     RedeliverAnswer,
@@ -21,6 +21,7 @@ from chalicelib.webhooks.deliveries.schemas import (
 from chalicelib.webhooks.endpoints.api import client_id_of, endpoint_of, finds_only_public
 from chalicelib.webhooks.endpoints.schemas import ClientIdChoice
 from chalicelib.webhooks.records import EVENTS, Event
+from chalicelib.webhooks.sealed_bodies import body_of
 
 
 def test_webhook(call: Call[TestWebhook, None]) -> TestAnswer:
@@ -33,10 +34,16 @@ def test_webhook(call: Call[TestWebhook, None]) -> TestAnswer:
 
 def list_events(call: Call[None, EventsQuery]) -> EventsPage:
     query = call.query
-    wanted = ListQuery(call.caller.account_id, EVENTS, {"by_kind": query.kind}, query.first, query.last)
+    values = {"by_request": query.requestId, "by_kind": query.kind}
+    wanted = ListQuery(call.caller.account_id, EVENTS, values, query.first, query.last)
     page = page_after(call.services.store, Event, wanted, query.cursor, query.limit)
     events = [EventAnswer.of(each, body_of(call.services, each)) for each in page.records]
     return EventsPage(events=events, nextCursor=page.cursor)
+
+
+def list_deliveries_of_event(call: Call[None, None]) -> EventDeliveries:
+    found = reading.of_event(call.services, call.caller.account_id, call.path["event_id"])
+    return EventDeliveries(deliveries=[DeliveryAnswer.of(each) for each in found])
 
 
 def list_deliveries(call: Call[None, DeliveriesQuery]) -> DeliveriesPage:

@@ -1,22 +1,23 @@
 """Makes attempts of deliveries. Those whose webhook does not answer wait (deliveries/waiting.py)."""
 
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from math import ceil
 from urllib.parse import urlsplit
 
 from chalicelib.base.errors import NotFound
-from chalicelib.platform.metrics import DELIVERIES
+from chalicelib.platform.metrics import DELIVERIES, FIRST_ATTEMPTS_FAILED
 from chalicelib.platform.outbound.sender import PostResult
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
-from chalicelib.platform.storage.retrying import try_write
+from chalicelib.platform.storage.retrying import retry, try_write
 from chalicelib.platform.storage.store import WriteConflict, written
 from chalicelib.webhooks.circuits import rules as circuits
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit
 from chalicelib.webhooks.circuits.rules import Route
-from chalicelib.webhooks.contents import body_for, body_of
 from chalicelib.webhooks.deliveries import store
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.deliveries.rules import (
@@ -34,8 +35,9 @@ from chalicelib.webhooks.deliveries.rules import (
 )
 from chalicelib.webhooks.endpoints import store as endpoint_store
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.flows import event_context
+from chalicelib.webhooks.flows import event_context, queue_announcements
 from chalicelib.webhooks.samples import sample_event
+from chalicelib.webhooks.sealed_bodies import body_for, body_of
 
 _NOTE_ATTEMPTS = 3
 
@@ -76,7 +78,7 @@ def deliver(services: Services, delivery_id: str, attempt: int, in_slow_lane: bo
     if route is Route.WAIT:
         _set_aside(services, delivery)
     elif route is not Route.ATTEMPT and not in_slow_lane:
-        _send_attempts(services, services.settings.webhook_retries_queue, [NextAttempt(delivery, 0)])
+        _send_attempts(services, services.settings.queue("webhook-retries"), [NextAttempt(delivery, 0)])
     elif route is Route.PROBE and circuit is not None:
         _probe(services, endpoint, circuit, delivery, body)
     else:
@@ -86,13 +88,12 @@ def deliver(services: Services, delivery_id: str, attempt: int, in_slow_lane: bo
 def requeue(services: Services, delivery_id: str) -> bool:
     """Queues the current attempt of an overdue delivery again, or fails it if its attempt was repeated for GIVE_UP.
 
-    Returns False if there is nothing to do. The due time becomes now, so that not every sweep queues the same attempt
-    while the queue is slow.
+    Returns False if there is nothing to do, or a worker has the attempt. The due time becomes now, so that not every
+    sweep queues the same attempt while the queue is slow.
     """
-    delivery = store.delivery(services.store, delivery_id)
-    if delivery is None or delivery.next_due is None:
+    delivery, now = store.delivery(services.store, delivery_id), services.clock()
+    if delivery is None or delivery.next_due is None or not may_claim(delivery, delivery.attempt, now):
         return False
-    now = services.clock()
     if is_too_old(delivery, now):
         return fail(services, delivery)
     queued = store.change_all(services.store, [(delivery, release(delivery, now))])
@@ -112,7 +113,7 @@ def queue_now(services: Services, deliveries: Iterable[Delivery]) -> None:
     """Queues attempts that are due: first ones of events in the prompt lane, others in the slow lane."""
     by_lane: dict[str, list[NextAttempt]] = {}
     for delivery in deliveries:
-        lane = services.settings.webhooks_queue if is_prompt(delivery) else services.settings.webhook_retries_queue
+        lane = services.settings.queue("webhooks" if is_prompt(delivery) else "webhook-retries")
         by_lane.setdefault(lane, []).append(NextAttempt(delivery, 0))
     for lane, attempts in by_lane.items():
         _send_attempts(services, lane, attempts)
@@ -124,7 +125,7 @@ def queue_tending(services: Services, circuit: Circuit) -> None:
         return
     seconds = max(0, ceil((circuit.due_at - services.clock()).total_seconds()))
     message = Message({"webhookId": circuit.webhook_id}, group=circuit.group, delay=seconds)
-    send_hints(services.queue, services.log, services.settings.webhook_retries_queue, [message])
+    send_hints(services.queue, services.log, services.settings.queue("webhook-retries"), [message], continues=True)
 
 
 def _probe(services: Services, endpoint: Endpoint, circuit: Circuit, delivery: Delivery, body: str) -> None:
@@ -154,20 +155,23 @@ def _attempt(
         store.change(services.store, claimed, settled)
     except WriteConflict:
         return  # the lease ended meanwhile and another worker took over
+    if claimed.attempt == 0 and not claimed.is_test:
+        services.metrics.add(FIRST_ATTEMPTS_FAILED, value=int(not result.delivered))
     _note_end(services, settled)
     if following is not None:
-        retry = NextAttempt(settled, following.delay_seconds)
-        _send_attempts(services, services.settings.webhook_retries_queue, [retry])
+        repeated = NextAttempt(settled, following.delay_seconds)
+        _send_attempts(services, services.settings.queue("webhook-retries"), [repeated])
     _note_outcome(services, circuit, settled, result, is_probe)
 
 
 def _note_outcome(
     services: Services, circuit: Circuit | None, delivery: Delivery, result: PostResult, is_probe: bool
 ) -> None:
-    """Writes the circuit if the outcome changes it. If that fails, the next attempt has the same outcome."""
+    """Writes the circuit if the outcome changes it."""
     now, alive = services.clock(), circuits.is_alive(result.status)
-    for _ in range(_NOTE_ATTEMPTS):
-        before = circuit or circuits.new_circuit(
+
+    def note(current: Circuit | None) -> None:
+        before = current or circuits.new_circuit(
             delivery.webhook_id, delivery.account_id, delivery.client_id, now, delivery.is_public
         )
         if alive:
@@ -176,14 +180,20 @@ def _note_outcome(
             after = circuits.after_failure(before, delivery.delivery_id, is_probe, now)
         if after == before:
             return
-        if not try_write(services.store, after):
-            circuit = circuit_store.circuit(services.store, delivery.webhook_id)
-            continue
+        event = circuits.failing_event(after, event_context(services)) if is_probe else None
+        events = [event] if event else []
+        services.store.write(replace(after, is_notified=after.is_notified or bool(events)), *events)
+        if is_probe and circuits.is_long_open(after, now):
+            known = {"webhook_id": after.webhook_id, "account_id": after.account_id, "since": after.failing_since}
+            services.log.error("webhook fails for an hour", extra=known)
         if after.state is not before.state:
             facts = {"webhook_id": after.webhook_id, "circuit": after.state.value, "probes": after.failed_probes}
             services.log.warning("webhook circuit", extra=facts)
             queue_tending(services, after)
-        return
+        queue_announcements(services, events)
+
+    with suppress(WriteConflict):  # the delivery is settled; the next attempt has the same outcome, and notes it
+        retry(_NOTE_ATTEMPTS, note, circuit, lambda: circuit_store.circuit(services.store, delivery.webhook_id))
 
 
 def _set_aside(services: Services, delivery: Delivery) -> None:
@@ -192,8 +202,9 @@ def _set_aside(services: Services, delivery: Delivery) -> None:
 
 
 def _post(services: Services, endpoint: Endpoint, delivery: Delivery, body: bytes) -> PostResult:
-    secret = services.secrets.decrypt_once(endpoint.secret_ciphertext, endpoint.webhook_id)
-    headers = delivery_headers(delivery, body, secret, services.settings.header_brands)
+    now = services.clock()
+    secrets = [services.secrets.decrypt_once(each, endpoint.webhook_id) for each in endpoint.secrets_at(now)]
+    headers = delivery_headers(delivery, body, secrets, services.settings.header_brands, now)
     result = services.sender.post(endpoint.url, headers, body)
     log = services.log.info if result.delivered else services.log.warning
     log(

@@ -5,13 +5,15 @@ from datetime import datetime
 from chalicelib.base.errors import NotFound
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
+from chalicelib.webhooks import store as events
 from chalicelib.webhooks.circuits import rules as circuits
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import CircuitState
 from chalicelib.webhooks.deliveries import store
 from chalicelib.webhooks.deliveries.flows import queue_now
 from chalicelib.webhooks.deliveries.records import Delivery, DeliveryState, Listing
-from chalicelib.webhooks.deliveries.rules import check_may_repeat, first_id_since, repeat
+from chalicelib.webhooks.deliveries.rules import check_may_repeat, delivery_id, first_id_since, repeat
+from chalicelib.webhooks.endpoints import store as endpoint_store
 from chalicelib.webhooks.endpoints.records import Endpoint
 
 MOST_REPEATED = 100
@@ -25,6 +27,20 @@ def page(
     """Up to `limit` deliveries of a webhook after the cursor, newest first, and the cursor of the next page, if any."""
     found, following = store.newest(services.store, endpoint.webhook_id, listing, cursor, limit)
     return tuple(each for each in found if _STATES.get(listing, each.state) is each.state), following
+
+
+def of_event(services: Services, account_id: str, event_id: str) -> tuple[Delivery, ...]:
+    """The deliveries of an event to the webhooks of its owners, and of its variants. Two reads and two queries at most.
+
+    Raises NotFound if the account has no such event.
+    """
+    event = events.event(services.store, event_id)
+    if event is None or event.account_id != account_id or event.vanishes_at <= services.clock():
+        raise NotFound("Event not found")
+    owners = dict.fromkeys((None, event.client_id))
+    webhooks = [each for owner in owners for each in endpoint_store.endpoints(services.store, account_id, owner)]
+    ids = [delivery_id(event, number, each) for number in range(1 + len(event.variants)) for each in webhooks]
+    return store.existing(services.store, ids)
 
 
 def repeat_one(services: Services, endpoint: Endpoint, delivery_id: str) -> Delivery:

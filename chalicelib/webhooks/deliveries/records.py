@@ -1,11 +1,12 @@
 """Stored records: deliveries with their attempts, and the lists in which a webhook's deliveries are found."""
 
 import hashlib
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
+from chalicelib.base.records import COMPRESSED, WEBHOOKS, KeyPattern, Record
 from chalicelib.webhooks.records import EVENT_RETENTION, message_group
 
 LIST_SHARDS = 4
@@ -47,7 +48,6 @@ class ListEntry(Record):
     listing: Listing
     delivery_id: str
     created_at: datetime
-    version: int = 0
 
     @property
     def shard(self) -> int:
@@ -63,19 +63,21 @@ class ListEntry(Record):
 class Delivery(Record):
     """The delivery of one event to one webhook. `attempt` counts from 0 and is the attempt that is due or in progress.
 
-    `due_at` is the time of the attempt, or the end of its lease. `trying_since` is when the first attempt began, or
+    `due_at` is the time of the attempt. While a worker has claimed it, `leased_until` is its end, in shape 1
+    `due_at`: a claim that changed that would write the index, too. `trying_since` is when the first attempt began, or
     when the delivery first waited for a webhook that does not answer. `attempts` are the newest ones that ended. With a
     `person_id` the body is sealed, as that of its event. `is_public` is that of its webhook.
     """
 
     KEY = KeyPattern(WEBHOOKS, "DELIVERY#{delivery_id}", "DELIVERY")
+    SCHEMA = 2
 
     delivery_id: str
     webhook_id: str
     account_id: str
     client_id: str | None
     kind: str
-    body: str
+    body: str = field(metadata=COMPRESSED)
     is_test: bool
     attempt: int
     state: DeliveryState
@@ -85,7 +87,12 @@ class Delivery(Record):
     attempts: tuple[Attempt, ...] | None = None
     person_id: str | None = None
     is_public: bool = False
-    version: int = 0
+    leased_until: datetime | None = None
+
+    @property
+    def lease_end(self) -> datetime:
+        """Until when a claimed attempt belongs to its worker."""
+        return self.leased_until or self.due_at
 
     @property
     def group(self) -> str:
@@ -99,7 +106,7 @@ class Delivery(Record):
 
     @property
     def next_due(self) -> datetime | None:
-        """While it is pending or sent, when its attempt is due or its lease ends. Its circuit is due while it waits."""
+        """While it is pending or sent, when its attempt is due. Its circuit is due while it waits."""
         return self.due_at if self.state in (DeliveryState.PENDING, DeliveryState.SENDING) else None
 
     @property

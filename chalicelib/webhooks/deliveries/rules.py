@@ -7,18 +7,18 @@
 """
 
 import hashlib
-import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.base.errors import Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import ulid_from
+from chalicelib.webhooks import signatures
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.endpoints.rules import receivers, receives
-from chalicelib.webhooks.records import EVENT_RETENTION, Event, EventVariant
+from chalicelib.webhooks.endpoints.rules import hears_of, receivers, receives
+from chalicelib.webhooks.records import EVENT_RETENTION, Event
 
 RETRY_DELAYS = (1, 5, 15)
 """Seconds before the 2nd, 3rd and 4th attempt; attempts that fail immediately are made at 0, 1, 6 and 21 s."""
@@ -45,15 +45,14 @@ def deliveries_of(
 
     In the order of the variants. Ids are derived from event, variant and endpoint, so it is safe to repeat.
     """
-    variants = (EventVariant(event.kind, event.body), *event.variants)
     return tuple(
         Delivery(
-            delivery_id=_delivery_id(event, number, endpoint),
+            delivery_id=delivery_id(event, number, endpoint),
             webhook_id=endpoint.webhook_id,
             account_id=endpoint.account_id,
             client_id=endpoint.client_id,
-            kind=variant.kind,
-            body=variant.body,
+            kind=kind,
+            body=body,
             is_test=is_test,
             attempt=0,
             state=DeliveryState.PENDING,
@@ -62,9 +61,10 @@ def deliveries_of(
             person_id=event.person_id,
             is_public=endpoint.is_public,
         )
-        for number, variant in enumerate(variants)
+        for number, (kind, body) in enumerate(event.bodies)
         for endpoint in receivers(endpoints)
-        if is_test or receives(endpoint, variant.kind)
+        if event.about_webhook_id is None or hears_of(endpoint, event.about_webhook_id)
+        if is_test or receives(endpoint, kind)
     )
 
 
@@ -80,7 +80,7 @@ def may_claim(delivery: Delivery, attempt: int, now: datetime) -> bool:
     """
     if attempt != delivery.attempt or not delivery.is_open:
         return False
-    return delivery.state is not DeliveryState.SENDING or now >= delivery.due_at
+    return delivery.state is not DeliveryState.SENDING or now >= delivery.lease_end
 
 
 def claim(delivery: Delivery, attempt: int, now: datetime) -> Delivery | None:
@@ -88,7 +88,7 @@ def claim(delivery: Delivery, attempt: int, now: datetime) -> Delivery | None:
     if not may_claim(delivery, attempt, now):
         return None
     since = delivery.trying_since or now
-    return replace(delivery, state=DeliveryState.SENDING, due_at=now + LEASE, trying_since=since)
+    return replace(delivery, state=DeliveryState.SENDING, leased_until=now + LEASE, trying_since=since)
 
 
 def settle(
@@ -151,7 +151,8 @@ def check_may_repeat(delivery: Delivery, endpoint: Endpoint) -> None:
 
 def repeat(delivery: Delivery, now: datetime) -> Delivery:
     """A delivery that is sent again from its first attempt on, with the same id."""
-    return replace(delivery, state=DeliveryState.PENDING, attempt=0, due_at=now, trying_since=None)
+    begun = replace(delivery, trying_since=None, leased_until=None)
+    return replace(begun, state=DeliveryState.PENDING, attempt=0, due_at=now)
 
 
 def first_id_since(since: datetime, now: datetime) -> str:
@@ -159,17 +160,19 @@ def first_id_since(since: datetime, now: datetime) -> str:
     return ulid_from(min(max(since, now - EVENT_RETENTION), now), bytes(10))
 
 
-def sign(secret: str, body: bytes) -> str:
-    """Lower-case hex HMAC-SHA256 of the raw body, 64 characters, no prefix."""
-    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+def delivery_headers(
+    delivery: Delivery, body: bytes, secrets: Sequence[str], brands: Sequence[str], now: datetime
+) -> dict[str, str]:
+    """The headers of one attempt to send a body now: those of Standard Webhooks, and our own for each brand.
 
-
-def delivery_headers(delivery: Delivery, body: bytes, secret: str, brands: Iterable[str]) -> dict[str, str]:
-    """The headers of one attempt to send a body, once for each brand (`x-<brand>-signature`, ...)."""
-    signature = sign(secret, body)
-    headers = {"content-type": "application/json"}
+    `secrets` are those of its webhook that hold, the one that ends first before the other.
+    """
+    headers = {
+        "content-type": "application/json",
+        **signatures.standard_headers(delivery.delivery_id, secrets, body, now),
+        **signatures.own_headers(brands, secrets, body),
+    }
     for brand in brands:
-        headers[f"x-{brand}-signature"] = signature
         headers[f"x-{brand}-delivery"] = delivery.delivery_id
         headers[f"x-{brand}-retry-count"] = str(delivery.attempt)
         if delivery.is_test:
@@ -177,7 +180,8 @@ def delivery_headers(delivery: Delivery, body: bytes, secret: str, brands: Itera
     return headers
 
 
-def _delivery_id(event: Event, number: int, endpoint: Endpoint) -> str:
+def delivery_id(event: Event, number: int, endpoint: Endpoint) -> str:
+    """The id of the delivery of the event (number 0) or one of its variants (from 1 on) to a webhook."""
     variant = f".{number}" if number else ""
     seed = hashlib.sha256(f"{event.event_id}{variant}/{endpoint.webhook_id}".encode()).digest()
     return ulid_from(event.created_at, seed[:10])

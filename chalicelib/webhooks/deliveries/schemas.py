@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
-from chalicelib.base.timestamps import iso
 from chalicelib.platform.http.fields import Limit, form
 from chalicelib.platform.http.schemas import Dated, Output, iso_or_none
 from chalicelib.webhooks.deliveries.reading import MOST_REPEATED
@@ -18,9 +17,7 @@ Cursor = Annotated[str, StringConstraints(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
 
 
 class TestWebhook(ClientIdChoice):
-    eventType: Annotated[str, form(enum=list(KINDS))] = Field(
-        description="The kind of the sample"
-    )
+    eventType: Annotated[str, form(enum=list(KINDS))] = Field(description="The kind of the sample")
 
 
 class TestAnswer(Output):
@@ -49,6 +46,9 @@ class EventsQuery(Dated):
     kind: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
         None, description="Only events of this kind"
     )
+    requestId: Annotated[str, Field(min_length=1, max_length=255)] | None = Field(
+        None, description="Only events about this request"
+    )
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(None, description="nextCursor of the page before")
     limit: Limit = Field(20, description="Events on a page")
 
@@ -63,14 +63,7 @@ class EventAnswer(Output):
 
     @classmethod
     def of(cls, event: Event, body: str | None) -> Self:
-        return cls(
-            id=event.event_id,
-            kind=event.kind,
-            clientId=event.client_id,
-            createdAt=iso(event.created_at),
-            announced=event.announced,
-            body=json.loads(body or "{}"),
-        )
+        return cls.from_record(event, id=event.event_id, body=json.loads(body or "{}"))
 
 
 class EventsPage(Output):
@@ -91,17 +84,12 @@ class AttemptAnswer(Output):
 
     @classmethod
     def of(cls, attempt: Attempt) -> Self:
-        return cls(
-            at=iso(attempt.at),
-            status=attempt.status,
-            error=attempt.error,
-            response=attempt.answer,
-            durationMs=attempt.duration_ms,
-        )
+        return cls.from_record(attempt, response=attempt.answer)
 
 
 class DeliveryAnswer(Output):
     id: str = Field(description="As in the header x-service-delivery")
+    webhookId: str
     event: str
     state: str = Field(description="pending, waiting, delivered or failed")
     isTest: bool
@@ -113,15 +101,20 @@ class DeliveryAnswer(Output):
     def of(cls, delivery: Delivery) -> Self:
         is_sending = delivery.state is DeliveryState.SENDING
         is_pending = delivery.state is DeliveryState.PENDING
-        return cls(
+        return cls.from_record(
+            delivery,
             id=delivery.delivery_id,
             event=delivery.kind,
             state="pending" if is_sending else delivery.state.value,
-            isTest=delivery.is_test,
-            createdAt=iso(delivery.created_at),
             nextAttemptAt=iso_or_none(delivery.due_at if is_pending else None),
             attempts=[AttemptAnswer.of(each) for each in delivery.attempts or ()],
         )
+
+
+class EventDeliveries(Output):
+    """Those to the webhooks that are still there: of the event, then of each of its variants."""
+
+    deliveries: list[DeliveryAnswer]
 
 
 class DeliveriesPage(Output):

@@ -42,7 +42,7 @@ def newest(
     pages = [store.page(ListEntry, pk, before, limit + 1)[0] for pk in _partitions(webhook_id, listing)]
     ids = [entry.delivery_id for page in pages for entry in page]
     ids.sort(reverse=True)
-    return _read(store, ids[:limit]), ids[limit - 1] if len(ids) > limit else None
+    return existing(store, ids[:limit]), ids[limit - 1] if len(ids) > limit else None
 
 
 def oldest(
@@ -51,7 +51,14 @@ def oldest(
     """Up to `limit` deliveries of a list above the id `after`, oldest first, and the next `after` if there are more."""
     heads = [store.head(ListEntry, pk, after, limit + 1) for pk in _partitions(webhook_id, listing)]
     ids = list(islice(merge(*([entry.delivery_id for entry in head] for head in heads)), limit + 1))
-    return _read(store, ids[:limit]), ids[limit - 1] if len(ids) > limit else None
+    return existing(store, ids[:limit]), ids[limit - 1] if len(ids) > limit else None
+
+
+def existing(store: Store, ids: Sequence[str]) -> tuple[Delivery, ...]:
+    """The deliveries with these ids that exist, in this order. One read per 100; none without ids."""
+    keys = [Delivery.KEY.of(delivery_id=each) for each in ids]
+    found = store.get_many(dict.fromkeys(keys, Delivery)) if keys else {}
+    return tuple(found[key] for key in keys if key in found)
 
 
 def change(store: Store, before: Delivery | None, after: Delivery) -> Delivery:
@@ -104,12 +111,6 @@ def _entries(before: Delivery | None, after: Delivery) -> tuple[Write, ...]:
     had, has = before.entries if before else (), after.entries
     gone = (Delete(replace(entry, version=1)) for entry in had if entry not in has)
     return (*(entry for entry in has if entry not in had), *gone)
-
-
-def _read(store: Store, ids: Sequence[str]) -> tuple[Delivery, ...]:
-    keys = [Delivery.KEY.of(delivery_id=each) for each in ids]
-    found = store.get_many(dict.fromkeys(keys, Delivery)) if keys else {}
-    return tuple(found[key] for key in keys if key in found)
 
 
 def _partitions(webhook_id: str, listing: Listing) -> list[str]:

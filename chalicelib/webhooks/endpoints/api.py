@@ -5,6 +5,9 @@ ones are listed and found whether they are the account's or one of its client id
 finds only what a client id alone has registered.
 """
 
+from datetime import timedelta
+
+from chalicelib.base import ids
 from chalicelib.platform.access.credentials.store import own_client_id
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.http.view import AnyCall, Call
@@ -13,6 +16,8 @@ from chalicelib.webhooks.endpoints.records import ALL_EVENTS, Endpoint
 from chalicelib.webhooks.endpoints.schemas import (
     ClientIdChoice,
     CreateWebhook,
+    RotateSecret,
+    SecretRotated,
     UpdateWebhook,
     WebhookAnswer,
     WebhookCreated,
@@ -45,9 +50,9 @@ def endpoint_of(call: AnyCall, choice: ClientIdChoice) -> Endpoint:
 def create_webhook(call: Call[CreateWebhook, None]) -> WebhookCreated:
     client_id, body = client_id_of(call, call.body), call.body
     endpoint, secret = webhooks.register(
-        call.services, call.actor, client_id, call.caller.mode, body.url, body.events or ALL_EVENTS
+        call.services, call.actor, client_id, call.caller.mode, body.url, body.events or ALL_EVENTS, call.source
     )
-    return WebhookCreated(id=endpoint.webhook_id, secret=secret)
+    return WebhookCreated.of(endpoint, secret)
 
 
 def list_webhooks(call: Call[None, ClientIdChoice]) -> list[WebhookAnswer]:
@@ -63,6 +68,12 @@ def toggle_webhook(call: Call[UpdateWebhook | None, ClientIdChoice]) -> WebhookA
     endpoint = endpoint_of(call, call.query)
     is_active, events = (call.body or UpdateWebhook()).applied_to(endpoint)
     return WebhookAnswer.of(webhooks.change(call.services, call.actor, endpoint, is_active, events))
+
+
+def rotate_webhook_secret(call: Call[RotateSecret | None, ClientIdChoice]) -> SecretRotated:
+    endpoint, shown = endpoint_of(call, call.query), ids.webhook_secret(call.entropy)
+    overlap = timedelta(hours=(call.body or RotateSecret()).overlapHours)
+    return SecretRotated.of(*webhooks.rotate_secret(call.services, call.actor, endpoint, overlap, shown))
 
 
 def delete_webhook(call: Call[None, ClientIdChoice]) -> WebhookDeleted:

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from chalicelib.base import ids
-from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.base.errors import BadRequest, Conflict, NotFound
+from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.audit.rules import entry
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import Absent, Delete, WriteConflict
 from chalicelib.webhooks.endpoints import store
 from chalicelib.webhooks.endpoints.records import ALL_EVENTS, ClientEndpoint, Endpoint
@@ -25,47 +28,51 @@ def register(
     created_with: Mode,
     url: str,
     events: Sequence[str] = ALL_EVENTS,
+    source: ids.Source | None = None,
 ) -> tuple[Endpoint, str]:
-    """Registers a webhook for these events; returns it with its signing secret, which cannot be read again.
+    """Registers a webhook for these events; returns it with its signing secret, which cannot be read again. Both are
+    drawn from `source`, if they were shown before.
 
-    Two reads, one transaction, repeated if another registration of the owner came first. Raises BadRequest for a URL
-    whose address must not be called, for a URL that this client id or the account has a webhook for already, for
-    unknown events, and if the owner has MAX_ENDPOINTS webhooks. `created_with` a client id alone, only its public
-    webhooks are compared and counted.
+    A KMS call, two reads and one transaction; reads and transaction again if another registration of the owner came
+    first. Raises BadRequest for a URL whose address must not be called, for a URL that this client id or the account
+    has a webhook for already, for unknown events, and if the owner has MAX_ENDPOINTS webhooks. `created_with` a client
+    id alone, only its public webhooks are compared and counted.
     """
     chosen = chosen_events(events)
     services.sender.check(url)
-    now, secret = services.clock(), ids.webhook_secret(services.entropy)
-    webhook_id = ids.ulid(now, services.entropy)
+    now = services.clock()
+    source = source or ids.Source(now, services.entropy)
+    secret, webhook_id = ids.webhook_secret(source.entropy), ids.ulid(*source)
     endpoint = Endpoint(
         webhook_id=webhook_id,
         account_id=actor.account_id,
         client_id=client_id,
         url=url,
-        secret_ciphertext="",
+        secret_ciphertext=services.secrets.encrypt(secret, webhook_id),
         is_active=True,
         created_at=now,
         events=chosen,
         created_with=created_with,
     )
     of_client = [ClientEndpoint(actor.account_id, webhook_id, client_id)] if client_id else []
-    url_records = store.url_records(endpoint)
-    for _ in range(_TRIES):
+    own, *others = url_records = store.url_records(endpoint)
+    absent = [Absent(each) for each in others]
+    audited = _audit_entry(services, actor, endpoint, "created")
+
+    @retried(_TRIES)
+    def write() -> Endpoint:
         registrations = store.registrations(services.store, endpoint.owner)  # before what it guards is counted
         check_room(store.endpoints(services.store, actor.account_id, client_id), endpoint)
-        if not endpoint.secret_ciphertext:
-            endpoint = replace(endpoint, secret_ciphertext=services.secrets.encrypt(secret, webhook_id))
-        audited = _audit_entry(services, actor, endpoint, "created")
-        own, *others = url_records
-        absent = [Absent(each) for each in others]
         try:
-            return services.store.write(endpoint, own, *of_client, *absent, registrations, audited), secret
+            return services.store.write(endpoint, own, *of_client, *absent, registrations, audited)
         except WriteConflict:
             if store.is_taken(services.store, url_records):
                 raise BadRequest(
                     "Webhook already exists, or a platform-level webhook with this URL already exists"
                 ) from None
-    raise WriteConflict
+            raise
+
+    return write(), secret
 
 
 def list_endpoints(
@@ -81,9 +88,7 @@ def list_all(services: Services, account_id: str) -> tuple[Endpoint, ...]:
     return store.endpoints_of_all(services.store, account_id)
 
 
-def change(
-    services: Services, actor: Actor, endpoint: Endpoint, is_active: bool, events: Sequence[str]
-) -> Endpoint:
+def change(services: Services, actor: Actor, endpoint: Endpoint, is_active: bool, events: Sequence[str]) -> Endpoint:
     """Switches a webhook off or on and chooses its events. No write if nothing differs. Raises BadRequest."""
     changed = replace(endpoint, is_active=is_active, events=chosen_events(events))
     verbs = []
@@ -94,6 +99,32 @@ def change(
     if not verbs:
         return endpoint
     return services.store.write(changed, *(_audit_entry(services, actor, changed, verb) for verb in verbs))
+
+
+def rotate_secret(
+    services: Services, actor: Actor, endpoint: Endpoint, overlap: timedelta, secret: str
+) -> tuple[Endpoint, str]:
+    """Gives a webhook another signing `secret`; returns it with that. The one before holds for the `overlap` beside it.
+
+    One transaction. No more than two hold at a time: without an overlap all earlier ones end now. Raises Conflict for
+    an overlap while one that was replaced still holds, as nobody knows which of the two the receiver has; WriteConflict
+    if the webhook was changed since it was read.
+    """
+    now, valid_until = services.clock(), endpoint.previous_until
+    if overlap and valid_until is not None and now < valid_until:
+        raise Conflict(
+            f"The secret that was replaced before holds until {iso(valid_until)}: repeat this call then, or with "
+            "overlapHours 0, which ends both"
+        )
+    ciphertext = services.secrets.encrypt(secret, endpoint.webhook_id)
+    changed = replace(
+        endpoint,
+        secret_ciphertext=ciphertext,
+        secret_number=endpoint.secret_number + 1,
+        previous_ciphertext=endpoint.secret_ciphertext if overlap else None,
+        previous_until=now + overlap if overlap else None,
+    )
+    return services.store.write(changed, _audit_entry(services, actor, changed, "secret_rotated")), secret
 
 
 def delete(services: Services, actor: Actor, endpoint: Endpoint) -> None:

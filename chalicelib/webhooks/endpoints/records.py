@@ -2,6 +2,7 @@
 
 import hashlib
 from datetime import datetime
+from typing import Self
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
@@ -15,11 +16,16 @@ class Endpoint(Record):
     """A webhook. Without a `client_id` it receives every event of the account. The secret is stored encrypted.
 
     `events` are the kinds of events that it receives: a kind, a prefix such as `payment.*`, or `*` for all.
-    `created_with` is the credential that it was registered with.
+    `created_with` is the credential that it was registered with. A secret that was replaced is the
+    `previous_ciphertext`, and holds beside the new one until `previous_until`. `secret_number` counts
+    its secrets.
     """
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "ENDPOINT#{webhook_id:.64}")
-    UNREPEATABLE = frozenset({"secret_ciphertext"})
+    UNREPEATABLE = frozenset({"secret_ciphertext", "previous_until"})
+    RESOURCE = "webhook"
+    NAMED_BY = ("url", "client_id")
+    SHOWN = (*NAMED_BY, "events", "is_active", "secret_number")
 
     webhook_id: str
     account_id: str
@@ -30,7 +36,15 @@ class Endpoint(Record):
     created_at: datetime
     created_with: Mode
     events: tuple[str, ...] = ALL_EVENTS
-    version: int = 0
+    previous_ciphertext: str | None = None
+    previous_until: datetime | None = None
+    secret_number: int = 1
+
+    def secrets_at(self, now: datetime) -> tuple[str, ...]:
+        """The encrypted secrets that sign at this time: the replaced one as long as it holds, then the current one."""
+        if self.previous_ciphertext is None or self.previous_until is None or now >= self.previous_until:
+            return (self.secret_ciphertext,)
+        return self.previous_ciphertext, self.secret_ciphertext
 
     @property
     def owner(self) -> str:
@@ -45,6 +59,12 @@ class Endpoint(Record):
         """
         return self.client_id is not None and self.created_with is Mode.CLIENT_ID
 
+    def redirects(self, before: Self | None) -> bool:
+        """One that is new, on again or has another secret, unless it is public: it gets nothing that is not."""
+        if not self.is_active or self.is_public:
+            return False
+        return before is None or not before.is_active or before.secret_number != self.secret_number
+
 
 @frozen
 class ClientEndpoint(Record):
@@ -55,7 +75,6 @@ class ClientEndpoint(Record):
     account_id: str
     webhook_id: str
     client_id: str
-    version: int = 0
 
 
 @frozen
@@ -70,7 +89,6 @@ class EndpointUrl(Record):
     url: str
     webhook_id: str
     is_public: bool = False
-    version: int = 0
 
     @property
     def owner(self) -> str:
@@ -92,4 +110,3 @@ class Registrations(Record):
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "REGISTRATIONS")
 
     owner: str
-    version: int = 0

@@ -9,6 +9,9 @@ from chalicelib.webhooks.kinds import KINDS, NAMED_KINDS
 MAX_ENDPOINTS = 20
 """The most webhooks of one account as a whole, or of one client id. A client id alone may register as many more."""
 
+MOST_OVERLAP_HOURS = 72
+"""The longest time for which a signing secret that was replaced holds beside the new one."""
+
 
 def _covering(kind: str) -> tuple[str, ...]:
     """What a webhook may choose to receive a kind: `*`, each prefix of the kind with `.*`, and the kind itself; for one
@@ -45,6 +48,11 @@ def chosen_events(texts: Sequence[str]) -> tuple[str, ...]:
 def receives(endpoint: Endpoint, kind: str) -> bool:
     """Whether a webhook receives events of this kind."""
     return any(choice in _covering(kind) for choice in endpoint.events)
+
+
+def hears_of(endpoint: Endpoint, webhook_id: str) -> bool:
+    """Whether a webhook receives events about this webhook: not about itself, and never if it is public."""
+    return endpoint.webhook_id != webhook_id and not endpoint.is_public
 
 
 def receivers(endpoints: Iterable[Endpoint]) -> tuple[Endpoint, ...]:

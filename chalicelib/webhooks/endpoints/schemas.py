@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Annotated, Self
 
-from pydantic import Field, StrictBool, StringConstraints
+from pydantic import Field, StrictBool, StrictInt, StringConstraints
 
-from chalicelib.base.timestamps import iso
-from chalicelib.platform.http.fields import form
+from chalicelib.platform.http.fields import WHOLE, form
 from chalicelib.platform.http.schemas import Input, Output, unsent
 from chalicelib.platform.outbound.sender import MAX_URL_LENGTH
 from chalicelib.webhooks.endpoints.records import ALL_EVENTS, Endpoint
-from chalicelib.webhooks.endpoints.rules import CHOICES
+from chalicelib.webhooks.endpoints.rules import CHOICES, MOST_OVERLAP_HOURS
+from chalicelib.webhooks.signatures import standard_secret
 
 Events = Annotated[
     list[Annotated[str, Field(json_schema_extra={"enum": list(CHOICES)})]], Field(min_length=1, max_length=50)
@@ -54,11 +54,28 @@ class UpdateWebhook(Input):
         return is_active, (self.events or ALL_EVENTS) if "events" in sent else endpoint.events
 
 
+class RotateSecret(Input):
+    overlapHours: Annotated[StrictInt, Field(ge=0, le=MOST_OVERLAP_HOURS), WHOLE] = Field(
+        default=24, description="For how many hours the secret before holds beside the new one; 0 ends it now"
+    )
+
+
 class WebhookCreated(Output):
-    """The only response that has the signing secret."""
+    """With the signing secret, which no other response has."""
 
     id: str
     secret: str
+    standardSecret: str = Field(description="The same secret as libraries of Standard Webhooks take it")
+
+    @classmethod
+    def of(cls, endpoint: Endpoint, secret: str) -> Self:
+        return cls.from_record(endpoint, id=endpoint.webhook_id, secret=secret, standardSecret=standard_secret(secret))
+
+
+class SecretRotated(WebhookCreated):
+    """With the new signing secret, which no other response has."""
+
+    previousUntil: str | None = Field(description="Until when the secret before holds as well; null if it has ended")
 
 
 class WebhookAnswer(Output):
@@ -74,15 +91,7 @@ class WebhookAnswer(Output):
 
     @classmethod
     def of(cls, endpoint: Endpoint) -> Self:
-        return cls(
-            id=endpoint.webhook_id,
-            url=endpoint.url,
-            isActive=endpoint.is_active,
-            events=list(endpoint.events),
-            clientId=endpoint.client_id,
-            createdWith=endpoint.created_with,
-            createdAt=iso(endpoint.created_at),
-        )
+        return cls.from_record(endpoint, id=endpoint.webhook_id)
 
 
 class WebhookDeleted(Output):
