@@ -11,14 +11,15 @@ from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import flows as orchestrators
+from chalicelib.accounts.sign_in import ending, wallets
 from chalicelib.accounts.sign_in import flows as sign_in
 from chalicelib.base.errors import Forbidden, NotFound, ServiceError, Unauthorized
 from chalicelib.platform.access.callers import Caller, SentCredential
-from chalicelib.platform.access.credentials import store as credentials_store
 from chalicelib.platform.access.credentials.flows import record_use
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus, OrchestratorKey
 from chalicelib.platform.access.flows import identify
 from chalicelib.platform.access.modes import Mode, Tier
+from chalicelib.platform.access.people import store as people
 from chalicelib.platform.access.sessions import store as sessions_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
@@ -100,9 +101,9 @@ def test_no_session_of_the_old_password_outlives_a_new_one_wherever_they_meet() 
 
     for world, _ in interleavings(prepare):
         assert not any(is_valid(world, token) for token in tokens)
-        account = credentials_store.user(world.services.store, EMAIL)
-        assert account is not None
-        assert sessions_store.open_sessions(world.services.store, account.account_id, world.now) == []
+        ann = people.identity(world.services.store, EMAIL)
+        assert ann is not None
+        assert sessions_store.open_sessions(world.services.store, ann.person_id, world.now) == []
         assert is_valid(world, log_in(world.services, NEW_PASSWORD))
 
 
@@ -126,8 +127,8 @@ def test_all_sessions_end_in_the_transaction_that_sets_the_password_wherever_the
         assert {is_valid(world, token) for token in tokens} == {not is_reset}
     assert is_reset
     assert reset(world.services) > 0, "those that were not deleted yet"
-    account_id = caller(world, log_in(world.services, NEW_PASSWORD)).account_id
-    assert len(sign_in.list_open(world.services, account_id)) == 1
+    person_id = caller(world, log_in(world.services, NEW_PASSWORD)).signed_in.person.person_id
+    assert len(ending.list_open(world.services, person_id)) == 1
 
 
 def _has_new_password(world: World) -> bool:
@@ -168,7 +169,7 @@ def test_a_session_that_is_revoked_while_it_is_used_ends() -> None:
         def use(services: Services) -> Caller:
             return identify(services, SentCredential(Mode.SESSION, tokens[0]), None, "203.0.113.7")
 
-        return use, lambda services: sign_in.revoke(services, session.account_id, session.session_id, ACTOR)
+        return use, lambda services: ending.revoke(services, session.person_id, session.session_id, ACTOR)
 
     for world, result in interleavings(prepare):
         assert not isinstance(result, WriteConflict)
@@ -181,7 +182,7 @@ def test_of_a_wallets_sign_in_and_the_end_of_its_session_both_take_effect() -> N
     def prepare(world: World) -> tuple[Flow, Flow]:
         wallet = evm_wallet()
 
-        def signed() -> sign_in.SignedChallenge:
+        def signed() -> wallets.SignedChallenge:
             challenge = asked(world, wallet.address)
             return answered(challenge, wallet.sign(challenge.message))
 
@@ -191,13 +192,13 @@ def test_of_a_wallets_sign_in_and_the_end_of_its_session_both_take_effect() -> N
         def again(services: Services) -> str:
             return sign_in.sign_in(services, ready, old.token_hash, ACTOR)[0].account_id
 
-        return again, lambda services: sign_in.log_out(services, old, ACTOR)
+        return again, lambda services: ending.log_out(services, old, ACTOR)
 
     for world, result in interleavings(prepare):
         assert not isinstance(result, WriteConflict)
-        account = credentials_store.user(world.services.store, evm_wallet().address)
-        assert account is not None
-        assert len(sign_in.list_open(world.services, account.account_id)) == 1
+        identity = people.identity(world.services.store, evm_wallet().address)
+        assert identity is not None
+        assert len(ending.list_open(world.services, identity.person_id)) == 1
 
 
 def test_a_wallet_that_signs_in_for_the_first_time_twice_at_once_has_one_account() -> None:
@@ -213,9 +214,10 @@ def test_a_wallet_that_signs_in_for_the_first_time_twice_at_once_has_one_account
         )
 
     for world, result in interleavings(prepare):
-        user = credentials_store.user(world.services.store, evm_wallet().address)
-        assert user is not None and result == user.account_id
-        assert len(sign_in.list_open(world.services, user.account_id)) == 2
+        identity = people.identity(world.services.store, evm_wallet().address)
+        assert identity is not None
+        assert [each.account_id for each in people.memberships_of(world.services.store, identity.person_id)] == [result]
+        assert len(ending.list_open(world.services, identity.person_id)) == 2
 
 
 # --- keys and client ids ---
@@ -363,11 +365,13 @@ def test_a_password_that_is_set_twice_at_once_is_one_of_both() -> None:
 
 
 def test_a_record_of_the_caller_is_never_another_accounts(world: World) -> None:
-    """The account that a token names is read with it; a token is known only as a whole."""
+    """The membership and the person that a token names are read with it; a token is known only as a whole."""
     registered(world)
     token = log_in(world.services)
-    account_id, _, secret = token.partition(".")
-    other = sign_in.register(world.services, "bob@example.com", PASSWORD, replace(ACTOR)).account_id
+    account_id, person_id, secret = token.split(".")
+    other = sign_in.register(world.services, "bob@example.com", PASSWORD, replace(ACTOR))
     assert is_valid(world, token) and account_id == caller(world, token).account_id
-    for forged in (f"{other}.{secret}", secret, f".{secret}", f"{account_id}.", account_id):
+    for named in (f"{other.account_id}.{other.person_id}", f"{other.account_id}.{person_id}", account_id, "", "."):
+        assert not is_valid(world, f"{named}.{secret}")
+    for forged in (secret, f"{account_id}.", account_id, f"{account_id}.{person_id}."):
         assert not is_valid(world, forged)

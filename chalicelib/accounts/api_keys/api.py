@@ -16,7 +16,7 @@ from chalicelib.platform.http.view import Call
 
 
 def create_api_key(call: Call[CreateApiKey, None]) -> ApiKeyCreated:
-    key, text = api_keys.create_api_key(call.services, call.actor, call.body.settings())
+    key, text = api_keys.create_api_key(call.services, call.actor, call.body.settings(), call.source)
     return ApiKeyCreated.of(key, key=text)
 
 

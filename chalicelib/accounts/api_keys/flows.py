@@ -2,14 +2,21 @@
 
 from chalicelib.accounts.api_keys.rules import ApiKeySettings, changed_api_key, new_api_key, toggled_api_key
 from chalicelib.accounts.credentials.flows import add, audit_entry, own_credential, revoke
+from chalicelib.base.ids import Source
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.credentials.records import ApiKey
 from chalicelib.platform.services import Services
 
 
-def create_api_key(services: Services, actor: Actor, settings: ApiKeySettings) -> tuple[ApiKey, str]:
-    """A new API key of the actor's account: its record, and the key, which is not stored. Raises BadRequest."""
-    key, text = new_api_key(actor.account_id, settings, services.clock(), services.entropy)
+def create_api_key(
+    services: Services, actor: Actor, settings: ApiKeySettings, source: Source | None = None
+) -> tuple[ApiKey, str]:
+    """A new API key of the actor's account: its record, and the key, which is not stored. Raises BadRequest.
+
+    Its id and the key are drawn from `source`, if they were shown before.
+    """
+    now = services.clock()
+    key, text = new_api_key(actor.account_id, settings, now, source or Source(now, services.entropy))
     add(services, actor, key)
     return key, text
 

@@ -3,45 +3,18 @@
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.http.operation import Operation
 
+_SESSION = (Mode.SESSION,)
+_READ, _WRITE = "api_keys:read", "api_keys:write"
+
 OPERATIONS = (
     Operation(
-        "POST", "/v1/api-keys", "create_api_key",
-        "Make an API key",
-        description=(
-            "The response has the key, which cannot be read again. Without `scopes` it may do everything in the "
-            "account."
-        ),
-        modes=(Mode.SESSION,),
-        status=201,
-        errors=(400, 401, 403),
-        shows_secret=True,
+        "POST", "/v1/api-keys", "create_api_key", _SESSION,
+        scope=_WRITE, status=201, shows_secret=True, needs_presence=True, redirects=True,
     ),
+    Operation("GET", "/v1/api-keys", "list_api_keys", _SESSION, scope=_READ),
+    Operation("GET", "/v1/api-keys/{key_id}", "read_api_key", _SESSION, scope=_READ),
     Operation(
-        "GET", "/v1/api-keys", "list_api_keys",
-        "List API keys",
-        description="Revoked ones are left out.",
-        modes=(Mode.SESSION,),
-        errors=(401, 403),
+        "PUT", "/v1/api-keys/{key_id}", "update_api_key", _SESSION, scope=_WRITE, needs_presence=True, redirects=True
     ),
-    Operation(
-        "GET", "/v1/api-keys/{key_id}", "read_api_key",
-        "Read an API key's settings",
-        description="With the time when it was last used; never with the key itself.",
-        modes=(Mode.SESSION,),
-        errors=(401, 403, 404),
-    ),
-    Operation(
-        "PUT", "/v1/api-keys/{key_id}", "update_api_key",
-        "Change an API key; without a body, switch it off or on",
-        description="Fields that are left out do not change. Without a body the key is switched off, or on again.",
-        modes=(Mode.SESSION,),
-        errors=(400, 401, 403, 404, 409),
-    ),
-    Operation(
-        "DELETE", "/v1/api-keys/{key_id}", "revoke_api_key",
-        "Revoke an API key permanently",
-        description="Calls with it get 401 from now on.",
-        modes=(Mode.SESSION,),
-        errors=(401, 403, 404, 409),
-    ),
+    Operation("DELETE", "/v1/api-keys/{key_id}", "revoke_api_key", _SESSION, scope=_WRITE),
 )

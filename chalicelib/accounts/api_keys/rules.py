@@ -7,7 +7,6 @@ from typing import Any, TypedDict
 
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest
-from chalicelib.base.ids import Entropy
 from chalicelib.platform.access.credentials.records import ApiKey, CredentialStatus
 from chalicelib.platform.access.credentials.rules import SCOPES, credential_hash, ip_range
 
@@ -25,13 +24,13 @@ class ApiKeySettings(TypedDict, total=False):
     status: CredentialStatus
 
 
-def new_api_key(account_id: str, settings: ApiKeySettings, now: datetime, entropy: Entropy) -> tuple[ApiKey, str]:
+def new_api_key(account_id: str, settings: ApiKeySettings, now: datetime, source: ids.Source) -> tuple[ApiKey, str]:
     """A new key of the account: its record, and the key, which is shown once. Raises BadRequest."""
     checked = _checked(settings, now)
-    key = ids.api_key(entropy)
+    key = ids.api_key(source.entropy)
     record = ApiKey(
         key_hash=credential_hash(key),
-        key_id=ids.ulid(now, entropy),
+        key_id=ids.ulid(*source),
         account_id=account_id,
         label="",
         prefix=key[:8],

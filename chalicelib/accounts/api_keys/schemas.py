@@ -1,8 +1,8 @@
 """Models of API keys."""
 
-from typing import Annotated, Self
+from typing import Annotated, Self, cast
 
-from pydantic import Field, StrictBool, StringConstraints, field_validator
+from pydantic import AfterValidator, Field, StrictBool, StringConstraints
 
 from chalicelib.accounts.api_keys.rules import ApiKeySettings, parse_time
 from chalicelib.accounts.credentials.schemas import USES_PAYMENT_INTENTS
@@ -11,47 +11,45 @@ from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.credentials.records import ApiKey, CredentialStatus
 from chalicelib.platform.access.credentials.rules import SCOPES
 from chalicelib.platform.http.fields import form
-from chalicelib.platform.http.schemas import Input, Output, iso_or_none, rule, unsent
+from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Scopes = Annotated[list[Annotated[str, form(enum=list(SCOPES))]], Field(min_length=1, max_length=100)]
 Range = Annotated[str, StringConstraints(max_length=64), form(format="ip-range")]
 Ranges = Annotated[list[Range], Field(max_length=50)]
-Time = Annotated[str, form(format="future-time")]
 _SCOPES = f"What the key may do; everything when null. Of: {', '.join(SCOPES)}"
 _RANGES = "Addresses and CIDR ranges it may be used from; anywhere when null or empty"
 
 
-def _checked_time(value: str | None) -> str | None:
+def _checked_time(value: str) -> str:
     try:
-        return iso(parse_time(value)) if value is not None else None
+        return iso(parse_time(value))
     except BadRequest as error:
         raise rule(error.message) from None
 
 
-class CreateApiKey(Input):
+Time = Annotated[str, form(format="future-time"), AfterValidator(_checked_time)]
+
+
+class _Settings(Input):
+    def settings(self) -> ApiKeySettings:
+        sent = self.sent_fields()
+        if sent.get("expires_at") is not None:
+            sent["expires_at"] = parse_time(sent["expires_at"])
+        if "is_active" in sent:
+            sent["status"] = CredentialStatus.ACTIVE if sent.pop("is_active") else CredentialStatus.INACTIVE
+        return cast(ApiKeySettings, sent)
+
+
+class CreateApiKey(_Settings):
     label: Label = Field(description="Your own name for it")
     scopes: Scopes | None = Field(None, description=_SCOPES)
     expiresAt: Time | None = Field(None, description="ISO 8601 with offset, in the future; never when null")
     allowedIps: Ranges | None = Field(None, description=_RANGES)
     usesPaymentIntents: StrictBool = Field(False, description=USES_PAYMENT_INTENTS)
 
-    @field_validator("expiresAt")
-    @classmethod
-    def _time(cls, value: str | None) -> str | None:
-        return _checked_time(value)
 
-    def settings(self) -> ApiKeySettings:
-        return {
-            "label": self.label,
-            "scopes": self.scopes,
-            "allowed_ips": self.allowedIps,
-            "expires_at": parse_time(self.expiresAt) if self.expiresAt is not None else None,
-            "uses_payment_intents": self.usesPaymentIntents,
-        }
-
-
-class UpdateApiKey(Input):
+class UpdateApiKey(_Settings):
     """Fields that are left out do not change."""
 
     label: Label = Field(default_factory=unsent, description="Your own name for it")
@@ -60,27 +58,6 @@ class UpdateApiKey(Input):
     expiresAt: Time | None = Field(default_factory=unsent, description="As on create; null lifts the expiry")
     usesPaymentIntents: StrictBool = Field(default_factory=unsent, description=USES_PAYMENT_INTENTS)
     isActive: StrictBool = Field(default_factory=unsent, description="false switches it off")
-
-    @field_validator("expiresAt")
-    @classmethod
-    def _time(cls, value: str | None) -> str | None:
-        return _checked_time(value)
-
-    def settings(self) -> ApiKeySettings:
-        sent, settings = self.model_fields_set, ApiKeySettings()
-        if "label" in sent:
-            settings["label"] = self.label
-        if "scopes" in sent:
-            settings["scopes"] = self.scopes
-        if "allowedIps" in sent:
-            settings["allowed_ips"] = self.allowedIps
-        if "expiresAt" in sent:
-            settings["expires_at"] = parse_time(self.expiresAt) if self.expiresAt is not None else None
-        if "usesPaymentIntents" in sent:
-            settings["uses_payment_intents"] = self.usesPaymentIntents
-        if "isActive" in sent:
-            settings["status"] = CredentialStatus.ACTIVE if self.isActive else CredentialStatus.INACTIVE
-        return settings
 
 
 class ApiKeyAnswer(Output):
@@ -99,18 +76,8 @@ class ApiKeyAnswer(Output):
     @classmethod
     def of(cls, key: ApiKey, /, **more: str | None) -> Self:
         """`more` are the fields that a subclass adds."""
-        return cls(
-            id=key.key_id,
-            prefix=key.prefix,
-            label=key.label,
-            scopes=list(key.scopes or SCOPES),
-            expiresAt=iso_or_none(key.expires_at),
-            allowedIps=list(key.allowed_ips),
-            usesPaymentIntents=key.uses_payment_intents,
-            isActive=key.status is CredentialStatus.ACTIVE,
-            createdAt=iso(key.created_at),
-            **more,
-        )
+        is_active = key.status is CredentialStatus.ACTIVE
+        return cls.from_record(key, id=key.key_id, scopes=key.scopes or SCOPES, isActive=is_active, **more)
 
 
 class ApiKeyCreated(ApiKeyAnswer):

@@ -4,7 +4,6 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.audit.records import AuditEntry
 from chalicelib.platform.http.fields import Limit, form
 from chalicelib.platform.http.schemas import Input, Output
@@ -20,23 +19,16 @@ class AuditQuery(Input):
 class AuditLine(Output):
     id: str
     at: str
-    actor: str = Field(description="The kind and public id of the session or credential that acted")
+    actor: str = Field(description="The kind and public id of the person or credential that acted")
     action: str = Field(description="<resource>.<verb>, such as api_key.created")
     target: str = Field(description="The public id of what was changed")
     ipAddress: str
     requestId: str
+    sessionId: str | None = Field(description="Of the person's session")
 
     @classmethod
     def of(cls, entry: AuditEntry) -> Self:
-        return cls(
-            id=entry.entry_id,
-            at=iso(entry.at),
-            actor=entry.actor,
-            action=entry.action,
-            target=entry.target,
-            ipAddress=entry.ip_address,
-            requestId=entry.request_id,
-        )
+        return cls.from_record(entry, id=entry.entry_id)
 
 
 class AuditPage(Output):

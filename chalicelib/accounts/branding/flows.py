@@ -1,6 +1,5 @@
 """Writes, reads and removes the branding of a client id."""
 
-
 from chalicelib.accounts.branding import store
 from chalicelib.accounts.branding.images import size_of
 from chalicelib.accounts.branding.records import PageBranding

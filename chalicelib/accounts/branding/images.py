@@ -126,13 +126,13 @@ def _check_palette(header: _Header, parts: dict[bytes, bytes]) -> None:
     if palette is not None:
         most = 1 << header.depth if header.colour == _PALETTE else 256
         if header.colour in (0, 4) or not palette or len(palette) % 3 or len(palette) // 3 > most:
-            raise ValueError("its palette is none")
+            raise ValueError("its palette is not valid")
     elif header.colour == _PALETTE:
         raise ValueError("its palette is missing")
     if alpha is not None:
         lengths = {_GREY: (2,), _RGB: (6,), _PALETTE: range(1, len(palette or b"") // 3 + 1)}
         if len(alpha) not in lengths.get(header.colour, ()):
-            raise ValueError("its transparency is none")
+            raise ValueError("its transparency is not valid")
 
 
 def _check_pixels(header: _Header, packed: bytes) -> None:

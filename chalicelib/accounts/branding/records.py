@@ -1,6 +1,5 @@
 """Stored record: the branding of a client id."""
 
-
 from datetime import datetime
 
 from chalicelib.base.frozen import frozen
@@ -36,4 +35,3 @@ class PageBranding(Record):
     terms_url: str | None = None
     privacy_url: str | None = None
     display_request_branding: bool = True
-    version: int = 0

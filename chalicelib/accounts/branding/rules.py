@@ -19,7 +19,6 @@ LEAST_CONTRAST_OF_SIGNS = 3.0
 MAX_URL_LENGTH = 2048
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
 
-
 COLOURS = {
     "pageBackgroundColor": "page_background",
     "cardBackgroundColor": "card_background",

@@ -13,7 +13,6 @@ from chalicelib.accounts.branding.rules import (
     link_branding,
     logo_path,
 )
-from chalicelib.base.timestamps import iso
 from chalicelib.base.urls import HTTPS_URL
 from chalicelib.platform.http.fields import form
 from chalicelib.platform.http.schemas import Input, Output, rule, unsent
@@ -47,13 +46,7 @@ class PutBranding(Input):
     def draft(self) -> BrandingDraft:
         """The body as plain values."""
         colours = {field: getattr(self, name) for name, field in COLOURS.items()}
-        return BrandingDraft(
-            logo=self.logo,
-            colours=Colours(**colours) if all(colours.values()) else None,
-            terms_url=self.termsUrl,
-            privacy_url=self.privacyUrl,
-            display_request_branding=self.displayRequestBranding,
-        )
+        return self.plain(BrandingDraft, colours=Colours(**colours) if all(colours.values()) else None)
 
 
 class _Colours(Output):
@@ -77,16 +70,8 @@ class OwnBrandingAnswer(_Colours):
 
     @classmethod
     def of(cls, branding: PageBranding) -> Self:
-        return cls(
-            clientIdId=branding.record_id,
-            logo=branding.logo,
-            logoPath=logo_path(branding),
-            termsUrl=branding.terms_url,
-            privacyUrl=branding.privacy_url,
-            displayRequestBranding=branding.display_request_branding,
-            updatedAt=iso(branding.updated_at),
-            **{name: getattr(branding.colours, field, None) for name, field in COLOURS.items()},
-        )
+        colours = {name: getattr(branding.colours, field, None) for name, field in COLOURS.items()}
+        return cls.from_record(branding, clientIdId=branding.record_id, logoPath=logo_path(branding), **colours)
 
 
 class BrandingRemoved(Output):

@@ -49,9 +49,7 @@ def revoke_client_id(services: Services, actor: Actor, record_id: str) -> Client
     return revoke(services, actor, own_credential(services, actor.account_id, ClientId, record_id))
 
 
-def _unlinked(
-    services: Services, actor: Actor, client: ClientId, orchestrator_id: str
-) -> tuple[ClientId, list[Write]]:
+def _unlinked(services: Services, actor: Actor, client: ClientId, orchestrator_id: str) -> tuple[ClientId, list[Write]]:
     """The client id without its orchestrator, and the other writes of that change. One read."""
     platform, linkage = orchestrators.linkage(services.store, orchestrator_id, client.client_id)
     assert linkage is not None, "orchestrator_id is set only while there is a linkage"

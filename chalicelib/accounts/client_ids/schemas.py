@@ -1,7 +1,7 @@
 """Models of client ids, on the API host and on the auth host."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import ConfigDict, Field, StrictBool, StringConstraints
 
@@ -24,24 +24,6 @@ Currencies = Annotated[list[Currency], Field(max_length=100)]
 Fee = Annotated[ShortText, form(r"^(100(\.0{1,2})?|[1-9]?[0-9](\.[0-9]{1,2})?)$")]
 Wallet = Annotated[EvmRecipient, StringConstraints(min_length=1, max_length=255)]
 Seconds = Annotated[int, Field(strict=True, gt=0, le=2**32), WHOLE]
-
-_FIELDS = {
-    "label": "label",
-    "allowedDomains": "allowed_domains",
-    "feePercentage": "fee_percentage",
-    "feeAddress": "fee_address",
-    "operatorWalletAddress": "operator_wallet_address",
-    "defaultPreApprovalExpiry": "default_pre_approval_expiry",
-    "defaultAuthorizationExpiry": "default_authorization_expiry",
-    "payeeDestinationId": "payee_destination_id",
-    "orchestratorId": "admits_orchestrator",
-    "allowedPayees": "allowed_payees",
-    "allowedCurrencies": "allowed_currencies",
-    "usesPaymentIntents": "uses_payment_intents",
-    "mayExecute": "may_execute",
-    "status": "status",
-}
-"""The field name of each setting in the record."""
 
 
 class _Settings(Input):
@@ -87,7 +69,9 @@ class _Settings(Input):
     )
 
     def settings(self) -> ClientIdSettings:
-        sent: dict[str, Any] = {_FIELDS[name]: getattr(self, name) for name in self.model_fields_set}
+        sent = self.sent_fields()
+        if "orchestrator_id" in sent:
+            sent["admits_orchestrator"] = sent.pop("orchestrator_id")
         if "status" in sent:
             sent["status"] = CredentialStatus(sent["status"])
         return cast(ClientIdSettings, sent)
@@ -120,16 +104,13 @@ class _ClientId(Output):
     @classmethod
     def of(cls, client: ClientId, last_used: datetime | None = None) -> Self:
         """The model of a client id, with the fields that the class has."""
-        values: dict[str, Any] = {
-            **{name: getattr(client, field) for name, field in _FIELDS.items()},
+        values = {
             "id": client.record_id,
-            "clientId": client.client_id,
-            "allowedDomains": list(client.allowed_domains),
-            "createdAt": iso(client.created_at),
+            "orchestratorId": client.admits_orchestrator,
             "updatedAt": iso(client.updated_at or client.created_at),
             "lastUsedAt": iso_or_none(last_used),
         }
-        return cls(**{name: values[name] for name in cls.model_fields})
+        return cls.from_record(client, **{name: value for name, value in values.items() if name in cls.model_fields})
 
 
 class ClientIdListed(_ClientId):

@@ -57,7 +57,7 @@ def find_by_id(services: Services, account_id: str, record_id: str) -> Credentia
 
 
 def revoke(services: Services, actor: Actor, record: T) -> T:
-    """Revokes a credential permanently. An API key is no longer listed; a client id stays listed as revoked.
+    """Revokes a credential permanently. A key is no longer listed; a client id stays listed as revoked.
 
     A change at the same moment does not prevent it: whoever keeps changing a credential could keep it that way.
     """
@@ -78,8 +78,8 @@ def _revoke(services: Services, actor: Actor, record: T) -> T:
         changes["updated_at"] = services.clock()
     revoked = replace(record, **changes)
     writes: list[Write] = [revoked, audit_entry(services, actor, revoked, "revoked")]
-    if isinstance(revoked, ApiKey):
-        pointer = store.pointer(services.store, revoked.account_id, ApiKey, revoked.key_id)
+    if not isinstance(revoked, ClientId):
+        pointer = store.pointer(services.store, revoked.account_id, type(revoked), revoked.key_id)
         writes += [Delete(pointer)] if pointer else []
     services.store.write(*writes)
     return revoked

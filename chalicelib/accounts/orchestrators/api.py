@@ -12,6 +12,7 @@ from chalicelib.accounts.orchestrators.schemas import (
     OrchestratorAnswer,
     OrchestratorCreated,
     OrchestratorKeyAnswer,
+    OrchestratorRevoked,
 )
 from chalicelib.platform.http.view import AnyCall, Call
 
@@ -24,11 +25,17 @@ def _orchestrator_id(call: AnyCall) -> str:
 def create_orchestrator(call: Call[CreateOrchestrator, None]) -> OrchestratorCreated:
     body = call.body
     orchestrator, key, text = orchestrators.register(
-        call.services, call.actor, body.orchestratorName, body.orchestratorContactEmail
+        call.services, call.actor, body.orchestratorName, body.orchestratorContactEmail, call.source
     )
     return OrchestratorCreated(
         orchestrator=OrchestratorAnswer.of(orchestrator), key=OrchestratorKeyAnswer.of(key), rawKey=text
     )
+
+
+def revoke_orchestrator(call: Call[None, None]) -> OrchestratorRevoked:
+    orchestrator_id = call.path["orchestrator_id"]
+    orchestrators.revoke(call.services, call.actor, orchestrator_id)
+    return OrchestratorRevoked(id=orchestrator_id, revoked=True)
 
 
 def list_client_links(call: Call[None, LinksQuery]) -> ClientLinksAnswer:
@@ -39,9 +46,7 @@ def list_client_links(call: Call[None, LinksQuery]) -> ClientLinksAnswer:
 
 
 def link_client_id(call: Call[LinkClient, None]) -> ClientLinked:
-    linkage, already = orchestrators.link_client(
-        call.services, call.actor, _orchestrator_id(call), call.body.clientId
-    )
+    linkage, already = orchestrators.link_client(call.services, call.actor, _orchestrator_id(call), call.body.clientId)
     return ClientLinked(link=ClientLinkAnswer.of(linkage), alreadyLinked=already)
 
 

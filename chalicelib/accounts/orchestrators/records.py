@@ -1,8 +1,8 @@
 """Stored records: orchestrators and their links to client ids."""
 
-
 from datetime import datetime
 from enum import StrEnum
+from typing import Self
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import IDENTITY, KeyPattern, Record
@@ -22,13 +22,18 @@ class Orchestrator(Record):
     """
 
     KEY = KeyPattern(IDENTITY, "ORCHESTRATOR#{orchestrator_id}", "ORCHESTRATOR")
+    RESOURCE = "orchestrator"
+    SHOWN = ("name", "contact_email")
 
     orchestrator_id: str
     account_id: str
     name: str
     contact_email: str
     created_at: datetime
-    version: int = 0
+
+    def redirects(self, before: Self | None) -> bool:
+        """A new one, as its key links the client ids of its account and creates links with them."""
+        return before is None
 
 
 @frozen
@@ -43,4 +48,3 @@ class Linkage(Record):
     status: LinkageStatus
     created_at: datetime
     revoked_at: datetime | None = None
-    version: int = 0

@@ -4,10 +4,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Orchestrator
-from chalicelib.accounts.sign_in.rules import email_address
 from chalicelib.base import ids
+from chalicelib.base.email_addresses import email_address
 from chalicelib.base.errors import Conflict, Forbidden, NotFound
-from chalicelib.base.ids import Entropy
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus, OrchestratorKey
 from chalicelib.platform.access.credentials.rules import credential_hash
@@ -17,20 +16,20 @@ KEY_PREFIX_LENGTH = len("orc_live_") + 4
 
 
 def new_orchestrator(
-    actor: Actor, name: str, contact_email: str, now: datetime, entropy: Entropy
+    actor: Actor, name: str, contact_email: str, now: datetime, source: ids.Source
 ) -> tuple[Orchestrator, OrchestratorKey, str]:
     """A new orchestrator, the record of its key, and the key. Raises BadRequest if the e-mail address is invalid."""
-    text = ids.orchestrator_key(entropy)
+    text = ids.orchestrator_key(source.entropy)
     orchestrator = Orchestrator(
-        orchestrator_id=ids.ulid(now, entropy),
+        orchestrator_id=ids.ulid(*source),
         account_id=actor.account_id,
         name=name,
-        contact_email=email_address(contact_email),
+        contact_email=email_address(contact_email).name,
         created_at=now,
     )
     key = OrchestratorKey(
         key_hash=credential_hash(text),
-        key_id=ids.ulid(now, entropy),
+        key_id=ids.ulid(*source),
         orchestrator_id=orchestrator.orchestrator_id,
         account_id=actor.account_id,
         prefix=text[:KEY_PREFIX_LENGTH],

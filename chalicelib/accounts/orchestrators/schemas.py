@@ -13,14 +13,11 @@ from chalicelib.platform.http.schemas import Input, Output
 
 MAX_PAGE = 10_000
 
-
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True), form(r"\S")]
 
 
 class CreateOrchestrator(Input):
-    orchestratorName: Name = Field(
-        description="What merchants see; not only spaces"
-    )
+    orchestratorName: Name = Field(description="What merchants see; not only spaces")
     orchestratorContactEmail: Email = Field(description="The address for support requests")
 
 
@@ -45,14 +42,12 @@ class OrchestratorAnswer(Output):
 
     @classmethod
     def of(cls, orchestrator: Orchestrator) -> Self:
-        created = iso(orchestrator.created_at)
-        return cls(
+        return cls.from_record(
+            orchestrator,
             id=orchestrator.orchestrator_id,
-            name=orchestrator.name,
             supportEmail=orchestrator.contact_email,
             status="active",
-            createdAt=created,
-            updatedAt=created,
+            updatedAt=iso(orchestrator.created_at),
         )
 
 
@@ -65,13 +60,7 @@ class OrchestratorKeyAnswer(Output):
 
     @classmethod
     def of(cls, key: OrchestratorKey) -> Self:
-        return cls(
-            id=key.key_id,
-            orchestratorId=key.orchestrator_id,
-            keyPrefix=key.prefix,
-            status=key.status.value,
-            createdAt=iso(key.created_at),
-        )
+        return cls.from_record(key, id=key.key_id, keyPrefix=key.prefix)
 
 
 class OrchestratorCreated(Output):
@@ -82,6 +71,11 @@ class OrchestratorCreated(Output):
     rawKey: str
 
 
+class OrchestratorRevoked(Output):
+    id: str
+    revoked: Literal[True]
+
+
 class ClientLinkAnswer(Output):
     clientId: str
     status: str
@@ -90,12 +84,7 @@ class ClientLinkAnswer(Output):
 
     @classmethod
     def of(cls, linkage: Linkage) -> Self:
-        return cls(
-            clientId=linkage.client_id,
-            status=linkage.status.value,
-            createdAt=iso(linkage.created_at),
-            revokedAt=iso(linkage.revoked_at) if linkage.revoked_at else None,
-        )
+        return cls.from_record(linkage)
 
 
 class ClientLinksAnswer(Output):

@@ -58,20 +58,17 @@ def read_signing_data(call: Call[None, SigningDataQuery]) -> SigningDataAnswer:
 def create_payee_destination(call: Call[SignedNonce, None]) -> PayeeDestinationCreated:
     body = call.body
     vouched = call.caller.mode is Mode.API_KEY
-    added = destinations.add(call.services, call.actor, _client(call), body.nonce, body.signature, vouched)
+    client, asked_at = _client(call), call.asked_at
+    added = destinations.add(call.services, call.actor, client, body.nonce, body.signature, vouched, asked_at)
     return PayeeDestinationCreated.of(added)
 
 
 def read_active_payee_destination(call: Call[None, WalletAddressQuery]) -> PayeeDestinationAnswer | None:
-    return _or_null(
-        destinations.active_of_client(call.services, _client(call), call.query.walletAddress)
-    )
+    return _or_null(destinations.active_of_client(call.services, _client(call), call.query.walletAddress))
 
 
 def read_payee_destination(call: Call[None, None]) -> PayeeDestinationAnswer:
-    return PayeeDestinationAnswer.of(
-        destinations.of_client(call.services, _client(call), call.path["destination_id"])
-    )
+    return PayeeDestinationAnswer.of(destinations.of_client(call.services, _client(call), call.path["destination_id"]))
 
 
 def remove_payee_destination(call: Call[SignedNonce, None]) -> PayeeDestinationRemoved:

@@ -7,6 +7,7 @@ of the signature, the client id that is bound, and the audit log entries.
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 
 from chalicelib.accounts.payees import store
 from chalicelib.accounts.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
@@ -29,8 +30,9 @@ from chalicelib.base.errors import BadRequest, Forbidden, NotFound
 from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
-from chalicelib.platform.access.credentials import store as users
 from chalicelib.platform.access.credentials.records import ClientId
+from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people.records import Membership
 from chalicelib.platform.access.sessions.records import Session, SessionKind, Wallet
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import Delete, Write, WriteConflict
@@ -48,25 +50,30 @@ def issue_nonce(services: Services, client: ClientId, route: Destination, action
 
 
 def add(
-    services: Services, actor: Actor, client: ClientId, nonce_text: str, signature: str, vouched: bool = False
+    services: Services,
+    actor: Actor,
+    client: ClientId,
+    nonce_text: str,
+    signature: str,
+    vouched: bool = False,
+    asked_at: datetime | None = None,
 ) -> PayeeDestination:
     """Binds the client id to the route that its wallet signed. A route that was deactivated becomes active again.
 
-    `vouched` is set if an API key of the account was sent with the client id. Three reads, one more if the wallet has
-    an active destination, one more unless `vouched`; one transaction. Raises BadRequest (nonce), Unauthorized
+    `vouched` is set if an API key of the account was sent with the client id. The nonce must not have expired at
+    `asked_at`, by default now. Three reads, one more if the wallet has
+    an active destination, up to two more unless `vouched`; one transaction. Raises BadRequest (nonce), Unauthorized
     (signature), Forbidden or Conflict (rules.check_vouched, check_addable).
     """
-    nonce = _signed(services, client, nonce_text, signature, Action.ADD)
+    nonce = _signed(services, client, nonce_text, signature, Action.ADD, asked_at)
     route, own = nonce.route, store.destinations(services.store, client.account_id)
     bound = next((each for each in own if each.record_id == client.payee_destination_id), None)
     active = store.active_destination(services.store, route.wallet)
     if not vouched:
-        check_vouched(route, client, bound, users.user(services.store, route.wallet))
+        check_vouched(route, client, bound, _membership_of(services, client.account_id, route.wallet))
     check_addable(route, client, bound, active[1] if active else None)
     known = active[1] if active else next((each for each in own if each.route == route), None)
-    destination = activated(
-        known, route, client.account_id, client.client_id, services.clock(), services.entropy
-    )
+    destination = activated(known, route, client.account_id, client.client_id, services.clock(), services.entropy)
     writes: list[Write] = [destination, *_audit_entries(services, actor, "payee_destination.added", destination)]
     if active is None:
         writes.append(_pointer(destination, route.wallet))
@@ -194,13 +201,24 @@ def deactivate(services: Services, actor: Actor, wallet: Wallet, id_text: str) -
 
 
 def _signed(
-    services: Services, client: ClientId, nonce_text: str, signature: str, action: Action
+    services: Services,
+    client: ClientId,
+    nonce_text: str,
+    signature: str,
+    action: Action,
+    asked_at: datetime | None = None,
 ) -> SigningNonce:
     """The nonce, if its wallet signed it. One read. Raises BadRequest (nonce), Unauthorized (signature)."""
     stored = store.nonce(services.store, nonce_text)
-    nonce = check_nonce(stored, nonce_text, client.client_id, action, services.clock())
+    nonce = check_nonce(stored, nonce_text, client.client_id, action, asked_at or services.clock())
     check_signer(nonce, signature, services.settings.brand)
     return nonce
+
+
+def _membership_of(services: Services, account_id: str, wallet: str) -> Membership | None:
+    """The membership of the account of whoever signs in with a wallet. Up to two reads."""
+    identity = people.identity(services.store, wallet)
+    return people.membership(services.store, account_id, identity.person_id) if identity else None
 
 
 def _use_up(services: Services, nonce: SigningNonce, writes: list[Write]) -> None:

@@ -1,12 +1,14 @@
 """Stored records: payee destinations, and the nonces that wallets sign."""
 
-
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Self
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import IDENTITY, SESSIONS, KeyPattern, Record
 from chalicelib.chains.catalogue.interop import Destination
+
+NONCE_RETENTION = timedelta(days=15)
 
 
 @frozen
@@ -18,7 +20,6 @@ class ActiveDestination(Record):
     wallet_address: str
     account_id: str
     record_id: str
-    version: int = 0
 
 
 class Action(StrEnum):
@@ -35,6 +36,9 @@ class PayeeDestination(Record):
     """
 
     KEY = KeyPattern(IDENTITY, "ACCOUNT#{account_id}", "DESTINATION#{record_id}")
+    RESOURCE = "payee_destination"
+    NAMED_BY = ("wallet_address", "chain_id", "token_address")
+    SHOWN = (*NAMED_BY, "is_active", "client_id")
 
     record_id: str
     destination_id: str
@@ -46,16 +50,22 @@ class PayeeDestination(Record):
     created_at: datetime
     client_id: str | None = None
     access_mode: str | None = None
-    version: int = 0
 
     @property
     def route(self) -> Destination:
         return Destination(self.wallet_address, self.chain_id, self.token_address)
 
+    def redirects(self, before: Self | None) -> bool:
+        """A route that is new, another one, or active again."""
+        return self.is_active and (before is None or not before.is_active or self.route != before.route)
+
 
 @frozen
 class SigningNonce(Record):
-    """A nonce to be signed for a client id, wallet, token, chain and action. It can be used once, for five minutes."""
+    """A nonce to be signed for a client id, wallet, token, chain and action. It can be used once, for five minutes.
+
+    It is kept for as long as the change may wait for which it was used (accounts/changes).
+    """
 
     KEY = KeyPattern(SESSIONS, "NONCE#{nonce:.64}", "NONCE")
 
@@ -66,12 +76,11 @@ class SigningNonce(Record):
     chain_id: int
     action: Action
     expires_at: datetime
-    version: int = 0
 
     @property
     def vanishes_at(self) -> datetime:
-        """When it expires."""
-        return self.expires_at
+        """15 days after it expires."""
+        return self.expires_at + NONCE_RETENTION
 
     @property
     def route(self) -> Destination:

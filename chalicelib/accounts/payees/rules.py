@@ -14,7 +14,9 @@ from chalicelib.base.signatures import recover_digest, signature_bytes, typed_da
 from chalicelib.chains.catalogue.interop import Destination, destination_id, parse_destination_id
 from chalicelib.chains.catalogue.networks import Network, network, network_of_chain
 from chalicelib.chains.catalogue.tokens import token_at
-from chalicelib.platform.access.credentials.records import ClientId, User
+from chalicelib.platform.access.credentials.records import ClientId
+from chalicelib.platform.access.people.records import Membership
+from chalicelib.platform.access.people.rules import SCOPES_OF
 from chalicelib.platform.access.sessions.records import Wallet
 
 NONCE_LIFETIME = timedelta(minutes=5)
@@ -105,9 +107,7 @@ def signing_data(nonce: SigningNonce, brand: str) -> dict[str, Any]:
     }
 
 
-def check_nonce(
-    nonce: SigningNonce | None, text: str, client_id: str, action: Action, now: datetime
-) -> SigningNonce:
+def check_nonce(nonce: SigningNonce | None, text: str, client_id: str, action: Action, now: datetime) -> SigningNonce:
     """Raises BadRequest unless the nonce was issued to this client id for this action and has not expired."""
     if (
         nonce is None
@@ -159,16 +159,17 @@ def check_addable(
 
 
 def check_vouched(
-    route: Destination, client: ClientId, bound: PayeeDestination | None, user: User | None
+    route: Destination, client: ClientId, bound: PayeeDestination | None, membership: Membership | None
 ) -> None:
     """Raises Forbidden unless the account of the client id has confirmed the wallet with more than public data.
 
     Client id and origin are public and a wallet signs only for itself, so they do not prove that the account wants to
-    be paid there. The wallet must be that of the account (`user` is the user who signs in with it), the operator wallet
-    of the client id, or the wallet that the client id is bound to. Not called if an API key of the account was sent.
+    be paid there. The wallet must be that of a member who may change destinations (`membership` is that of the person
+    who signs in with it), the operator wallet of the client id, or the wallet that the client id is bound to. Not
+    called if an API key of the account was sent.
     """
     wallets = [client.operator_wallet_address, bound.wallet_address if bound else None]
-    is_own = user is not None and user.account_id == client.account_id
+    is_own = membership is not None and "payee_destinations:write" in SCOPES_OF[membership.role]
     if not is_own and not any(wallet and same_address(wallet, route.wallet) for wallet in wallets):
         raise Forbidden(NOT_VOUCHED)
 

@@ -15,7 +15,6 @@ from chalicelib.platform.http.schemas import Input, Output, rule
 _MAX_CHAIN_ID = 2**53 - 1  # the largest integer that JSON numbers represent exactly
 Text = Annotated[str, StringConstraints(min_length=1)]
 
-
 ChainId = form(format="chain-id")
 Token = Annotated[Address, form(format="token-address")]
 Route = Annotated[Text, form("^[0-9A-Za-z]+(@eip155)?:[0-9A-Za-z#]+:[0-9A-Za-z]+$", "destination-id")]
@@ -202,13 +201,7 @@ class PayoutDestinationAnswer(Output):
 
     @classmethod
     def of(cls, destination: PayeeDestination) -> Self:
-        return cls(
-            destinationId=destination.destination_id,
-            walletAddress=destination.wallet_address,
-            tokenAddress=destination.token_address,
-            chainId=destination.chain_id,
-            claimed=True,
-        )
+        return cls.from_record(destination, claimed=True)
 
 
 def _fields(destination: PayeeDestination) -> dict[str, Any]:

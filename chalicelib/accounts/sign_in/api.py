@@ -1,8 +1,8 @@
-"""Views for signing in by wallet or e-mail, signing out, and the caller's sessions, on the auth host."""
+"""Views for signing in by wallet or e-mail, signing out, switching accounts, and the caller's sessions."""
 
-from urllib.parse import urlsplit
-
-from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.accounts.email import flows as links
+from chalicelib.accounts.sign_in import ending, flows, identities, proving, wallets
+from chalicelib.accounts.sign_in.cookies import cleared_cookie, session_cookie
 from chalicelib.accounts.sign_in.schemas import (
     AnswerChallenge,
     AskChallenge,
@@ -11,74 +11,99 @@ from chalicelib.accounts.sign_in.schemas import (
     EmailAndPassword,
     LoggedIn,
     Me,
+    OwnIdentity,
+    Proved,
+    ProvePassword,
     Registered,
     SessionAnswer,
     SignedIn,
+    Switch,
 )
-from chalicelib.platform.access.sessions.records import Session, SessionKind
-from chalicelib.platform.access.sessions.rules import COOKIE, EMAIL_LIFETIME
+from chalicelib.base.languages import language_of
+from chalicelib.base.timestamps import iso
+from chalicelib.mail.flows import is_configured
+from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.sessions.records import Session
 from chalicelib.platform.http.view import AnyCall, Call, Reply
 
 
 def ask_challenge(call: Call[AskChallenge, None]) -> ChallengeAnswer:
-    return ChallengeAnswer.of(sessions.challenge(call.services, call.body.address, call.body.chainId))
+    return ChallengeAnswer.of(wallets.challenge(call.services, call.body.address, call.body.chainId))
 
 
 def verify_wallet(call: Call[AnswerChallenge, None]) -> Reply[SignedIn]:
-    opened = sessions.sign_in(call.services, call.body.signed(), call.caller.sent_session, call.actor)
-    return Reply(SignedIn(), _cookie(call, *opened))
+    opened = flows.sign_in(call.services, call.body.signed(), call.caller.sent_session, call.actor)
+    return Reply(SignedIn(), session_cookie(call.services.settings, *opened))
 
 
 def register(call: Call[EmailAndPassword, None]) -> Registered:
-    return Registered.of(sessions.register(call.services, call.body.email, call.body.password, call.actor))
+    email, password = call.body.email, call.body.password
+    if not is_configured(call.services):
+        return Registered.of(flows.register(call.services, email, password, call.actor), email_sent=False)
+    language = language_of(call.headers.get("accept-language", ""))
+    permit = links.register(call.services, email, password, language)
+    return Registered(id=permit.account_id, email=permit.name, createdAt=iso(call.services.clock()), emailSent=True)
 
 
 def log_in(call: Call[EmailAndPassword, None]) -> Reply[LoggedIn]:
     email, password = call.body.email, call.body.password
-    opened = sessions.log_in(call.services, email, password, call.caller.sent_session, call.actor)
-    return Reply(LoggedIn(id=opened[0].account_id, email=opened[0].subject), _cookie(call, *opened))
+    opened = flows.log_in(call.services, email, password, call.caller.sent_session, call.actor)
+    answer = LoggedIn(id=opened[0].account_id, email=opened[0].subject)
+    return Reply(answer, session_cookie(call.services.settings, *opened))
 
 
 def log_out(call: Call[None, None]) -> Reply[Done]:
-    sessions.log_out(call.services, _session(call), call.actor)
-    return Reply(Done(success=True), _cleared(call))
+    ending.log_out(call.services, _session(call), call.actor)
+    return Reply(Done(success=True), cleared_cookie(call.services.settings))
 
 
 def me(call: Call[None, None]) -> Me:
-    return Me.of(_session(call))
+    member = call.caller.signed_in
+    return Me.of(member, people.accounts_of(call.services.store, member.person.person_id))
 
 
 def list_sessions(call: Call[None, None]) -> list[SessionAnswer]:
-    open_sessions = sessions.list_open(call.services, call.caller.account_id)
+    open_sessions = ending.list_open(call.services, _session(call).person_id)
     return [SessionAnswer.of(each, _session(call)) for each in open_sessions]
 
 
 def revoke_session(call: Call[None, None]) -> Done:
-    sessions.revoke(call.services, call.caller.account_id, call.path["session_id"], call.actor)
+    ending.revoke(call.services, _session(call).person_id, call.path["session_id"], call.actor)
     return Done(success=True)
 
 
+def switch_account(call: Call[Switch, None]) -> Reply[SignedIn]:
+    opened = flows.switch(call.services, call.caller.signed_in, call.body.accountId, call.actor)
+    return Reply(SignedIn(), session_cookie(call.services.settings, *opened))
+
+
+def ask_to_add_wallet(call: Call[AskChallenge, None]) -> ChallengeAnswer:
+    asked = identities.challenge(call.services, call.caller.signed_in, call.body.address, call.body.chainId)
+    return ChallengeAnswer.of(asked)
+
+
+def add_wallet(call: Call[AnswerChallenge, None]) -> OwnIdentity:
+    added = identities.add_wallet(call.services, call.caller.signed_in, call.body.signed(), call.actor)
+    return OwnIdentity.of(added.name)
+
+
+def remove_identity(call: Call[None, None]) -> Done:
+    identities.remove(call.services, call.caller.signed_in, call.path["identity_id"], call.actor)
+    return Done(success=True)
+
+
+def prove_by_password(call: Call[ProvePassword, None]) -> Proved:
+    return Proved.of(proving.by_password(call.services, call.caller.signed_in, call.body.password, call.actor))
+
+
+def ask_to_prove_by_wallet(call: Call[AskChallenge, None]) -> ChallengeAnswer:
+    asked = proving.challenge(call.services, call.caller.signed_in, call.body.address, call.body.chainId)
+    return ChallengeAnswer.of(asked)
+
+
+def prove_by_wallet(call: Call[AnswerChallenge, None]) -> Proved:
+    return Proved.of(proving.by_wallet(call.services, call.caller.signed_in, call.body.signed(), call.actor))
+
+
 def _session(call: AnyCall) -> Session:
-    assert call.caller.session is not None, "set in session mode"
-    return call.caller.session
-
-
-def _cookie(call: AnyCall, session: Session, token: str) -> dict[str, str]:
-    """The cookie of a wallet session has no Max-Age, as the server decides by its use when the session ends."""
-    ages = {SessionKind.EMAIL: f"; Max-Age={int(EMAIL_LIFETIME.total_seconds())}", SessionKind.WALLET: ""}
-    return _set_cookie(call, f"{token}{ages[session.kind]}")
-
-
-def _cleared(call: AnyCall) -> dict[str, str]:
-    return _set_cookie(call, "; Max-Age=0")
-
-
-def _set_cookie(call: AnyCall, value: str) -> dict[str, str]:
-    """Always `Secure`: over plain HTTP a client sends the token itself, as a cookie or as `Authorization: Bearer`.
-
-    The path is that of AUTH_URL, which is below `/<stage>` where the stage has no hosts of its own.
-    """
-    settings = call.services.settings
-    path = urlsplit(settings.auth_url).path or "/"
-    shared = f"; Domain={settings.session_domain}" if settings.session_domain else ""
-    return {"Set-Cookie": f"{COOKIE}={value}; Path={path}{shared}; HttpOnly; Secure; SameSite=Lax"}
+    return call.caller.signed_in.session

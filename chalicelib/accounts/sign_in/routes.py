@@ -3,77 +3,32 @@
 from chalicelib.platform.access.modes import Mode, Rate
 from chalicelib.platform.http.operation import Operation
 
+_PUBLIC = (Mode.PUBLIC,)
+_SESSION = (Mode.SESSION,)
+
 OPERATIONS = (
+    Operation("POST", "/v1/auth/wallet/challenge", "ask_challenge", _PUBLIC, status=201, rate=Rate.SIGN_IN),
+    Operation("POST", "/v1/auth/wallet/verify", "verify_wallet", _PUBLIC, rate=Rate.SIGN_IN, shows_secret=True),
+    Operation("POST", "/v1/auth/register", "register", _PUBLIC, status=201, rate=Rate.SIGN_IN),
+    Operation("POST", "/v1/auth/login", "log_in", _PUBLIC, rate=Rate.SIGN_IN, shows_secret=True),
+    Operation("POST", "/v1/auth/logout", "log_out", _SESSION, before_second_factor=True),
+    Operation("GET", "/v1/auth/me", "me", _SESSION, before_second_factor=True),
+    Operation("POST", "/v1/auth/switch", "switch_account", _SESSION, shows_secret=True, before_second_factor=True),
+    Operation("POST", "/v1/auth/identities/challenge", "ask_to_add_wallet", _SESSION, status=201),
     Operation(
-        "POST", "/v1/auth/wallet/challenge", "ask_challenge",
-        "Ask for a text that a wallet is to sign",
-        description="The message follows EIP-4361 and is valid for five minutes and one sign-in.",
-        modes=(Mode.PUBLIC,),
-        rate=Rate.SIGN_IN,
-        status=201,
-        errors=(400, 429),
+        "POST", "/v1/auth/identities", "add_wallet", _SESSION,
+        status=201, needs_presence=True, changes_sign_in=True,
     ),
     Operation(
-        "POST", "/v1/auth/wallet/verify", "verify_wallet",
-        "Sign in with the signed text",
-        description=(
-            "Sets the session cookie. The first sign-in of a wallet makes its account. 401 for a wrong signature or a "
-            "challenge that was used."
-        ),
-        modes=(Mode.PUBLIC,),
-        rate=Rate.SIGN_IN,
-        errors=(400, 401, 429, 503),
-        shows_secret=True,
+        "DELETE", "/v1/auth/identities/{identity_id}", "remove_identity", _SESSION,
+        needs_presence=True, changes_sign_in=True,
     ),
+    Operation("POST", "/v1/auth/proofs/password", "prove_by_password", _SESSION),
     Operation(
-        "POST", "/v1/auth/register", "register",
-        "Register with an e-mail address",
-        description=(
-            "The response does not show whether the address was registered before. No e-mail is sent. Sign in "
-            "afterwards."
-        ),
-        modes=(Mode.PUBLIC,),
-        rate=Rate.SIGN_IN,
-        status=201,
-        errors=(400, 429),
+        "POST", "/v1/auth/proofs/wallet/challenge", "ask_to_prove_by_wallet", _SESSION,
+        status=201, before_second_factor=True,
     ),
-    Operation(
-        "POST", "/v1/auth/login", "log_in",
-        "Sign in with e-mail address and password",
-        description=(
-            "Sets the session cookie. The message of 401 is the same for an unknown address and for a wrong password."
-        ),
-        modes=(Mode.PUBLIC,),
-        rate=Rate.SIGN_IN,
-        errors=(400, 401, 429),
-        shows_secret=True,
-    ),
-    Operation(
-        "POST", "/v1/auth/logout", "log_out",
-        "End this session",
-        description="Clears the session cookie.",
-        modes=(Mode.SESSION,),
-        errors=(401,),
-    ),
-    Operation(
-        "GET", "/v1/auth/me", "me",
-        "Who is signed in",
-        description="An `address` for a wallet, an `email` otherwise.",
-        modes=(Mode.SESSION,),
-        errors=(401,),
-    ),
-    Operation(
-        "GET", "/v1/auth/sessions", "list_sessions",
-        "List your open sessions, the newest first",
-        description="`current` is true for the session of this request.",
-        modes=(Mode.SESSION,),
-        errors=(401,),
-    ),
-    Operation(
-        "DELETE", "/v1/auth/sessions/{session_id}", "revoke_session",
-        "End one of your sessions",
-        description="Whoever uses it has to sign in again.",
-        modes=(Mode.SESSION,),
-        errors=(401, 404),
-    ),
+    Operation("POST", "/v1/auth/proofs/wallet", "prove_by_wallet", _SESSION, before_second_factor=True),
+    Operation("GET", "/v1/auth/sessions", "list_sessions", _SESSION),
+    Operation("DELETE", "/v1/auth/sessions/{session_id}", "revoke_session", _SESSION),
 )

@@ -1,27 +1,16 @@
-"""E-mail addresses, and the challenges that wallets sign to sign in."""
+"""The challenges that wallets sign to sign in."""
 
 import hmac
 import re
 from datetime import datetime, timedelta
 
-from chalicelib.accounts.sign_in.records import Challenge
+from chalicelib.accounts.sign_in.records import Challenge, Purpose
 from chalicelib.base import ids
-from chalicelib.base.errors import BadRequest, Unauthorized
+from chalicelib.base.errors import Unauthorized
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.sessions.records import Wallet
-
-EMAIL_PATTERN = r"^[^@\s]{1,64}@[^@\s.]+(\.[^@\s.]+)+$"
-MAX_EMAIL_LENGTH = 254
-
-
-def email_address(text: str) -> str:
-    """The address in lower case. Raises BadRequest unless it looks like one."""
-    if len(text) > MAX_EMAIL_LENGTH or not re.fullmatch(EMAIL_PATTERN, text) or not text.isprintable():
-        raise BadRequest("email must be an e-mail address")
-    return text.lower()
-
 
 CHALLENGE_LIFETIME = timedelta(minutes=5)
 _SIGNER = re.compile(r"[^\n]* wants you to sign in with your (?:Ethereum|Tron) account:\n(0x[0-9A-Fa-f]{40}|T\w{33})\n")
@@ -37,20 +26,40 @@ class Site:
     brand: str
 
 
-def new_challenge(
-    address: str, family: str, chain_id: int, site: Site, now: datetime, entropy: Entropy
-) -> Challenge:
-    """A challenge for an address in its canonical form (EIP-55, or base58 on Tron).
+_STATEMENTS = {
+    Purpose.SIGN_IN: "Sign in to {brand}.",
+    Purpose.ADD: "Add this wallet to the ways I sign in to {brand}.",
+    Purpose.PROVE: "Confirm to {brand} that I am here.",
+}
 
-    The message follows EIP-4361; for Tron it has the same layout with "Tron account" (supplement, 11.2).
+
+@frozen
+class Wanted:
+    """For what a wallet is to sign, and in which session; None to sign in."""
+
+    purpose: Purpose = Purpose.SIGN_IN
+    session_id: str | None = None
+
+
+SIGN_IN = Wanted()
+
+
+def new_challenge(
+    wallet: Wallet, family: str, site: Site, wanted: Wanted, now: datetime, entropy: Entropy
+) -> Challenge:
+    """A challenge for a wallet, whose address is in its canonical form (EIP-55, or base58 on Tron).
+
+    Its chain is the one of a contract wallet. The message follows EIP-4361; for Tron it has the same layout with "Tron
+    account" (supplement, 11.2).
     """
     nonce, expires_at = entropy(16).hex(), now + CHALLENGE_LIFETIME
+    address, chain_id = wallet.address, wallet.chain_id or 0
     kind = "Ethereum" if family == "evm" else "Tron"
     lines = [
         f"{site.domain} wants you to sign in with your {kind} account:",
         address,
         "",
-        f"Sign in to {site.brand}.",
+        _STATEMENTS[wanted.purpose].format(brand=site.brand),
         "",
         f"URI: {site.uri}",
         "Version: 1",
@@ -59,16 +68,21 @@ def new_challenge(
         f"Issued At: {iso(now)}",
         f"Expiration Time: {iso(expires_at)}",
     ]
-    return Challenge(ids.ulid(now, entropy), nonce, address, family, chain_id, "\n".join(lines), expires_at)
+    text = "\n".join(lines)
+    return Challenge(
+        ids.ulid(now, entropy), nonce, address, family, chain_id, text, expires_at, wanted.purpose, wanted.session_id
+    )
 
 
-def check_signed(challenge: Challenge | None, nonce: str, message: str, now: datetime) -> Challenge:
-    """The challenge. Raises Unauthorized unless it has not expired and nonce and message equal the issued ones.
+def check_signed(challenge: Challenge | None, nonce: str, message: str, wanted: Wanted, now: datetime) -> Challenge:
+    """The challenge. Raises Unauthorized unless it has not expired, was made for what is wanted, and nonce and message
+    equal the issued ones.
 
     The error does not say which of them was wrong.
     """
     if (
         challenge is None
+        or (challenge.purpose, challenge.session_id) != (wanted.purpose, wanted.session_id)
         or now >= challenge.expires_at
         or not hmac.compare_digest(challenge.nonce.encode(), nonce.encode())
         or not hmac.compare_digest(challenge.message.encode(), message.encode())

@@ -15,6 +15,7 @@ from chalicelib.accounts.api_keys.rules import (
     toggled_api_key,
 )
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.ids import Source
 from chalicelib.platform.access.credentials.records import ApiKey, CredentialStatus
 from chalicelib.platform.access.credentials.rules import SCOPES, credential_hash
 from tests.fakes.world import START
@@ -28,11 +29,11 @@ def entropy() -> Callable[[int], bytes]:
 
 
 def made(settings: ApiKeySettings) -> ApiKey:
-    return new_api_key("acct", settings, START, entropy())[0]
+    return new_api_key("acct", settings, START, Source(START, entropy()))[0]
 
 
 def test_a_new_key_is_active_and_only_its_hash_and_its_first_letters_are_stored() -> None:
-    record, key = new_api_key("acct", {"label": "server"}, START, entropy())
+    record, key = new_api_key("acct", {"label": "server"}, START, Source(START, entropy()))
     expected = ApiKey(credential_hash(key), record.key_id, "acct", "server", key[:8], CredentialStatus.ACTIVE, START)
     assert record == expected
     assert key.startswith("key_") and len(record.prefix) == 8

@@ -32,10 +32,10 @@ def test_a_line_says_who_did_what_to_what_from_where_in_which_request(new_shop: 
     session = by_session(new_shop.account_id)
     made = new_shop.api.request("POST", "/v1/webhook", body, session)
     line = lines(new_shop)[0]
-    assert set(line) == {"id", "at", "actor", "action", "target", "ipAddress", "requestId"}
+    assert set(line) == {"id", "at", "actor", "action", "target", "ipAddress", "requestId", "sessionId"}
     assert (line["action"], line["target"]) == ("webhook.created", made.json["id"])
     assert (line["ipAddress"], line["requestId"]) == ("127.0.0.1", made.headers["x-request-id"])
-    assert line["actor"].startswith("session:") and session["cookie"].split("=")[1] not in line["actor"]
+    assert line["actor"].startswith("person:") and len(line["sessionId"]) == 26 and session["cookie"].split("=")[1] not in line["actor"]
 
 
 def test_every_change_of_a_webhook_has_its_line(new_shop: Shop) -> None:

@@ -125,7 +125,7 @@ def test_a_logo_that_there_is_not_is_404(api: Api, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "wanted"),
     [
         ({"primaryTextColor": "#eeeeee"}, "primaryTextColor #eeeeee on pageBackgroundColor #ffffff has a contrast of 1.16:1"),
         ({"primaryTextColor": None}, "Give all five colours or none of them: primaryTextColor missing"),
@@ -139,10 +139,10 @@ def test_a_logo_that_there_is_not_is_404(api: Api, name: str) -> None:
         ({"logo": 5}, "logo must be a string"),
     ],
 )
-def test_what_cannot_be_shown_is_refused_and_nothing_kept(new_shop: Shop, changes: dict[str, Any], told: str) -> None:
+def test_what_cannot_be_shown_is_refused_and_nothing_kept(new_shop: Shop, changes: dict[str, Any], wanted: str) -> None:
     before = stored()
     reply = put(new_shop, **changes)
-    assert (reply.status, reply.message[: len(told)]) == (400, told)
+    assert (reply.status, reply.message[: len(wanted)]) == (400, wanted)
     assert stored() == before
 
 

@@ -122,7 +122,7 @@ NO_IMAGES = {
         "a compression that there is not": png((b"IHDR", ALTERED_HEADER[10]), picture(), END),
         "a filtering that there is not": png((b"IHDR", ALTERED_HEADER[11]), picture(), END),
     },
-    "its palette is none": {
+    "its palette is not valid": {
         "of no size": grey(8, palette(0), colour=3),
         "of half a colour": grey(8, (b"PLTE", bytes(4)), colour=3),
         "of two bytes": grey(8, (b"PLTE", bytes(2)), colour=3),
@@ -133,7 +133,7 @@ NO_IMAGES = {
         "of grey with alpha": grey(8, palette(1), colour=4),
     },
     "its palette is missing": {"none": grey(8, colour=3)},
-    "its transparency is none": {
+    "its transparency is not valid": {
         "of what has its own": after(transparency(6), picture(), END),
         "of grey with alpha": grey(8, transparency(2), colour=4),
         "of grey, one byte": grey(8, transparency(1), colour=0),

@@ -53,7 +53,7 @@ def test_contrast_is_as_wcag_has_it(one: str, other: str, ratio: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "wanted"),
     [
         ({"primary_text": "#eeeeee"}, "primaryTextColor #eeeeee on pageBackgroundColor #ffffff has a contrast of 1.16:1"),
         ({"page_background": "#1e293b"}, "primaryTextColor #1e293b on pageBackgroundColor #1e293b has a contrast of 1.00:1"),
@@ -68,10 +68,10 @@ def test_contrast_is_as_wcag_has_it(one: str, other: str, ratio: float) -> None:
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_the_pair_and_its_ratio(changes: dict[str, str], told: str) -> None:
+def test_what_cannot_be_read_is_refused_with_the_pair_and_its_ratio(changes: dict[str, str], wanted: str) -> None:
     with pytest.raises(BadRequest) as refused:
         branding_of(CLIENT, BrandingDraft(colours=replace(COLOURS, **changes)), NOW)
-    assert refused.value.message.startswith(told)
+    assert refused.value.message.startswith(wanted)
 
 
 def test_a_contrast_of_exactly_the_limit_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -457,6 +457,6 @@ def test_every_change_is_in_the_audit_log(host: Host) -> None:
     entries = host.shop.api.get("/v1/audit", host.shop.by_key).json["entries"]
     done = [entry["action"] for entry in entries if entry["target"] == id]
     assert done == ["client_id.revoked", "client_id.updated", "client_id.created"]
-    kind = "api_key:" if host.path.startswith("/v2") else "session:"
+    kind = "api_key:" if host.path.startswith("/v2") else "person:"
     assert all(entry["actor"].startswith(kind) for entry in entries if entry["target"] == id)
     assert host.headers.get("x-api-key", host.headers.get("cookie", "")[-20:]) not in json.dumps(entries)

@@ -65,10 +65,10 @@ def test_a_use_is_written_once_a_minute_by_a_container(world: World) -> None:
         record_use(world.services, (key.key_id,))
     world.advance(59)
     record_use(world.services, (key.key_id,))
-    assert last_use(world, key.key_id) == LastUse(key.key_id, first, 1)
+    assert last_use(world, key.key_id) == LastUse(key.key_id, first, version=1)
     world.advance(1)
     record_use(world.services, (key.key_id,))
-    assert last_use(world, key.key_id) == LastUse(key.key_id, world.now, 2)
+    assert last_use(world, key.key_id) == LastUse(key.key_id, world.now, version=2)
 
 
 def test_within_the_minute_a_use_costs_no_call_at_all(world: World) -> None:

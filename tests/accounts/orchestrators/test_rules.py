@@ -11,6 +11,7 @@ import pytest
 from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Orchestrator
 from chalicelib.accounts.orchestrators.rules import link, new_orchestrator, unlink
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
+from chalicelib.base.ids import Source
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus, OrchestratorKey
 from chalicelib.platform.access.credentials.rules import credential_hash
@@ -30,14 +31,14 @@ def entropy() -> Callable[[int], bytes]:
 
 def test_a_new_orchestrator_has_a_key_of_which_hash_and_first_letters_are_stored() -> None:
     actor = Actor("platform", "test", "127.0.0.1", "-")
-    made, key, text = new_orchestrator(actor, "Platform", "Ops@Platform.Example", START, entropy())
+    made, key, text = new_orchestrator(actor, "Platform", "Ops@Platform.Example", START, Source(START, entropy()))
     assert made == Orchestrator(made.orchestrator_id, "platform", "Platform", "ops@platform.example", START)
     assert key == OrchestratorKey(
         credential_hash(text), key.key_id, made.orchestrator_id, "platform", text[:13], CredentialStatus.ACTIVE, START
     )
     assert text.startswith("orc_live_") and len(key.prefix) == 13
     with pytest.raises(BadRequest, match="email must be an e-mail address"):
-        new_orchestrator(actor, "Platform", "ops", START, entropy())
+        new_orchestrator(actor, "Platform", "ops", START, Source(START, entropy()))
 
 
 @pytest.mark.parametrize("client", [OWN, ADMITTING])

@@ -169,7 +169,7 @@ def test_a_wrong_checksum_still_names_the_destination_unless_they_are_strict(
 
 @pytest.mark.usefixtures("nothing_written")
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "text"),
     [
         ({"wallet": "0x12"}, "walletAddress: Invalid EVM address"),
         ({"wallet": "T" + "1" * 33}, "walletAddress: Invalid EVM address"),
@@ -185,9 +185,9 @@ def test_a_wrong_checksum_still_names_the_destination_unless_they_are_strict(
     ],
     ids=str,
 )
-def test_signing_data_is_for_what_could_be_a_destination(shop: Shop, change: dict[str, Any], told: str) -> None:
+def test_signing_data_is_for_what_could_be_a_destination(shop: Shop, change: dict[str, Any], text: str) -> None:
     reply = signing_data(shop, **{"wallet": evm_wallet().address, **change})
-    assert reply.status == 400 and reply.message.startswith(told)
+    assert reply.status == 400 and reply.message.startswith(text)
 
 
 def test_signing_data_needs_every_parameter(shop: Shop) -> None:
@@ -398,7 +398,7 @@ def test_an_email_session_has_no_wallet(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "text"),
     [
         ({"accessPolicy": {"mode": "kyt_all_wallets"}}, "accessPolicy.mode must be off"),
         ({"accessPolicy": {"mode": "off", "hideUntilApproved": True}}, "accessPolicy.hideUntilApproved cannot be true"),
@@ -416,10 +416,10 @@ def test_an_email_session_has_no_wallet(api: Api) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_kept_is_400_with_a_sentence(api: Api, change: dict[str, Any], told: str) -> None:
+def test_what_cannot_be_kept_is_400_with_a_sentence(api: Api, change: dict[str, Any], text: str) -> None:
     dashboard = by_wallet(api, evm_wallet("refused"))
     reply = dashboard.send("POST", OWN, {"tokenAddress": FUSDC_SEPOLIA, "chainId": SEPOLIA, **change})
-    assert reply.status == 400 and reply.message.startswith(told), reply.message
+    assert reply.status == 400 and reply.message.startswith(text), reply.message
 
 
 # --- links that carry only an amount ---

@@ -114,7 +114,7 @@ def test_the_older_form_knows_networks_by_their_aliases() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wallet", "token", "chain_id", "told"),
+    ("wallet", "token", "chain_id", "message"),
     [
         (WALLET.address, USDC_BASE, 10, "tokenAddress is not a supported token on optimism"),
         (WALLET.address, USDC_BASE, 56_000, "chainId is not of a supported network"),
@@ -128,9 +128,9 @@ def test_the_older_form_knows_networks_by_their_aliases() -> None:
     ],
 )
 def test_a_route_needs_a_catalogued_token_and_addresses_of_its_chain(
-    wallet: str, token: str, chain_id: int, told: str
+    wallet: str, token: str, chain_id: int, message: str
 ) -> None:
-    with pytest.raises(BadRequest, match=told):
+    with pytest.raises(BadRequest, match=message):
         checked_route(wallet, token, chain_id)
 
 

@@ -13,6 +13,7 @@ import pytest
 from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.audit.records import AuditEntry
 from chalicelib.platform.access.credentials.rules import credential_hash
+from chalicelib.platform.access.people.records import name_hash
 from chalicelib.platform.access.rate_limits.rules import FAILURES, SIGN_INS_PER_MINUTE
 from chalicelib.platform.access.sessions.records import Session, SessionPointer
 from chalicelib.platform.storage.store import Store
@@ -56,7 +57,7 @@ def verify(api: Api, body: dict[str, Any], headers: dict[str, str] | None = None
 
 
 def token_of(reply: Reply) -> str:
-    found = re.match(r"session_token=([0-9A-Z]{26}\.[A-Za-z0-9]{43});", reply.headers["set-cookie"])
+    found = re.match(r"session_token=(([0-9A-Z]{26}\.){2}[A-Za-z0-9]{43});", reply.headers["set-cookie"])
     assert found is not None, reply.headers["set-cookie"]
     return found[1]
 
@@ -120,6 +121,14 @@ def test_a_wallet_signs_in_and_the_cookie_says_who_it_is(api: Api, make: Callabl
         "type": "wallet",
         "address": wallet.address,
         "expiresAt": known.json["expiresAt"],
+        "personId": known.json["personId"],
+        "provedAt": known.json["provedAt"],
+        "provedBy": "wallet",
+        "proofs": ["wallet"],
+        "secondFactorMissing": False,
+        "role": "owner",
+        "accounts": [{"id": known.json["id"], "name": wallet.address, "role": "owner"}],
+        "identities": [{"id": name_hash(wallet.address), "type": "wallet", "name": wallet.address}],
     }
     assert len(known.json["id"]) == 26
     assert {line.action for line in audit_of(token_of(reply))} == {"account.created", "session.created"}
@@ -128,22 +137,24 @@ def test_a_wallet_signs_in_and_the_cookie_says_who_it_is(api: Api, make: Callabl
 def test_an_e_mail_user_registers_and_logs_in(api: Api) -> None:
     email = f"{new_name()}@Example.com"
     made = register(api, email)
-    assert made.status == 201 and set(made.json) == {"id", "email", "createdAt"}
-    assert made.json["email"] == email.lower()
+    assert made.status == 201 and set(made.json) == {"id", "email", "createdAt", "emailSent"}
+    assert (made.json["email"], made.json["emailSent"]) == (email.lower(), False), "no sender is configured"
     assert "set-cookie" not in made.headers
     reply = log_in(api, email.upper())
     assert (reply.status, reply.json) == (200, {"id": made.json["id"], "email": email.lower()})
     known = me(api, token_of(reply)).json
-    assert known == {**reply.json, "type": "email", "expiresAt": known["expiresAt"]}
+    shown = {name: known[name] for name in (*reply.json, "type")}
+    assert shown == {**reply.json, "type": "email"}
+    assert [(each["type"], each["name"]) for each in known["identities"]] == [("email", email.lower())]
 
 
 def test_the_cookie_is_for_this_host_over_https_and_out_of_reach_of_scripts(api: Api) -> None:
     email = f"{new_name()}@example.com"
     register(api, email)
     by_email = log_in(api, email).headers["set-cookie"]
-    assert re.fullmatch(r"session_token=\w{26}\.\w{43}; Max-Age=2592000; Path=/; HttpOnly; Secure; SameSite=Lax", by_email)
+    assert re.fullmatch(r"session_token=\w{26}\.\w{26}\.\w{43}; Max-Age=2592000; Path=/; HttpOnly; Secure; SameSite=Lax", by_email)
     by_wallet = verify(api, signed(api, evm_wallet(new_name()))).headers["set-cookie"]
-    assert re.fullmatch(r"session_token=\w{26}\.\w{43}; Path=/; HttpOnly; Secure; SameSite=Lax", by_wallet)
+    assert re.fullmatch(r"session_token=\w{26}\.\w{26}\.\w{43}; Path=/; HttpOnly; Secure; SameSite=Lax", by_wallet)
 
 
 def test_the_cookie_may_be_shared_with_the_api_host(api: Api, configured: Configured) -> None:
@@ -231,8 +242,8 @@ def test_a_used_challenge_is_401(api: Api, make: Callable[[str], Wallet]) -> Non
     before = stored()
     reply = verify(api, body)
     assert (reply.status, reply.message) == (401, BAD_CHALLENGE)
-    told = {**before, "identity": before["identity"] + 1}
-    assert stored() == told and "set-cookie" not in reply.headers, "the account's audit log alone tells of it"
+    then = {**before, "identity": before["identity"] + 1}
+    assert stored() == then and "set-cookie" not in reply.headers, "the account's audit log alone tells of it"
 
 
 @pytest.mark.parametrize(
@@ -309,7 +320,7 @@ def test_a_lower_case_address_is_signed_in_its_checksummed_form(api: Api) -> Non
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("address", "text"),
     [
         ("", "Invalid address: use an EVM (0x...) or a Tron (T...) address"),
         ("vitalik.eth", "Invalid address: use an EVM (0x...) or a Tron (T...) address"),
@@ -324,9 +335,9 @@ def test_a_lower_case_address_is_signed_in_its_checksummed_form(api: Api) -> Non
         ),
     ],
 )
-def test_a_wrong_address_is_400_and_says_why(api: Api, address: str, told: str, nothing_written: None) -> None:
+def test_a_wrong_address_is_400_and_says_why(api: Api, address: str, text: str, nothing_written: None) -> None:
     reply = challenge(api, address)
-    assert (reply.status, reply.message) == (400, told)
+    assert (reply.status, reply.message) == (400, text)
 
 
 @pytest.mark.parametrize("chain_id", [0, -1, 1.5, "1", True, 2**53, 10**400, [], {}])
@@ -378,7 +389,7 @@ def test_a_lone_surrogate_is_400(api: Api, nothing_written: None) -> None:
 @pytest.mark.parametrize("email", ["", "ann", "ann@example", "a@b.c\n", "a" * 250 + "@example.com"])
 def test_what_is_no_e_mail_address_is_400(api: Api, email: str, nothing_written: None) -> None:
     for reply in (register(api, email), log_in(api, email)):
-        assert (reply.status, reply.message) == (400, "email must be an e-mail address")
+        assert (reply.status, reply.message) == (400, "email must be an e-mail address, such as ann@shop.example")
 
 
 def test_a_taken_address_gets_the_same_answer_and_nothing_is_written(api: Api, ann: tuple[str, str]) -> None:
@@ -401,8 +412,8 @@ def test_an_unknown_user_and_a_wrong_password_hear_the_same(api: Api, ann: tuple
     replies = [log_in(api, ann[0], "wrong horse"), log_in(api, f"{new_name()}@example.com")]
     assert [(reply.status, reply.message) for reply in replies] == [(401, BAD_LOGIN)] * 2
     assert replies[0].body == replies[1].body
-    told = {**before, "identity": before["identity"] + 1}
-    assert stored() == told and all("set-cookie" not in reply.headers for reply in replies), "one audit line, Ann's"
+    then = {**before, "identity": before["identity"] + 1}
+    assert stored() == then and all("set-cookie" not in reply.headers for reply in replies), "one audit line, Ann's"
 
 
 def test_logging_out_ends_the_session_and_clears_the_cookie(api: Api, ann: tuple[str, str]) -> None:
@@ -417,7 +428,7 @@ def test_logging_out_ends_the_session_and_clears_the_cookie(api: Api, ann: tuple
     assert api.request("POST", "/v1/auth/logout", None, cookie(token)).status == 401
     lines = running().store.query(AuditEntry, AuditEntry.KEY.all(account_id=session.account_id))
     assert [line.action for line in lines] == ["account.created", "session.created", "session.ended"]
-    assert lines[-1].actor == f"session:{session.session_id}"
+    assert lines[-1].actor == f"person:{session.person_id}"
 
 
 @pytest.mark.parametrize("header", [cookie, bearer])
@@ -456,7 +467,7 @@ def test_use_is_noted_and_keeps_a_wallet_session_alive(api: Api) -> None:
     token = wallet_token(api, evm_wallet(new_name()))
     store, session = running().store, record(token)
     assert session is not None
-    pointer = store.get(SessionPointer, SessionPointer.KEY.of(account_id=session.account_id, session_id=session.session_id))
+    pointer = store.get(SessionPointer, SessionPointer.KEY.of(person_id=session.person_id, session_id=session.session_id))
     assert pointer is not None
     earlier = timedelta(minutes=14)
     begun = replace(session, last_seen_at=session.last_seen_at - earlier, expires_at=session.expires_at - earlier)
@@ -472,7 +483,7 @@ def test_own_sessions_are_listed_newest_first_and_can_be_ended(api: Api, ann: tu
     second = token_of(log_in(api, email))
     listed = api.get("/v1/auth/sessions", cookie(second))
     assert listed.status == 200
-    assert [set(each) for each in listed.json] == [{"id", "createdAt", "lastSeenAt", "expiresAt", "current"}] * 2
+    assert [set(each) for each in listed.json] == [{"id", "accountId", "createdAt", "lastSeenAt", "expiresAt", "current"}] * 2
     assert [each["current"] for each in listed.json] == [True, False]
     other = listed.json[1]["id"]
     reply = api.request("DELETE", f"/v1/auth/sessions/{other}", None, cookie(second))
@@ -578,7 +589,7 @@ def test_a_new_password_ends_every_session_at_once_and_costs_no_further_read(api
     register(api, email)
     token = token_of(log_in(api, email))
     assert api.get("/v1/auth/me", cookie(token)).status == 200
-    dying = FragileClient(running().store.client, Tripwire(3, before=False))
+    dying = FragileClient(running().store.client, Tripwire(4, before=False))
     with pytest.raises(Crash):
         admin.reset_password(replace(running(), store=Store(PREFIX, dying)), email, "another horse")
     with counted(running().store.client) as calls:

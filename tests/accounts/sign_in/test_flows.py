@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
+from chalicelib.accounts.sign_in import ending, wallets
 from chalicelib.accounts.sign_in import flows as sessions
-from chalicelib.accounts.sign_in.flows import SignedChallenge
 from chalicelib.accounts.sign_in.records import Challenge
+from chalicelib.accounts.sign_in.wallets import SignedChallenge
 from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound, TooManyRequests, Unauthorized
 from chalicelib.base.signatures import personal_digest
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
-from chalicelib.platform.access.credentials import store as users
-from chalicelib.platform.access.credentials.records import User
 from chalicelib.platform.access.credentials.rules import credential_hash
+from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people.records import Person, Role
 from chalicelib.platform.access.rate_limits import store as limits
 from chalicelib.platform.access.rate_limits.records import CallCounter
 from chalicelib.platform.access.rate_limits.rules import FAILURES, FAILURES_PER_DAY, Window, failure_windows
@@ -36,7 +37,7 @@ CONTRACT = "0x5aFE3855358E112B5647B952709E6165e1c1eEEe"
 
 
 def asked(world: World, address: str, chain_id: int = 1) -> Challenge:
-    return sessions.challenge(world.services, address, chain_id)
+    return wallets.challenge(world.services, address, chain_id)
 
 
 def answered(challenge: Challenge, signature: str) -> SignedChallenge:
@@ -57,7 +58,7 @@ def log_in(world: World, email: str = EMAIL, password: str = PASSWORD, replaced:
     return sessions.log_in(world.services, email, password, replaced, ACTOR)[0]
 
 
-def registered(world: World, email: str = EMAIL, password: str = PASSWORD) -> User:
+def registered(world: World, email: str = EMAIL, password: str = PASSWORD) -> Person:
     return sessions.register(world.services, email, password, ACTOR)
 
 
@@ -97,13 +98,18 @@ def test_a_wallets_first_sign_in_makes_its_account_and_writes_a_line_for_either(
 ) -> None:
     session = wallet_session(world, wallet)
     assert (session.kind, session.subject) == (SessionKind.WALLET, wallet.address)
-    user = users.user(world.services.store, wallet.address)
-    assert user is not None and user.account_id == session.account_id and user.password_hash is None
+    identity = people.identity(world.services.store, wallet.address)
+    assert identity is not None and identity.verified_at == world.now
+    person = people.person(world.services.store, identity.person_id)
+    assert person is not None and person.account_id == session.account_id and person.password_hash is None
+    (owner,) = people.members(world.services.store, session.account_id)
+    assert (owner.person_id, owner.role) == (session.person_id, Role.OWNER)
     made, line = sorted(audit(world, session.account_id), key=lambda each: each.action)
     assert (made.actor, made.action, made.target) == ("anonymous", "account.created", session.account_id)
-    assert (line.actor, line.action) == (f"session:{session.session_id}", "session.created")
+    assert (line.actor, line.action) == (f"person:{session.person_id}", "session.created")
+    assert (made.session_id, line.session_id) == (None, session.session_id)
     assert (line.target, line.ip_address, line.request_id) == (session.session_id, "203.0.113.7", "req-1")
-    assert items(world) == 6, "user, account, session, its pointer, the two lines; the challenge is gone"
+    assert items(world) == 9, "person, identity, account, membership, session, two pointers, two lines; no challenge"
 
 
 def test_the_next_sign_in_is_of_the_same_account(world: World) -> None:
@@ -373,7 +379,7 @@ def test_an_eoa_signs_in_without_any_call_to_a_chain(world: World) -> None:
 
 def test_registering_makes_an_account_that_can_log_in(world: World) -> None:
     user = registered(world, "Ann@Example.com")
-    assert user.name == EMAIL and user.created_at == START
+    assert user.label == EMAIL and user.created_at == START
     (line,) = audit(world, user.account_id)
     assert (line.actor, line.action, line.target) == ("anonymous", "account.created", user.account_id)
     world.advance(1)
@@ -387,7 +393,7 @@ def test_registering_an_address_again_changes_nothing_and_looks_the_same(world: 
     user = registered(world)
     before = items(world)
     again = registered(world, EMAIL.upper(), "another password")
-    assert (again.name, again.created_at) == (user.name, user.created_at)
+    assert (again.label, again.created_at) == (user.label, user.created_at)
     assert again.account_id != user.account_id, "not even the id tells"
     assert items(world) == before
     assert log_in(world).account_id == user.account_id
@@ -400,7 +406,7 @@ def test_an_unknown_user_a_wrong_password_and_a_wallets_name_are_refused_with_on
     for email, password in ((EMAIL, "wrong horse"), ("bob@example.com", PASSWORD), (EMAIL, PASSWORD.upper())):
         with pytest.raises(Unauthorized, match="Wrong e-mail address or password"):
             log_in(world, email, password)
-    assert items(world) == 5, "user, account, its audit line, and one for each refusal"
+    assert items(world) == 8, "person, identity, account, membership, its pointer, a line, and one for each refusal"
 
 
 @pytest.mark.parametrize("password", ["1234567", "x" * 101])
@@ -490,7 +496,7 @@ def test_a_refused_login_is_the_same_calls_for_a_known_user_and_an_unknown_one(w
         with pytest.raises(Unauthorized):
             log_in(world, email, "wrong horse")
         world.client.meta.events.unregister("before-call.dynamodb", note)
-    before = ["UpdateItem", "UpdateItem", "GetItem"]
+    before = ["UpdateItem", "UpdateItem", "GetItem", "GetItem", "Query"]
     assert made == [[*before, "PutItem"], [*before, "UpdateItem"]], "a write of the entry either way, at the same price"
 
 
@@ -580,7 +586,7 @@ def test_a_session_that_is_used_while_it_is_replaced_ends_all_the_same_and_one_i
     new, _ = sessions.log_in(
         replace(world.services, store=Overtaken()), EMAIL, PASSWORD, old.token_hash, ACTOR
     )
-    assert [each.session_id for each in sessions.list_open(world.services, account_id)] == [new.session_id]
+    assert [each.session_id for each in ending.list_open(world.services, old.person_id)] == [new.session_id]
     old = new
     challenge = asked(world, wallet.address)
     signed = answered(challenge, wallet.sign(challenge.message))
@@ -606,7 +612,7 @@ def test_a_new_password_ends_the_sessions_and_the_old_one(world: World) -> None:
     assert sessions.reset_password(world.services, EMAIL.upper(), "another horse", operator) == 2
     assert [stored(world, each) for each in (first, second)] == [None, None] and stored(world, stranger) is not None
     lines = [(line.actor, line.action) for line in audit(world, user.account_id)][-3:]
-    assert sorted(lines) == [("operator", "account.password_reset"), *[("operator", "session.revoked")] * 2]
+    assert sorted(lines) == [("operator", "person.password_reset"), *[("operator", "session.revoked")] * 2]
     with pytest.raises(Unauthorized):
         log_in(world)
     assert log_in(world, password="another horse").account_id == user.account_id
@@ -621,11 +627,11 @@ def test_a_sign_in_ends_the_session_it_was_sent_with(world: World) -> None:
     old = log_in(world)
     new = log_in(world, replaced=old.token_hash)
     assert stored(world, old) is None and stored(world, new) is not None
-    assert [each.session_id for each in sessions.list_open(world.services, new.account_id)] == [new.session_id]
+    assert [each.session_id for each in ending.list_open(world.services, new.person_id)] == [new.session_id]
     lines = {(line.actor, line.action, line.target) for line in audit(world, new.account_id)}
     assert lines >= {
-        (f"session:{new.session_id}", "session.created", new.session_id),
-        (f"session:{new.session_id}", "session.replaced", old.session_id),
+        (f"person:{new.person_id}", "session.created", new.session_id),
+        (f"person:{new.person_id}", "session.replaced", old.session_id),
     }
     assert len(lines) == 4
 
@@ -664,7 +670,7 @@ def test_use_prolongs_a_wallet_session_and_its_pointer(world: World) -> None:
         session = touch(world.services, session)
         assert stored(world, session) == session
         assert session.expires_at == world.now + WALLET_IDLE
-    pointer = world.services.store.get(SessionPointer, SessionPointer.KEY.of(account_id=session.account_id, session_id=session.session_id))
+    pointer = world.services.store.get(SessionPointer, SessionPointer.KEY.of(person_id=session.person_id, session_id=session.session_id))
     assert pointer is not None and (pointer.expires_at, pointer.version) == (session.expires_at, session.version)
 
 
@@ -694,21 +700,21 @@ def test_use_noted_by_two_requests_at_once_is_written_by_one(world: World) -> No
 
 def test_use_does_not_bring_an_ended_session_back(world: World) -> None:
     session = wallet_session(world)
-    sessions.log_out(world.services, session, ACTOR)
+    ending.log_out(world.services, session, ACTOR)
     world.advance(60)
     touch(world.services, session)
-    assert stored(world, session) is None and sessions.list_open(world.services, session.account_id) == []
+    assert stored(world, session) is None and ending.list_open(world.services, session.person_id) == []
 
 
 def test_logging_out_ends_the_session_and_writes_one_line(world: World) -> None:
     session = wallet_session(world)
     world.advance(1)
-    sessions.log_out(world.services, session, replace(ACTOR, name="session:mine"))
+    ending.log_out(world.services, session, replace(ACTOR, name="session:mine"))
     assert stored(world, session) is None
-    assert world.services.store.query(SessionPointer, SessionPointer.KEY.all(account_id=session.account_id)) == ()
+    assert world.services.store.query(SessionPointer, SessionPointer.KEY.all(person_id=session.person_id)) == ()
     line = audit(world, session.account_id)[-1]
     assert (line.account_id, line.actor, line.action) == (session.account_id, "session:mine", "session.ended")
-    sessions.log_out(world.services, session, ACTOR)
+    ending.log_out(world.services, session, ACTOR)
     assert len(audit(world, session.account_id)) == 3, "to end it twice is to end it once"
 
 
@@ -725,7 +731,7 @@ def test_logging_out_wins_over_a_use_at_the_same_moment(world: World) -> None:
             touch(world.services, session)
             return store.write(*writes)
 
-    sessions.log_out(replace(world.services, store=Overtaken()), session, ACTOR)
+    ending.log_out(replace(world.services, store=Overtaken()), session, ACTOR)
     assert stored(world, session) is None
 
 
@@ -736,7 +742,7 @@ def test_the_list_shows_the_open_sessions_of_one_account_newest_first(world: Wor
     second = wallet_session(world)
     world.advance(1)
     third = wallet_session(world)
-    found = sessions.list_open(world.services, first.account_id)
+    found = ending.list_open(world.services, first.person_id)
     assert [each.session_id for each in found] == [third.session_id, second.session_id]
 
 
@@ -744,21 +750,21 @@ def test_an_own_session_can_be_revoked_and_nobody_elses(world: World) -> None:
     mine, other = wallet_session(world), wallet_session(world, evm_wallet("other"))
     for session_id in (other.session_id, "", "x" * 500, "\0", mine.session_id.lower()):
         with pytest.raises(NotFound, match="Session not found"):
-            sessions.revoke(world.services, mine.account_id, session_id, ACTOR)
+            ending.revoke(world.services, mine.person_id, session_id, ACTOR)
     assert stored(world, other) is not None
     world.advance(1)
-    sessions.revoke(world.services, mine.account_id, mine.session_id, ACTOR)
+    ending.revoke(world.services, mine.person_id, mine.session_id, ACTOR)
     assert stored(world, mine) is None
     assert audit(world, mine.account_id)[-1].action == "session.revoked"
     with pytest.raises(NotFound):
-        sessions.revoke(world.services, mine.account_id, mine.session_id, ACTOR)
+        ending.revoke(world.services, mine.person_id, mine.session_id, ACTOR)
 
 
 def test_a_session_that_ended_by_itself_is_not_found(world: World) -> None:
     session = wallet_session(world)
     world.now += WALLET_IDLE + timedelta(seconds=1)
     with pytest.raises(NotFound):
-        sessions.revoke(world.services, session.account_id, session.session_id, ACTOR)
+        ending.revoke(world.services, session.account_id, session.session_id, ACTOR)
 
 
 def test_each_flow_makes_as_few_calls_as_it_states(world: World) -> None:
@@ -775,13 +781,13 @@ def test_each_flow_makes_as_few_calls_as_it_states(world: World) -> None:
     assert calls(lambda: registered(world)) == transaction
     assert calls(lambda: registered(world)) == transaction, "the same for a taken address"
     counted_and_given_back = {"UpdateItem": 2 * 2}
-    assert calls(lambda: log_in(world)) == {"GetItem": 1, **counted_and_given_back, **transaction}
+    assert calls(lambda: log_in(world)) == {"GetItem": 2, "Query": 1, **counted_and_given_back, **transaction}
     session = log_in(world)
     assert calls(lambda: touch(world.services, session)) == {}
-    assert calls(lambda: sessions.list_open(world.services, session.account_id)) == {"Query": 1, "BatchGetItem": 1}
+    assert calls(lambda: ending.list_open(world.services, session.person_id)) == {"Query": 2, "BatchGetItem": 1}
     world.advance(60)
     assert calls(lambda: touch(world.services, session)) == transaction
-    assert calls(lambda: sessions.log_out(world.services, session, ACTOR)) == {"GetItem": 1, **transaction}
+    assert calls(lambda: ending.log_out(world.services, session, ACTOR)) == {"GetItem": 1, **transaction}
 
 
 def test_no_token_and_no_password_is_stored(world: World) -> None:

@@ -1,0 +1,1 @@
+"""E-mail addresses of people: registration by a link, confirming an address, and passwords set by a link."""

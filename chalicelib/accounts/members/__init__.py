@@ -1,0 +1,1 @@
+"""Members of an account: their roles, and invitations by link."""

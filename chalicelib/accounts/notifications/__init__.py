@@ -1,0 +1,1 @@
+"""Which e-mails about payments the members of an account get."""

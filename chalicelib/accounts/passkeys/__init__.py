@@ -1,0 +1,1 @@
+"""Passkeys (WebAuthn): registering, signing in and proving presence with them."""

@@ -1,0 +1,1 @@
+"""Settings of an account that concern all its members."""

@@ -1,0 +1,14 @@
+"""Views of an account's settings."""
+
+from chalicelib.accounts.settings import flows
+from chalicelib.accounts.settings.schemas import AccountAnswer, ChangeAccount
+from chalicelib.platform.http.view import Call
+
+
+def read_account(call: Call[None, None]) -> AccountAnswer:
+    return AccountAnswer.of(flows.read(call.services, call.caller.account_id))
+
+
+def change_account(call: Call[ChangeAccount, None]) -> AccountAnswer:
+    session = call.caller.signed_in.session
+    return AccountAnswer.of(flows.change(call.services, call.actor, session, call.body.settings()))

@@ -1,0 +1,50 @@
+"""Reads and changes the settings of an account."""
+
+from dataclasses import replace
+from typing import TypedDict
+
+from chalicelib.base.errors import Conflict, NotFound
+from chalicelib.platform.access.audit import rules as audit
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.credentials import store
+from chalicelib.platform.access.credentials.records import Account
+from chalicelib.platform.access.sessions.records import Session
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.retrying import retried
+
+
+class AccountSettings(TypedDict, total=False):
+    """Settings by the field name of the record. Settings that are left out do not change."""
+
+    name: str
+    requires_second_factor: bool
+    has_approvals: bool
+    approval_delay_hours: int
+    plain_transfers: bool
+
+
+def read(services: Services, account_id: str) -> Account:
+    """One read. Raises NotFound."""
+    account = store.account(services.store, account_id)
+    if account is None:
+        raise NotFound("Account not found")
+    return account
+
+
+@retried(20)  # every change of a member writes the account, too
+def change(services: Services, actor: Actor, session: Session, settings: AccountSettings) -> Account:
+    """Changes settings. One read, one transaction; none if nothing differs.
+
+    Raises NotFound, and Conflict if a second factor is to be demanded by a session that has none itself.
+    """
+    account = read(services, actor.account_id)
+    changed = replace(account, **settings)
+    if changed.requires_second_factor and not session.has_second_factor:
+        raise Conflict("Prove your presence by a passkey first: your own session has no second factor")
+    if account.has_approvals is None and not changed.has_approvals:
+        changed = replace(changed, has_approvals=None)  # nothing to switch off: two people still find them on
+    if changed == account:
+        return account
+    entry = audit.entry(actor, "account.updated", account.account_id, services.clock(), services.entropy)
+    services.store.write(changed, entry)
+    return changed
