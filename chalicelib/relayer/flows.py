@@ -5,7 +5,7 @@ fails: what `submit` leaves undone after that, tracking.py does. `submit` waits 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,9 +23,9 @@ from chalicelib.platform.storage.store import Add, WriteConflict, written
 from chalicelib.relayer import rules, store
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.holdings import flows as holdings
-from chalicelib.relayer.holdings import store as held
+from chalicelib.relayer.holdings import store as holdings_store
 from chalicelib.relayer.holdings.rules import booked
-from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of
+from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of, signers_of
 from chalicelib.relayer.records import (
     WITHDRAWN,
     AccountUse,
@@ -33,6 +33,7 @@ from chalicelib.relayer.records import (
     RelayedCall,
     RelayedTransaction,
     RelayerAccount,
+    Role,
     Source,
     Taking,
 )
@@ -77,25 +78,26 @@ class AccountState:
     balance: BaseUnits | None
     next_nonce: int | None
     open: int
-    held: tuple[tuple[str, int], ...] = ()
+    holdings: tuple[tuple[str, int], ...] = ()
 
 
-def can_submit(services: Services, network: str) -> bool:
-    """Whether the deployment has a key for the network. Reads the settings only."""
-    return has_signer(services, network)
+def can_submit(services: Services, network: str, role: Role = Role.SERVICE) -> bool:
+    """Whether the deployment has a key for this account on the network. Reads as `has_signer`."""
+    return has_signer(services, network, role)
 
 
-def account_address(services: Services, network: str) -> str:
+def account_address(services: Services, network: str, role: Role = Role.SERVICE) -> str:
     """The address of the service's account on a network. Raises NoRelayer without a key for it."""
-    return signer_of(services, network).address
+    return signer_of(services, network, role).address
 
 
 def account_states(services: Services) -> list[AccountState]:
     """The account on each network, and former ones, whose key was replaced, as long as they have open calls."""
-    present = [(network, account_address(services, network)) for network in services.settings.relayer_keys]
+    keyed = services.settings.relayer_keys
+    present = [(network, signer.address) for network in keyed for signer in signers_of(services, network)]
     known = [(each.network, each.address) for each in store.senders(services.store).accounts]
     states = [_account_state(services, *each) for each in dict.fromkeys([*present, *known])]
-    return [each for each in states if each.open or each.held or (each.network, each.address) in present]
+    return [each for each in states if each.open or each.holdings or (each.network, each.address) in present]
 
 
 def _account_state(services: Services, network: str, address: str) -> AccountState:
@@ -108,22 +110,23 @@ def _account_state(services: Services, network: str, address: str) -> AccountSta
     begun = store.transactions_from(services.store, network, address, progress.open_from if progress else 0, WINDOW)
     still_open = sum(each.closed_at is None for each in begun)
     balance, nonce = (reading.balance, reading.nonce) if reading is not None else (None, None)
-    for_others = tuple((each.token, each.held) for each in held.sums(services.store, network, address) if each.held)
+    totals = holdings_store.sums(services.store, network, address)
+    for_others = tuple((each.token, each.total) for each in totals if each.total)
     return AccountState(network, address, balance, account.next_nonce if account else nonce, still_open, for_others)
 
 
 def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
-    """Submits 1 to 10 calls on one network, with distinct keys; returns what each led to, in their order.
+    """Submits 1 to 10 calls of one account, with distinct keys; returns what each led to, in their order.
 
     A call whose key was accepted before is ACCEPTED again, and nothing else happens. One that spends tokens which the
     account does not hold for it is POSTPONED, and so is each that spends tokens of which it has less than it holds for
     all. Raises NoRelayer without a key for
     the network, and ChainUnavailable if the node does not answer or payments are stopped; then nothing was written.
     """
-    assert 0 < len(calls) <= MOST_CALLS and len({call.network for call in calls}) == 1
+    assert 0 < len(calls) <= MOST_CALLS and len({(call.network, call.role) for call in calls}) == 1
     network, keys = calls[0].network, [call.key for call in calls]
     assert len(set(keys)) == len(keys), "keys are distinct"
-    signer, chain = signer_of(services, network), services.chains.evm(network)
+    signer, chain = signer_of(services, network, calls[0].role), services.chains.evm(network)
     known = _known(services, signer, calls)
     new = [call for call in calls if call.key not in known.calls]
     results = {key: Submission(key, SubmissionStatus.ACCEPTED) for key in keys}
@@ -177,6 +180,14 @@ def outcome(services: Services, key: str) -> Outcome | None:
     """What became of a call; None if no call with this key was accepted. One read."""
     call = store.call(services.store, key)
     return None if call is None else outcome_of(call)
+
+
+def delays(services: Services, network: str, payers: Iterable[str]) -> dict[str, str]:
+    """Why the calls of payers (addresses) wait whose last ones were reverted, by the addresses of those. One read."""
+    names = {each: rules.payer_name(each) for each in payers}
+    known, now = store.reverts_of_many(services.store, network, names.values()), services.clock()
+    found = {each: rules.delay_of(known.get(name), now) for each, name in names.items()}
+    return {each: reason for each, reason in found.items() if reason is not None}
 
 
 def accepted(services: Services, key: str) -> tuple[Outcome, Transaction] | None:
@@ -276,7 +287,8 @@ def _known(services: Services, signer: Signer, calls: Sequence[Call]) -> Known:
     counters = [each.counter(network) for each in _takings(calls).values()]
     day = f"{services.clock():%Y-%m-%d}"
     uses = [AccountUse(network, name, day) for name in dict.fromkeys(c.account_id for c in calls)]
-    return store.known(services.store, network, signer.address, keys, counters, uses)
+    reverts_of = dict.fromkeys(c.reverts_of for c in calls)
+    return store.known(services.store, network, signer.address, keys, counters, uses, reverts_of)
 
 
 def _takings(calls: Sequence[Call]) -> dict[Source, Taking]:
@@ -310,7 +322,7 @@ def _send_accepted(
     """Signs and sends what was accepted, and queues the first look at it. A failure is left to tracking."""
     network = transactions[0].network
     hint = Message({"network": network}, network, HINT_SECONDS)
-    send_hints(services.queue, services.log, services.settings.relayed_queue, [hint])
+    send_hints(services.queue, services.log, services.settings.queue("relayed"), [hint])
     try:
         sign_and_send(services, chain, signer, reading, transactions)
     except WriteConflict:

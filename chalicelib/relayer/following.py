@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from chalicelib.base.frozen import frozen
+from chalicelib.base.frozen import frozen, made_from
 from chalicelib.chains.nodes.readings import AccountReading, Receipt
 from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction
 
@@ -35,9 +35,9 @@ class Step(StrEnum):
     REPLACE = "replace"
     PROVE = "prove"
     """A node has its receipt, deep enough: now every node is asked."""
-    NOTE_UNSEEN = "note unseen"
+    NOTE_NONCE_USED = "note nonce used"
     """Its nonce is used, and there is no receipt, which is noted with the time."""
-    NOTE_SEEN = "note seen"
+    NOTE_NONCE_FREE = "note nonce free"
     """Its nonce is not used any more."""
     NEEDS_KEY = "needs key"
     """Only the key of its account could help, which was replaced."""
@@ -65,7 +65,7 @@ def receipt_of(transaction: RelayedTransaction, chain: ChainState) -> Receipt | 
     return next((chain.receipts[each] for each in transaction.hashes if each in chain.receipts), None)
 
 
-def is_unseen(transaction: RelayedTransaction, chain: ChainState) -> bool:
+def is_nonce_used(transaction: RelayedTransaction, chain: ChainState) -> bool:
     """Whether its nonce is used, while there is no receipt of it."""
     return receipt_of(transaction, chain) is None and transaction.nonce < chain.reading.nonce
 
@@ -83,8 +83,8 @@ def _next_step(transaction: RelayedTransaction, chain: ChainState, stuck_after: 
     if receipt is not None:
         return Step.PROVE if receipt.block_number <= chain.confirmed_to else Step.WAIT
     is_used = transaction.nonce < chain.reading.nonce
-    if is_used != (transaction.unseen_since is not None):
-        return Step.NOTE_UNSEEN if is_used else Step.NOTE_SEEN
+    if is_used != (transaction.nonce_used_since is not None):
+        return Step.NOTE_NONCE_USED if is_used else Step.NOTE_NONCE_FREE
     if transaction.nonce >= chain.reading.nonce + WINDOW:
         return Step.WAIT
     if transaction.signed_at is None:
@@ -120,20 +120,13 @@ def reopened(transaction: RelayedTransaction, call: RelayedCall, now: datetime) 
         transaction,
         closed_at=None,
         signed_at=now - SENT_AGAIN_AFTER,
-        unseen_since=None,
-        unseen_at=None,
+        nonce_used_since=None,
+        nonce_used_at=None,
         call_version=call.version + 1,
     )
     return is_open, replace(call, status=CallStatus.UNKNOWN, tx_hash=None, block_number=None, cost=None, reason=None)
 
 
 def _closed(transaction: RelayedTransaction, now: datetime, **outcome: Any) -> Finished:
-    open_call = RelayedCall(
-        call_key=transaction.call_key,
-        network=transaction.network,
-        sender=transaction.sender,
-        nonce=transaction.nonce,
-        created_at=transaction.created_at,
-        version=transaction.call_version,
-    )
+    open_call = made_from(RelayedCall, transaction, version=transaction.call_version)
     return replace(transaction, closed_at=now), replace(open_call, **outcome)

@@ -15,7 +15,7 @@ def track_relayed(services: Services) -> None:
     former = [each.network for each in store.senders(services.store).accounts]
     wanted = dict.fromkeys([*services.settings.relayer_keys, *former])
     networks = [name for name in wanted if name in services.chains.networks]
-    services.queue.send(services.settings.relayed_queue, [Message({"network": name}, name) for name in networks])
+    services.queue.send(services.settings.queue("relayed"), [Message({"network": name}, name) for name in networks])
 
 
 def follow_relayed(services: Services, body: str) -> None:
@@ -31,4 +31,4 @@ def follow_relayed(services: Services, body: str) -> None:
     else:
         if is_open:
             hint = Message({"network": network}, network, HINT_SECONDS)
-            send_hints(services.queue, services.log, services.settings.relayed_queue, [hint])
+            send_hints(services.queue, services.log, services.settings.queue("relayed"), [hint], continues=True)

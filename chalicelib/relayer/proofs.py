@@ -63,8 +63,8 @@ def _facts(receipt: Receipt) -> tuple[int, str, bool]:
 
 def of_other(used: UsedNonce, sights: Sequence[Sight | None]) -> Verdict:
     """Whether every node has another transaction in a deep block, all in the same one."""
-    seen = [each.receipt for each in sights if each is not None and each.receipt is not None]
-    places = {(each.block_number, each.block_hash) for each in seen}
+    receipts = [each.receipt for each in sights if each is not None and each.receipt is not None]
+    places = {(each.block_number, each.block_hash) for each in receipts}
     if len(places) > 1 or any(number != used.block_number for number, _ in places):
         return Verdict.CONTRADICTED
     return _worst([Verdict.OPEN if each is None else _of_other_sight(each) for each in sights])

@@ -47,10 +47,10 @@ def concluded(
     """The final records of those transactions with a deep receipt that every node confirms. One request to each."""
     receipts = [(each, receipt) for each in transactions if (receipt := following.receipt_of(each, state)) is not None]
     sought = [proofs.sought(*pair, state.confirmations) for pair in receipts]
-    seen = _sights(services, chain, sought)
+    sights = _sights(services, chain, sought)
     finished = []
     for each, receipt in receipts:
-        verdict = proofs.of_receipt(receipt, each.moves, seen[receipt.tx_hash])
+        verdict = proofs.of_receipt(receipt, each.moves, sights[receipt.tx_hash])
         if verdict is Verdict.PROVEN:
             finished.append(following.finished(each, receipt, _reason(chain, each, receipt), services.clock()))
         else:
@@ -74,11 +74,11 @@ def searched(
     wanted = {
         each.nonce: each
         for each in transactions
-        if each.unseen_since is not None and now - each.unseen_since >= following.SEARCHED_AFTER
+        if each.nonce_used_since is not None and now - each.nonce_used_since >= following.SEARCHED_AFTER
     }
     if not wanted:
         return Conclusion((), replace(progress, searched_to=0))
-    used_at = max(each.unseen_at for each in wanted.values() if each.unseen_at is not None)
+    used_at = max(each.nonce_used_at for each in wanted.values() if each.nonce_used_at is not None)
     end = min(used_at + state.confirmations, state.confirmed_to)  # a fork may have moved it by some blocks
     first = max(progress.searched_to, progress.unused_to) + 1
     first = first if first <= end else progress.unused_to + 1
@@ -115,11 +115,11 @@ def _superseded(
         and each.tx_hash not in wanted[each.nonce].hashes
         and each.block_number <= state.confirmed_to
     }
-    seen = _sights(services, chain, [proofs.sought_other(each, state.confirmations) for each in others.values()])
+    sights = _sights(services, chain, [proofs.sought_other(each, state.confirmations) for each in others.values()])
     finished = []
     for nonce, other in others.items():
         call = wanted[nonce]
-        if proofs.of_other(other, seen[other.tx_hash]) is not Verdict.PROVEN:
+        if proofs.of_other(other, sights[other.tx_hash]) is not Verdict.PROVEN:
             continue
         facts = {"network": call.network, "sender": call.sender, "nonce": nonce, "call": call.call_key}
         services.log.error("nonce used by another transaction", extra={**facts, "other": other.tx_hash})
@@ -129,7 +129,7 @@ def _superseded(
 
 def _sights(services: Services, chain: "EvmChain", sought: Sequence[Sought]) -> dict[str, list[Sight | None]]:
     """What each node says of transactions, by their hashes; None for a node that does not answer."""
-    seen: dict[str, list[Sight | None]] = {each.tx_hash: [] for each in sought}
+    sights: dict[str, list[Sight | None]] = {each.tx_hash: [] for each in sought}
     for node in every_node(chain) if sought else ():
         try:
             said: Sequence[Sight | None] = node.sights(sought)
@@ -138,16 +138,16 @@ def _sights(services: Services, chain: "EvmChain", sought: Sequence[Sought]) -> 
             services.log.warning("node confirms no outcome", extra=facts)
             said = [None] * len(sought)
         for each, sight in zip(sought, said, strict=True):
-            seen[each.tx_hash].append(sight)
-    return seen
+            sights[each.tx_hash].append(sight)
+    return sights
 
 
 def _not_proven(services: Services, state: ChainState, transaction: RelayedTransaction, verdict: Verdict) -> None:
     """Notes since when a call could have an outcome; logs one that is contradicted, or that has none for long."""
     now = services.clock()
-    since = transaction.unseen_since or now
-    if transaction.unseen_since is None:
-        services.store.write(replace(transaction, unseen_since=now, unseen_at=state.reading.head))
+    since = transaction.nonce_used_since or now
+    if transaction.nonce_used_since is None:
+        services.store.write(replace(transaction, nonce_used_since=now, nonce_used_at=state.reading.head))
     if verdict is Verdict.CONTRADICTED or now - since >= following.UNKNOWN_AFTER:
         facts = {
             "network": transaction.network,

@@ -1,5 +1,6 @@
 """Stored records of the service's own accounts: calls, the transactions that make them, next nonces and spending."""
 
+from collections.abc import Collection
 from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -18,9 +19,17 @@ Source = tuple[str, str, str]
 UNDER_WAY = "under way"
 """The name of the only count of TakenFunds."""
 
-
 WITHDRAWN = -1
 """The nonce of a call that was withdrawn before any was reserved for it."""
+
+
+class Role(StrEnum):
+    """Which of the service's accounts on a network makes a call. Each has a key of its own."""
+
+    SERVICE = "service"
+    GASLESS = "gasless"
+    """The account of gasless payments, which delegates to a contract (EIP-7702): nodes take one transaction of it at a
+    time."""
 
 
 class CallStatus(StrEnum):
@@ -48,7 +57,6 @@ class TakenFunds(Record):
     spender: str
     amounts: Counts = field(default_factory=lambda: Counts({}))
     """In base units, under the name UNDER_WAY."""
-    version: int = 0
 
     @property
     def source(self) -> Source:
@@ -98,7 +106,6 @@ class RelayedCall(Record):
     block_number: int | None = None
     cost: BaseUnits | None = None
     reason: str | None = None
-    version: int = 0
 
 
 @frozen
@@ -107,10 +114,11 @@ class RelayedTransaction(Record):
 
     `max_fee` and `tip` are those that were offered last, per unit of gas. `hashes` are those of all that were signed,
     the last one of `raw` (0x hex), which is kept so that it can be sent again after a deep fork; there are none before
-    `signed_at`. `unseen_since` is since when its nonce is used, as a node says, while nothing proves what became of it,
-    and `unseen_at` the newest block then. `closed_at` is set when the call has its final status. `call_version` is the
-    version of the call while it is open. `account_id` is the account of this service that it is for. `is_counted` is
-    whether the ledger of holdings has what it `moves`.
+    `signed_at`. `nonce_used_since` is since when its nonce is used, as a node says, while nothing proves what became of
+    it, and `nonce_used_at` the newest block then. `closed_at` is set when the call has its final status. `call_version`
+    is the version of the call while it is open. `account_id` is whose reverts it counts among (Reverts).
+    `is_counted` is whether the ledger of holdings has what it `moves`. With `delegate` the account delegates to that
+    contract by it, which takes the nonce after its own, too.
     """
 
     KEY = KeyPattern(PAYMENTS, "RELAYER#{network}#{sender}", "NONCE#{nonce:012}")
@@ -129,15 +137,15 @@ class RelayedTransaction(Record):
     hashes: tuple[str, ...] = ()
     raw: str | None = None
     signed_at: datetime | None = None
-    unseen_since: datetime | None = None
-    unseen_at: int | None = None
+    nonce_used_since: datetime | None = field(default=None, metadata={"attribute": "unseen_since"})
+    nonce_used_at: int | None = field(default=None, metadata={"attribute": "unseen_at"})
     closed_at: datetime | None = None
     account_id: str = ""
     takes: Taking | None = None
     moves: Move | None = None
     is_counted: bool = False
     call_version: int = 1
-    version: int = 0
+    delegate: str | None = None
 
     @property
     def vanishes_at(self) -> datetime | None:
@@ -157,7 +165,6 @@ class RelayerAccount(Record):
     next_nonce: int
     day: str
     spent: BaseUnits
-    version: int = 0
 
 
 @frozen
@@ -173,7 +180,6 @@ class AccountUse(Record):
     day: str
     spent: BaseUnits = BaseUnits(0)
     prepaid: BaseUnits = BaseUnits(0)
-    version: int = 0
 
     @property
     def vanishes_at(self) -> datetime:
@@ -183,7 +189,8 @@ class AccountUse(Record):
 
 @frozen
 class Reverts(Record):
-    """How many calls for one account of this service were reverted in a block since the last one that succeeded."""
+    """How many calls for one account of this service, or one payer, were reverted in a block since the last one that
+    succeeded."""
 
     KEY = KeyPattern(PAYMENTS, "RELAYED_FOR#{network}#{account_id}", "REVERTS")
 
@@ -191,7 +198,6 @@ class Reverts(Record):
     account_id: str
     count: int
     last_at: datetime
-    version: int = 0
 
     @property
     def vanishes_at(self) -> datetime:
@@ -216,7 +222,6 @@ class RelayerProgress(Record):
     checked_at: datetime
     unused_to: int = 0
     searched_to: int = 0
-    version: int = 0
 
 
 @frozen
@@ -234,8 +239,7 @@ class Senders(Record):
     KEY = KeyPattern(PAYMENTS, "RELAYERS", "SENDERS")
 
     accounts: tuple[Sender, ...] = ()
-    version: int = 0
 
-    def others(self, network: str, present: str | None) -> tuple[str, ...]:
-        """The addresses on a network other than the present one."""
-        return tuple(each.address for each in self.accounts if each.network == network and each.address != present)
+    def others(self, network: str, present: Collection[str]) -> tuple[str, ...]:
+        """The addresses on a network other than the present ones."""
+        return tuple(each.address for each in self.accounts if each.network == network and each.address not in present)

@@ -23,6 +23,7 @@ from chalicelib.relayer.records import (
     RelayedTransaction,
     RelayerAccount,
     Reverts,
+    Role,
     Source,
     TakenFunds,
     Taking,
@@ -38,12 +39,12 @@ MOST_BYTES = 24_000
 LONGEST_KEY = 200
 _OPERATORS_TROUBLE = ("AccessControl: ", "Pausable: ")
 """How the reasons begin with which contracts refuse this sender, or everybody, whatever the call (OpenZeppelin)."""
+IN_FLIGHT = "another transaction of the account is in no block yet"
 TAKEN = "payments from the same wallet are under way, and it does not have enough for this one, too"
 _GAS_MARGIN = (5, 4)
 """How much more gas than estimated a transaction may take: the state may change until its block."""
 _RAISE = (9, 8)
 """Nodes replace a transaction by one that offers 10 % more, some 12.5 %."""
-
 
 FREE_REVERTS = 3
 """How many calls for an account may be reverted one after the other before its next ones are made later."""
@@ -60,6 +61,11 @@ def signature_gas(network: str, deploys: bool = False) -> int:
     if deploys:
         return _DEPLOYING_GAS
     return _SIGNATURE_GAS if known is not None and known.has_p256 else _SIGNATURE_GAS_WITHOUT_P256
+
+
+def payer_name(address: str) -> str:
+    """The name under which the reverts of a payer are counted."""
+    return f"payer/{address.lower()}"
 
 
 class Use(StrEnum):
@@ -83,10 +89,12 @@ class Call:
     `moves` are those that it moves into or out of the service's account, for the ledger: each call that moves tokens
     out of it has to name them.
 
-    `account_id` is the account of this service that it is for, whose share of the day it uses. With `runs_foreign_code`
+    `account_id` is the account of this service that it is for, whose share of the day it uses. `payer` is who can make
+    it revert, if that is somebody else: then its reverts delay the calls of that payer alone. With `runs_foreign_code`
     it is run as it is sent, with the sender, the price and the limit, and sent with that limit, which is counted: code
     that anybody may deploy can behave otherwise in a block than in a dry run. `prepays` is the gas of calls that
-    have to follow it, which is counted with it.
+    have to follow it, which is counted with it. `role` is the account that makes it, and with `delegate` the account
+    delegates to that contract by it.
     """
 
     key: str
@@ -98,9 +106,12 @@ class Call:
     takes: Taking | None = None
     moves: Move | None = None
     account_id: str = field(kw_only=True)
+    payer: str | None = None
     use: Use = Use.ORDINARY
     runs_foreign_code: bool = False
     prepays: int = 0
+    role: Role = Role.SERVICE
+    delegate: str | None = None
 
     def __post_init__(self) -> None:
         """Raises ValueError for what no node would take."""
@@ -110,6 +121,11 @@ class Call:
     @property
     def most_gas(self) -> int:
         return self.gas_limit or MOST_GAS
+
+    @property
+    def reverts_of(self) -> str:
+        """Among whose reverts it counts."""
+        return self.account_id if self.payer is None else payer_name(self.payer)
 
 
 class SubmissionStatus(StrEnum):
@@ -123,8 +139,8 @@ class SubmissionStatus(StrEnum):
     """The service cannot pay for it now or may not make it, the contract is paused, or the node cannot run it. Nothing
     was written; the call itself may be in order."""
     WAITING = "waiting"
-    """Open calls take from the same wallet, which does not have enough for this one, too. Nothing was written: it is
-    submitted again later."""
+    """Open calls take from the same wallet, which does not have enough for this one, too, or its account makes one call
+    at a time and another is in no block yet. Nothing was written: it is submitted again later."""
 
 
 @frozen
@@ -221,8 +237,8 @@ def reserve(
     state. What a call may cost at most counts towards the limit of the day (UTC).
 
     `left` is what wallets have apart from what open calls take; of the other wallets one call at most takes. `uses` is
-    what the calls of the day may cost so far, by the account of this service that they are for; `reverts` are those of
-    the same accounts.
+    what the calls of the day may cost so far, by the account of this service that they are for; `reverts` are by
+    `Call.reverts_of`.
     """
     day = f"{now:%Y-%m-%d}"
     account = account if account.day == day else replace(account, day=day, spent=BaseUnits(0))
@@ -240,12 +256,14 @@ def reserve(
         use = used.get(call.account_id) or AccountUse(call.network, call.account_id, day)
         use = replace(use, spent=BaseUnits(use.spent + counted), prepaid=BaseUnits(use.prepaid + prepaid))
         spent = account.spent + counted
-        submission = _slowed(call, (reverts or {}).get(call.account_id), now) or _submission(
+        submission = _slowed(call, (reverts or {}).get(call.reverts_of), now) or _submission(
             call, result, fees, (spent, use), cost, balance, budget
         )
         taken = call.takes if call.takes and call.takes.source in left else None
         if submission.status is SubmissionStatus.ACCEPTED and taken and left[taken.source] < taken.amount:
             submission = Submission(call.key, SubmissionStatus.WAITING, TAKEN)
+        if call.role is Role.GASLESS and account.next_nonce > reading.nonce:
+            submission = Submission(call.key, SubmissionStatus.WAITING, IN_FLIGHT)
         submissions.append(submission)
         if submission.status is not SubmissionStatus.ACCEPTED or fees is None:
             continue
@@ -254,12 +272,11 @@ def reserve(
         if taken:
             left[taken.source] -= taken.amount
         balance = BaseUnits(balance - cost)
-        account = replace(account, next_nonce=account.next_nonce + 1, spent=BaseUnits(spent))
+        nonces = 1 if call.delegate is None else 2
+        account = replace(account, next_nonce=account.next_nonce + nonces, spent=BaseUnits(spent))
         if counted or prepaid:
             used[call.account_id] = changed[call.account_id] = use
-    return Reservation(
-        account, tuple(calls), tuple(transactions), tuple(submissions), tuple(changed.values())
-    )
+    return Reservation(account, tuple(calls), tuple(transactions), tuple(submissions), tuple(changed.values()))
 
 
 def gas_of(call: Call, result: StepResult) -> int:
@@ -270,16 +287,22 @@ def gas_of(call: Call, result: StepResult) -> int:
 
 
 def _slowed(call: Call, reverts: Reverts | None, now: datetime) -> Submission | None:
-    """What becomes of a call for an account whose last ones were reverted one after the other, which cost gas for
-    nothing: each further revert doubles the delay. Calls that protect or give back tokens are not delayed."""
-    if call.use is not Use.ORDINARY or reverts is None or reverts.count < FREE_REVERTS:
+    """What becomes of a call for an account whose last ones were reverted. Calls that protect or give back tokens are
+    not delayed."""
+    reason = delay_of(reverts, now) if call.use is Use.ORDINARY else None
+    return None if reason is None else Submission(call.key, SubmissionStatus.POSTPONED, reason, is_limited=True)
+
+
+def delay_of(reverts: Reverts | None, now: datetime) -> str | None:
+    """Why the next call waits after others were reverted one after the other, which cost gas for nothing; None if it
+    does not: each further revert doubles the delay."""
+    if reverts is None or reverts.count < FREE_REVERTS:
         return None
     further = min(reverts.count - FREE_REVERTS, _MOST_DOUBLINGS)
     until = reverts.last_at + min(_FIRST_DELAY * 2**further, _LONGEST_DELAY)
     if now >= until:
         return None
-    reason = f"the last {reverts.count} calls of this account were reverted: the next is made at {until:%H:%M:%S} UTC"
-    return Submission(call.key, SubmissionStatus.POSTPONED, reason, is_limited=True)
+    return f"the last {reverts.count} calls of this account were reverted: the next is made at {until:%H:%M:%S} UTC"
 
 
 def after_outcome(
@@ -341,10 +364,11 @@ def _transaction(account: RelayerAccount, call: Call, gas: int, fees: Fees, now:
         max_fee=fees.max_fee,
         tip=fees.tip,
         created_at=now,
-        account_id=call.account_id,
+        account_id=call.reverts_of,
         takes=call.takes,
         moves=call.moves,
         is_counted=call.moves is not None and not call.moves.inward,
+        delegate=call.delegate,
     )
 
 

@@ -38,9 +38,7 @@ def sign_and_send(
     send(services, chain, reading, signed)
 
 
-def send(
-    services: Services, chain: "EvmChain", reading: AccountReading, signed: Sequence[RelayedTransaction]
-) -> None:
+def send(services: Services, chain: "EvmChain", reading: AccountReading, signed: Sequence[RelayedTransaction]) -> None:
     """Sends signed transactions that are near enough to the account's next nonce; nodes drop others.
 
     What the node answers is logged and decides nothing. Raises ChainUnavailable if it does not answer.

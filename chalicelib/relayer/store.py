@@ -48,15 +48,15 @@ def known(
     call_keys: Sequence[str],
     counters: Sequence[TakenFunds],
     uses: Sequence[AccountUse],
+    reverts_of: Iterable[str],
 ) -> Known:
-    """What is stored of an account, calls, counts and uses, of each up to ten. One read."""
+    """What is stored of an account, calls, counts, uses and reverts, of each up to ten. One read."""
     account_key = RelayerAccount.KEY.of(network=network, sender=sender)
     wanted: dict[Key, type[Record]] = {account_key: RelayerAccount}
     wanted |= {RelayedCall.KEY.of(call_key=each): RelayedCall for each in call_keys}
     wanted |= {each.key: TakenFunds for each in counters}
-    for each in uses:
-        wanted[each.key] = AccountUse
-        wanted[Reverts.KEY.of(network=network, account_id=each.account_id)] = Reverts
+    wanted |= {each.key: AccountUse for each in uses}
+    wanted |= {Reverts.KEY.of(network=network, account_id=each): Reverts for each in reverts_of}
     found = store.get_many(wanted)
     accepted = {each.call_key: each for each in found.values() if isinstance(each, RelayedCall)}
     used = {each.account_id: each for each in found.values() if isinstance(each, AccountUse)}
@@ -67,6 +67,12 @@ def known(
 
 def reverts(store: Store, network: str, account_id: str) -> Reverts | None:
     return store.get(Reverts, Reverts.KEY.of(network=network, account_id=account_id))
+
+
+def reverts_of_many(store: Store, network: str, names: Iterable[str]) -> dict[str, Reverts]:
+    """Those that are counted, by whose they are; in batches of 100."""
+    keys = {Reverts.KEY.of(network=network, account_id=each): Reverts for each in names}
+    return {each.account_id: each for each in store.get_many(keys).values()}
 
 
 def senders(store: Store) -> Senders:

@@ -29,10 +29,10 @@ from chalicelib.platform.storage.store import Add, WriteConflict
 from chalicelib.relayer import following, proving, rules, store
 from chalicelib.relayer.flows import budget_of
 from chalicelib.relayer.following import ChainState, Finished, Step
-from chalicelib.relayer.holdings import store as held
-from chalicelib.relayer.holdings.records import HeldTokens
+from chalicelib.relayer.holdings import store as holdings
+from chalicelib.relayer.holdings.records import Holding
 from chalicelib.relayer.holdings.rules import Place, booked, is_counted
-from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of
+from chalicelib.relayer.keys.signer import Signer, signers_of
 from chalicelib.relayer.records import CallStatus, RelayedTransaction, RelayerProgress, Sender
 from chalicelib.relayer.sending import send, sign_and_send
 
@@ -47,15 +47,16 @@ _SIGNED_AT_ONCE = 25
 
 
 def track(services: Services, network: str) -> bool:
-    """Checks the open transactions of a network's accounts, the present and former ones, and the balance of the present
-    one; returns whether some stay open. Raises ChainUnavailable if the node does not answer."""
-    signer = signer_of(services, network) if has_signer(services, network) else None
+    """Checks the open transactions of a network's accounts, the present and former ones, and the balances of the
+    present ones; returns whether some stay open. Raises ChainUnavailable if the node does not answer."""
+    signers = {each.address: each for each in signers_of(services, network)}
     known = store.senders(services.store)
-    former = known.others(network, signer.address if signer else None)
-    if signer is not None and (present := Sender(network, signer.address)) not in known.accounts:
-        services.store.write(replace(known, accounts=(*known.accounts, present)))
-    is_open = signer is not None and _check(services, network, signer.address, signer)
-    return any([is_open, *(_check(services, network, each, None) for each in former)])
+    new = tuple(each for address in signers if (each := Sender(network, address)) not in known.accounts)
+    if new:
+        services.store.write(replace(known, accounts=(*known.accounts, *new)))
+    checked: dict[str, Signer | None] = {**signers, **dict.fromkeys(known.others(network, signers))}
+    still_open = [_check(services, network, address, signer) for address, signer in checked.items()]
+    return any(still_open)
 
 
 def _check(services: Services, network: str, sender: str, signer: Signer | None) -> bool:
@@ -152,11 +153,11 @@ def _write(services: Services, pairs: Sequence[Finished], sign: int) -> None:
     services.store.write(*transactions, *(call for _, call in pairs), *booking.entries, *added)
 
 
-def _entries(services: Services, changes: Sequence[tuple[RelayedTransaction, bool]]) -> dict[Place, HeldTokens]:
+def _entries(services: Services, changes: Sequence[tuple[RelayedTransaction, bool]]) -> dict[Place, Holding]:
     places = [each.moves.place for each, _ in changes if each.moves is not None]
     if not places:
         return {}
-    return held.entries(services.store, changes[0][0].network, changes[0][0].sender, places)
+    return holdings.entries(services.store, changes[0][0].network, changes[0][0].sender, places)
 
 
 def _advanced(
@@ -176,16 +177,16 @@ def _advanced(
     by_step: dict[Step, list[RelayedTransaction]] = {step: [] for step in Step}
     for each in transactions:
         by_step[following.next_step(each, state, stuck_after, now, signer is not None)].append(each)
-    unseen = [each for each in transactions if following.is_unseen(each, state)]
+    used_up = [each for each in transactions if following.is_nonce_used(each, state)]
     finished = proving.concluded(services, chain, state, by_step[Step.PROVE])
-    search = proving.searched(services, chain, state, progress, unseen)
+    search = proving.searched(services, chain, state, progress, used_up)
     closed = _close(services, chain, state, [*finished, *search.finished])
-    for each in by_step[Step.NOTE_UNSEEN]:
+    for each in by_step[Step.NOTE_NONCE_USED]:
         facts = {"network": network, "nonce": each.nonce, "call": each.call_key}
         services.log.warning("nonce used without a receipt", extra=facts)
-        services.store.write(replace(each, unseen_since=now, unseen_at=reading.head))
-    for each in by_step[Step.NOTE_SEEN]:
-        services.store.write(replace(each, unseen_since=None, unseen_at=None))
+        services.store.write(replace(each, nonce_used_since=now, nonce_used_at=reading.head))
+    for each in by_step[Step.NOTE_NONCE_FREE]:
+        services.store.write(replace(each, nonce_used_since=None, nonce_used_at=None))
     if stopped_since(services) is not None:
         return search.progress, closed  # what is not signed or not sent stays so
     try:
@@ -233,7 +234,7 @@ def _close(
 
 
 def _count_reverts(services: Services, finished: Sequence[Finished]) -> None:
-    """Counts the calls that were reverted one after the other, for each account: its next ones wait then.
+    """Counts the calls that were reverted one after the other, for each account or payer: their next ones wait then.
 
     A crash in between leaves one out of the count. One read for each, and a write where the count changes.
     """

@@ -12,7 +12,7 @@ from chalicelib.relayer.following import (
     ChainState,
     Step,
     finished,
-    is_unseen,
+    is_nonce_used,
     next_step,
     receipt_of,
     reopened,
@@ -56,22 +56,27 @@ def test_each_of_the_transactions_with_the_nonce_is_to_be_proven_when_its_block_
     assert receipt_of(SIGNED, chain()) is None
 
 
+def test_at_the_beginning_of_a_chain_no_block_but_the_first_is_deep_enough() -> None:
+    reading = AccountReading(9, 0, BaseUnits(0), BaseUnits(1), BaseUnits(1))
+    assert [ChainState(reading, {}, depth).confirmed_to for depth in (9, 10, 11)] == [1, 0, 0]
+
+
 def test_a_receipt_counts_for_more_than_nonces() -> None:
-    taken = replace(SIGNED, unseen_since=NOW - DAYS)
+    taken = replace(SIGNED, nonce_used_since=NOW - DAYS)
     assert step(taken, chain(nonce=9, receipt=receipt())) is Step.PROVE
 
 
 def test_a_nonce_that_is_used_without_a_receipt_is_noted_and_the_same_bytes_are_sent_for_ever() -> None:
     taken = chain(nonce=6)
-    assert step(SIGNED, taken) is Step.NOTE_UNSEEN and is_unseen(SIGNED, taken)
-    noted = replace(SIGNED, unseen_since=NOW)
+    assert step(SIGNED, taken) is Step.NOTE_NONCE_USED and is_nonce_used(SIGNED, taken)
+    noted = replace(SIGNED, nonce_used_since=NOW)
     assert step(noted, taken, SENT_AGAIN_AFTER - MOMENT) is Step.WAIT
     for after in (SENT_AGAIN_AFTER, STUCK, DAYS):
         assert step(noted, taken, after) is Step.SEND
     assert step(noted, chain(base_fee=10**12, nonce=6), STUCK) is Step.SEND, "a higher fee changes nothing"
-    assert step(noted, chain(), DAYS) is Step.NOTE_SEEN
+    assert step(noted, chain(), DAYS) is Step.NOTE_NONCE_FREE
     shallow = chain(nonce=6, receipt=receipt(91))
-    assert step(SIGNED, shallow) is Step.WAIT and not is_unseen(SIGNED, shallow)
+    assert step(SIGNED, shallow) is Step.WAIT and not is_nonce_used(SIGNED, shallow)
 
 
 def test_what_is_not_signed_is_left_to_the_worker_that_accepted_it_for_a_while() -> None:
@@ -129,9 +134,10 @@ def test_a_call_that_a_fork_took_out_of_the_chain_is_open_again_and_sent_at_once
     closed, call = finished(SIGNED, receipt(88, NEW, success=False), "no", NOW)
     call = replace(call, version=2)
     later = NOW + timedelta(days=1)
-    is_open, unknown = reopened(replace(closed, unseen_since=NOW), call, later)
+    is_open, unknown = reopened(replace(closed, nonce_used_since=NOW, nonce_used_at=90), call, later)
     assert unknown == RelayedCall("payout/5", "sepolia", SIGNED.sender, 5, SIGNED.created_at, version=2)
-    assert (is_open.closed_at, is_open.raw, is_open.unseen_since) == (None, SIGNED.raw, None)
+    assert (is_open.closed_at, is_open.raw) == (None, SIGNED.raw)
+    assert (is_open.nonce_used_since, is_open.nonce_used_at) == (None, None)
     assert next_step(is_open, chain(), STUCK, later) is Step.SEND
     again, found = finished(is_open, receipt(95, OLD), None, later)
     done = {"status": CallStatus.SUCCEEDED, "tx_hash": OLD, "block_number": 95, "cost": BaseUnits(7)}

@@ -87,6 +87,23 @@ def test_a_search_reads_a_few_blocks_at_each_check_and_only_while_a_receipt_is_m
     assert max(each.last for each in asked) < 120 and status(world) is CallStatus.UNKNOWN
 
 
+def test_no_other_transaction_is_searched_for_within_a_minute_as_receipts_may_come_late(world: World) -> None:
+    asked = list[Any]()
+    flows.submit(world.services, [CALL])
+    world.chain.mempool.waiting.clear()
+    world.chain.mempool.holds = True
+    world.chain.used_nonces = lambda sender, numbers, blocks: asked.append(blocks) or ()  # type: ignore
+    world.chain.mempool.steal_nonce(PlainSigningKeys.address)
+    for seconds in (0, 54):
+        world.chain.mine(3)
+        world.advance(seconds)
+        follow_relayed(world.services, '{"network": "sepolia"}')
+        assert asked == []
+    world.advance(6)
+    follow_relayed(world.services, '{"network": "sepolia"}')
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("trouble", ["silent", "behind", "without the receipt"])
 def test_a_node_that_does_not_confirm_an_outcome_delays_it_with_an_alarm_after_ten_minutes(
     world: World, trouble: str
@@ -110,8 +127,8 @@ def test_a_node_that_does_not_confirm_an_outcome_delays_it_with_an_alarm_after_t
     assert lines.of("call outcome unknown") == [] and status(world) is CallStatus.UNKNOWN
     for _ in range(3):
         check(world, services)
-    told = lines.of("call outcome unknown")
-    assert told and {each["reason"] for each in told} == {"not every node confirms it"}
+    logged = lines.of("call outcome unknown")
+    assert logged and {each["reason"] for each in logged} == {"not every node confirms it"}
     if trouble == "silent":
         assert lines.of("node confirms no outcome")[0]["node"] == "node-1"
     check(world, world.services)
@@ -124,8 +141,8 @@ def test_a_node_that_contradicts_another_is_an_alarm_at_once(world: World) -> No
     services = replace(services, log=lines)
     flows.submit(services, [CALL])
     check(world, services)
-    (told,) = lines.of("call outcome unknown")
-    assert told["reason"].startswith("the nodes contradict each other") and status(world) is CallStatus.UNKNOWN
+    (logged,) = lines.of("call outcome unknown")
+    assert logged["reason"].startswith("the nodes contradict each other") and status(world) is CallStatus.UNKNOWN
     lies.is_active = False
     check(world, services)
     assert status(world) is CallStatus.SUCCEEDED

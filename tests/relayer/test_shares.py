@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.relayer import flows, rules, store
+from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import AccountUse, RelayerAccount, Reverts
 from chalicelib.relayer.rules import Budget, Call, SubmissionStatus, Use
 from tests.fakes.memory_store import MemoryStore
-from tests.fakes.world import PAYEE, START, World
+from tests.fakes.world import PAYEE, START, WALLET, World
 
 READING = AccountReading(100, 0, BaseUnits(10**24), BaseUnits(10), BaseUnits(1))
 GAS = 100_000
@@ -100,6 +101,31 @@ def test_what_was_counted_while_gas_was_cheap_costs_an_account_no_more_than_a_da
     assert capture("stranger", 102, now_days=1).status is SubmissionStatus.ACCEPTED, "the next day"
 
 
+def test_a_call_counts_with_those_that_have_to_follow_it_up_to_the_exact_limit_of_a_day() -> None:
+    day = Day()
+    assert day.submit("shop", Use.PROTECTED, prepays=2 * GAS).status is SubmissionStatus.ACCEPTED
+    assert day.account.spent == day.uses["shop"].spent == 3 * GAS * PRICE
+    others = [day.submit(f"stranger{number % 6}", Use.PROTECTED).status for number in range(120)]
+    assert others.count(SubmissionStatus.ACCEPTED) == 97 and day.account.spent == LIMIT
+    assert day.submit("shop", Use.PREPAID).status is SubmissionStatus.ACCEPTED
+    assert day.account.spent == LIMIT, "it was counted before"
+    assert day.uses["shop"].prepaid == GAS * PRICE and day.uses["stranger1"].prepaid == 0
+
+
+def test_without_shares_one_account_may_use_the_whole_limit_of_a_day() -> None:
+    assert [Budget(1, 1000).room(use) for use in Use] == [Budget(1, 1000).share(use) for use in Use] == [1000, 1000, None]
+
+
+@pytest.mark.parametrize(("inward", "is_counted"), [(True, False), (False, True), (None, False)])
+def test_what_a_call_moves_out_of_the_account_is_counted_from_its_acceptance_on(
+    inward: bool | None, is_counted: bool
+) -> None:
+    moves = None if inward is None else Move("permit/1", PAYEE, BaseUnits(10), inward)
+    call = Call("call/1", "base", PAYEE, "0x", 0, GAS, moves=moves, account_id="shop")
+    made = rules.reserve(Day().account, [(call, DRY)], READING, BUDGET, START, {}, {})
+    assert (made.transactions[0].moves, made.transactions[0].is_counted) == (moves, is_counted)
+
+
 def test_an_account_that_has_used_its_share_waits_alone() -> None:
     day = Day()
     led = [day.submit("stranger", Use.ORDINARY) for _ in range(16)]
@@ -133,7 +159,9 @@ def test_each_further_revert_doubles_the_delay_of_the_account_alone(count: int, 
         call = Call("k", "base", PAYEE, "0x", 0, GAS, account_id=account_id, use=use)
         now = START + timedelta(seconds=seconds)
         made = rules.reserve(Day().account, [(call, DRY)], READING, BUDGET, now, {}, {}, reverts)
-        return made.submissions[0].status
+        (submission,) = made.submissions
+        assert submission.is_limited is (submission.status is SubmissionStatus.POSTPONED), "this account waits alone"
+        return submission.status
 
     assert submitted("stranger", Use.ORDINARY, minutes * 60) is SubmissionStatus.ACCEPTED
     waits = SubmissionStatus.POSTPONED if minutes else SubmissionStatus.ACCEPTED
@@ -141,6 +169,25 @@ def test_each_further_revert_doubles_the_delay_of_the_account_alone(count: int, 
     assert submitted("shop", Use.ORDINARY, 0) is SubmissionStatus.ACCEPTED
     for use in (Use.PROTECTED, Use.PREPAID):
         assert submitted("stranger", use, 0) is SubmissionStatus.ACCEPTED, "what protects tokens is not delayed"
+
+
+def test_what_a_payer_has_reverted_delays_that_payer_alone() -> None:
+    world = World(client=object(), relayer_keys={"sepolia": "secret"})
+    services = replace(world.services, store=MemoryStore())
+    world.chain.mempool.executes = lambda raw: "no" if raw.data == "0xbad0" else None
+
+    def submit(key: str, data: str, payer: str | None) -> SubmissionStatus:
+        (sent,) = flows.submit(services, [Call(key, "sepolia", PAYEE, data, account_id="shop", payer=payer)])
+        return sent.status
+
+    for number in range(rules.FREE_REVERTS):
+        assert submit(f"bad/{number}", "0xbad0", WALLET) is SubmissionStatus.ACCEPTED
+        world.advance(61)
+        world.relay(services)
+    assert submit("same", "0x12", WALLET.lower()) is SubmissionStatus.POSTPONED
+    assert flows.delays(services, "sepolia", [WALLET, PAYEE]).keys() == {WALLET}
+    assert submit("other", "0x12", PAYEE) is SubmissionStatus.ACCEPTED
+    assert submit("none", "0x12", None) is SubmissionStatus.ACCEPTED
 
 
 def test_reverts_are_counted_until_a_call_succeeds() -> None:

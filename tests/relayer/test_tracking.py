@@ -226,8 +226,8 @@ def test_a_nonce_that_somebody_else_used_supersedes_the_call_when_that_transacti
         world.relay(services)
         assert status(world) is CallStatus.UNKNOWN
     assert len(lines.of("nonce used without a receipt")) == 1 and lines.of("nonce used by another transaction") == []
-    told = lines.of("call outcome unknown")
-    assert told[0] == {
+    reported = lines.of("call outcome unknown")
+    assert reported[0] == {
         "network": "sepolia",
         "sender": SENDER,
         "nonce": 0,
@@ -292,8 +292,8 @@ def test_a_transaction_that_a_deep_fork_removed_is_sent_again_with_the_same_byte
     world.advance(61)
     world.chain.mine()
     follow_relayed(services, '{"network": "sepolia"}')
-    (told,) = lines.of("transactions removed by a fork")
-    assert told == {"network": "sepolia", "sender": SENDER, "nonce": 0, "count": 1}
+    (reported,) = lines.of("transactions removed by a fork")
+    assert reported == {"network": "sepolia", "sender": SENDER, "nonce": 0, "count": 1}
     assert status(world) is CallStatus.UNKNOWN and mempool.waiting[SENDER, 0].tx_hash == first
     mempool.holds = False
     minutes_pass(world, 3)
@@ -420,7 +420,7 @@ def test_a_node_without_our_receipt_supersedes_nothing_however_long_that_takes(
     for _ in range(90):
         world.advance(54)
         world.relay(services)
-    assert record(world).unseen_since is not None and status(world) is CallStatus.UNKNOWN
+    assert record(world).nonce_used_since is not None and status(world) is CallStatus.UNKNOWN
     assert lines.of("call outcome unknown") and lines.of("nonce used by another transaction") == []
     mempool.receipts_of = found  # type: ignore[method-assign]
     minutes_pass(world)
@@ -434,11 +434,11 @@ def test_a_nonce_that_a_fork_gives_back_is_ours_again(world: World, mempool: Mem
     mempool.steal_nonce(SENDER)
     world.chain.mine(3)
     minutes_pass(world, 1)
-    assert record(world).unseen_since is not None
+    assert record(world).nonce_used_since is not None
     for tx_hash in [each for each, (_, raw, _) in mempool.executed.items() if raw.data == "0x"]:
         del mempool.executed[tx_hash]
     minutes_pass(world, 1)
-    assert record(world).unseen_since is None
+    assert record(world).nonce_used_since is None
     mempool.holds = False
     minutes_pass(world, 2)
     assert_succeeded_once(world)

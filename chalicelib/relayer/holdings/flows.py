@@ -12,7 +12,7 @@ from chalicelib.platform.services import Services
 from chalicelib.relayer import store as relayer
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.holdings import rules, store
-from chalicelib.relayer.holdings.records import HeldTokens, Move
+from chalicelib.relayer.holdings.records import Holding, Move
 from chalicelib.relayer.holdings.rules import Ledger, Place
 from chalicelib.relayer.rules import Call
 
@@ -24,7 +24,7 @@ class Permission:
     """Why calls may not spend what they move out, by their keys; and the entries of those that may."""
 
     refused: Mapping[str, str]
-    entries: Mapping[Place, HeldTokens]
+    entries: Mapping[Place, Holding]
 
 
 def balances(services: Services, account: str, calls: Sequence[Call]) -> tuple[TokenBalances, ...]:
@@ -52,7 +52,7 @@ def permission(
     under_way = relayer.transactions_from(services.store, network, account, first, _MOST_UNDER_WAY)
     if len(under_way) == _MOST_UNDER_WAY:
         raise ChainUnavailable(f"A {network} node has not executed what is under way")
-    entries, sums = store.held(services.store, network, account, places, dict(places))
+    entries, sums = store.entries_and_sums(services.store, network, account, places, dict(places))
     ledger, refused = Ledger(entries, sums, under_way), dict[str, str]()
     for call, move in spending:
         reason = rules.refusal(move, ledger, balances)

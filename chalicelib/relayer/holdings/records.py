@@ -7,8 +7,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, Counts, KeyPattern, Record
 
-HELD = "held"
-"""The name of the only count of HeldTotal."""
+TOTAL = "held"
+"""The name of the only count of HoldingsTotal."""
 RETENTION = timedelta(days=90)
 """How long an entry is kept after everything that was received for it is spent."""
 
@@ -32,7 +32,7 @@ class Move:
 
 
 @frozen
-class HeldTokens(Record):
+class Holding(Record):
     """What the service's account holds of a token for one owner, in base units.
 
     `received` is what calls have moved in whose outcome is proven. `spent` is what accepted calls move out, until one
@@ -48,7 +48,6 @@ class HeldTokens(Record):
     changed_at: datetime
     received: BaseUnits = BaseUnits(0)
     spent: BaseUnits = BaseUnits(0)
-    version: int = 0
 
     @property
     def left(self) -> int:
@@ -62,7 +61,7 @@ class HeldTokens(Record):
 
 
 @frozen
-class HeldTotal(Record):
+class HoldingsTotal(Record):
     """The sum of what is left of the entries of a token: what the service's account must have of it."""
 
     KEY = KeyPattern(PAYMENTS, "HOLDINGS#{network}#{account}", "SUM#{token}")
@@ -71,9 +70,8 @@ class HeldTotal(Record):
     account: str
     token: str
     amounts: Counts = field(default_factory=lambda: Counts({}))
-    """In base units, under the name HELD."""
-    version: int = 0
+    """In base units, under the name TOTAL."""
 
     @property
-    def held(self) -> int:
-        return self.amounts.get(HELD, 0)
+    def total(self) -> int:
+        return self.amounts.get(TOTAL, 0)

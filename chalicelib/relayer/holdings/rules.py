@@ -13,12 +13,12 @@ from datetime import datetime
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.readings import TokenBalances
-from chalicelib.relayer.holdings.records import HELD, HeldTokens, HeldTotal, Move
+from chalicelib.relayer.holdings.records import TOTAL, Holding, HoldingsTotal, Move
 from chalicelib.relayer.records import CallStatus, RelayedTransaction
 
 Place = tuple[str, str]
 """The token and the owner of an entry."""
-NOT_HELD = "the service's account does not hold so much for this"
+NOT_ENOUGH = "the service's account does not hold so much for this"
 MISSING = "the service's account has less of the token than it holds for others"
 
 
@@ -27,7 +27,7 @@ class Ledger:
     """What is stored of some entries, by their places, and the sums of their tokens; `under_way` are the transactions
     of the account from a nonce on that every node has still to execute, or has executed."""
 
-    entries: Mapping[Place, HeldTokens]
+    entries: Mapping[Place, Holding]
     sums: Mapping[str, int]
     under_way: Sequence[RelayedTransaction]
 
@@ -36,8 +36,8 @@ class Ledger:
 class Booking:
     """What changes in the ledger: entries to be written, and what is added to sums."""
 
-    entries: tuple[HeldTokens, ...]
-    sums: tuple[tuple[HeldTotal, dict[str, int]], ...]
+    entries: tuple[Holding, ...]
+    sums: tuple[tuple[HoldingsTotal, dict[str, int]], ...]
 
 
 def is_counted(transaction: RelayedTransaction, status: CallStatus) -> bool:
@@ -57,7 +57,7 @@ def refusal(move: Move, ledger: Ledger, balances: Sequence[TokenBalances]) -> st
     """
     entry, token = ledger.entries.get(move.place), move.token.lower()
     if entry is None or entry.left < move.amount:
-        return NOT_HELD
+        return NOT_ENOUGH
     for each in balances:
         open_ones = (tx.moves for tx in ledger.under_way if tx.nonce >= each.nonce and tx.is_counted)
         owed = sum(tx.amount for tx in open_ones if tx is not None and not tx.inward and tx.token.lower() == token)
@@ -67,15 +67,15 @@ def refusal(move: Move, ledger: Ledger, balances: Sequence[TokenBalances]) -> st
 
 
 def booked(
-    entries: Mapping[Place, HeldTokens], changes: Sequence[tuple[RelayedTransaction, bool]], now: datetime
+    entries: Mapping[Place, Holding], changes: Sequence[tuple[RelayedTransaction, bool]], now: datetime
 ) -> Booking:
     """What changes when transactions of one account begin to be counted (True), or end to be (False)."""
     known, sums = dict(entries), dict[str, int]()
-    changed = dict[Place, HeldTokens]()
+    changed = dict[Place, Holding]()
     for transaction, begins in changes:
         move = transaction.moves
         assert move is not None, "only moves are counted"
-        old = known.get(move.place) or HeldTokens(
+        old = known.get(move.place) or Holding(
             transaction.network, transaction.sender, move.token.lower(), move.owner, now
         )
         change = move.amount if begins else -move.amount
@@ -86,5 +86,5 @@ def booked(
         known[move.place] = changed[move.place] = new
         sums[new.token] = sums.get(new.token, 0) + max(new.left, 0) - max(old.left, 0)
     network, account = (changes[0][0].network, changes[0][0].sender) if changes else ("", "")
-    totals = ((HeldTotal(network, account, token), {HELD: amount}) for token, amount in sums.items() if amount)
+    totals = ((HoldingsTotal(network, account, token), {TOTAL: amount}) for token, amount in sums.items() if amount)
     return Booking(tuple(changed.values()), tuple(totals))

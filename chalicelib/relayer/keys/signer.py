@@ -1,10 +1,11 @@
-"""The protocol `Signer`, and which signer a network has."""
+"""The protocol `Signer`, and which signers a network has."""
 
 from typing import Protocol
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.signatures import Signature
 from chalicelib.platform.services import Services
+from chalicelib.relayer.records import Role
 
 
 class Signer(Protocol):
@@ -19,28 +20,41 @@ class Signer(Protocol):
 
 
 class NoRelayer(BadRequest):
-    """The deployment has no key for the network."""
+    """The deployment has no key for the network, or makes no gasless payments on it."""
 
-    def __init__(self, network: str) -> None:
+    def __init__(self, network: str, role: Role = Role.SERVICE) -> None:
         super().__init__(
-            f"This service sends no transactions on {network}: its operator has to set a key for it (RELAYER_KEYS)"
+            f"This service makes no gasless payments on {network}: pay with a transaction"
+            if role is Role.GASLESS
+            else f"This service sends no transactions on {network}: its operator has to set a key for it (RELAYER_KEYS)"
         )
 
 
-def has_signer(services: Services, network: str) -> bool:
-    """Whether the deployment sends transactions on a network. Reads the settings only."""
-    return network in services.settings.relayer_keys
+def has_signer(services: Services, network: str, role: Role = Role.SERVICE) -> bool:
+    """Whether the deployment sends transactions of this account on a network. Reads settings, and for gasless payments
+    the secret with the node URLs."""
+    has_key = network in services.settings.relayer_keys
+    return has_key and (role is Role.SERVICE or network in _gasless_networks(services))
 
 
-def signer_of(services: Services, network: str) -> Signer:
-    """The signer of a network. Raises NoRelayer without a key for it."""
-    kind = services.settings.relayer_keys.get(network)
-    if kind == "kms":
+def signer_of(services: Services, network: str, role: Role = Role.SERVICE) -> Signer:
+    """The signer of an account on a network. Raises NoRelayer without a key for it."""
+    if not has_signer(services, network, role):
+        raise NoRelayer(network, role)
+    keys = services.signing_keys if role is Role.SERVICE else services.signing_keys.named(f"{role.value}-{network}")
+    if services.settings.relayer_keys[network] == "kms":
         from chalicelib.relayer.keys.kms import KmsSigner
 
-        return KmsSigner(services.signing_keys)
-    if kind == "secret":
-        from chalicelib.relayer.keys.secret import SecretSigner
+        return KmsSigner(keys)
+    from chalicelib.relayer.keys.secret import SecretSigner
 
-        return SecretSigner(services.signing_keys.private_key)
-    raise NoRelayer(network)
+    return SecretSigner(keys.private_key)
+
+
+def signers_of(services: Services, network: str) -> tuple[Signer, ...]:
+    """The signers of all accounts of the service on a network."""
+    return tuple(signer_of(services, network, role) for role in Role if has_signer(services, network, role))
+
+
+def _gasless_networks(services: Services) -> list[str]:
+    return [each.strip() for each in (services.secrets.gasless_networks or "").split(",")]

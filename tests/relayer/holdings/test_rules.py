@@ -7,13 +7,13 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.readings import TokenBalances
-from chalicelib.relayer.holdings.records import HELD, RETENTION, HeldTokens, Move
-from chalicelib.relayer.holdings.rules import MISSING, NOT_HELD, Ledger, booked, is_counted, refusal
+from chalicelib.relayer.holdings.records import RETENTION, TOTAL, Holding, Move
+from chalicelib.relayer.holdings.rules import MISSING, NOT_ENOUGH, Ledger, booked, is_counted, refusal
 from chalicelib.relayer.records import CallStatus
 from tests.relayer.transactions import NOW, transaction
 
 TOKEN, OWNER, OTHER = "0x" + "7a" * 20, "permit/1", "permit/2"
-ENTRY = HeldTokens("sepolia", transaction().sender, TOKEN, OWNER, NOW, BaseUnits(10))
+ENTRY = Holding("sepolia", transaction().sender, TOKEN, OWNER, NOW, BaseUnits(10))
 SPEND = Move(OWNER, TOKEN.upper().replace("X", "x"), BaseUnits(10), inward=False)
 TAKE = replace(SPEND, inward=True)
 
@@ -26,9 +26,9 @@ def said(spend: Move = SPEND, balance: int = 30, nonce: int = 5, **changes: Any)
 
 def test_a_call_spends_what_is_left_of_its_own_entry_and_no_unit_more() -> None:
     assert said() is None
-    assert said(replace(SPEND, amount=BaseUnits(11))) == NOT_HELD
-    assert said(replace(SPEND, owner=OTHER)) == NOT_HELD
-    assert said(entries={(TOKEN, OWNER): replace(ENTRY, spent=BaseUnits(1))}) == NOT_HELD
+    assert said(replace(SPEND, amount=BaseUnits(11))) == NOT_ENOUGH
+    assert said(replace(SPEND, owner=OTHER)) == NOT_ENOUGH
+    assert said(entries={(TOKEN, OWNER): replace(ENTRY, spent=BaseUnits(1))}) == NOT_ENOUGH
     assert said(entries={(TOKEN, OWNER): replace(ENTRY, received=BaseUnits(11), spent=BaseUnits(1))}) is None
 
 
@@ -85,18 +85,18 @@ def test_a_take_makes_an_entry_and_a_spend_empties_it() -> None:
     booking = booked({}, [(transaction(moves=TAKE), True)], NOW)
     assert booking.entries == (ENTRY,)
     ((total, added),) = booking.sums
-    assert (total.token, total.account, added) == (TOKEN, ENTRY.account, {HELD: 10})
+    assert (total.token, total.account, added) == (TOKEN, ENTRY.account, {TOTAL: 10})
     spent = booked({(TOKEN, OWNER): ENTRY}, [(transaction(moves=SPEND), True)], NOW)
     (entry,) = spent.entries
-    assert (entry.left, entry.vanishes_at, spent.sums[0][1]) == (0, NOW + RETENTION, {HELD: -10})
+    assert (entry.left, entry.vanishes_at, spent.sums[0][1]) == (0, NOW + RETENTION, {TOTAL: -10})
     back = booked({(TOKEN, OWNER): entry}, [(transaction(moves=SPEND), False)], NOW)
-    assert back.entries[0].left == 10 and back.entries[0].vanishes_at is None and back.sums[0][1] == {HELD: 10}
+    assert back.entries[0].left == 10 and back.entries[0].vanishes_at is None and back.sums[0][1] == {TOTAL: 10}
 
 
 def test_several_changes_of_one_entry_are_one_write() -> None:
     changes = [(transaction(1, moves=TAKE), True), (transaction(2, moves=SPEND), True), (transaction(3, moves=TAKE), True)]
     booking = booked({}, changes, NOW)
-    assert [each.left for each in booking.entries] == [10] and booking.sums[0][1] == {HELD: 10}
+    assert [each.left for each in booking.entries] == [10] and booking.sums[0][1] == {TOTAL: 10}
     assert booked({}, [], NOW).entries == booked({}, [], NOW).sums == ()
 
 
