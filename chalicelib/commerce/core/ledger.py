@@ -8,6 +8,7 @@ it is read (`is_balanced`).
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
@@ -29,6 +30,17 @@ _FULFILS = {
     EscrowEventKind.VOIDED: OperationKind.VOID,
     EscrowEventKind.REFUNDED: OperationKind.REFUND,
 }
+
+
+_TOTALS = {
+    EscrowEventKind.AUTHORIZED: ("authorized",),
+    EscrowEventKind.CHARGED: ("authorized", "captured"),
+    EscrowEventKind.CAPTURED: ("captured",),
+    EscrowEventKind.VOIDED: ("voided",),
+    EscrowEventKind.RECLAIMED: ("reclaimed",),
+    EscrowEventKind.REFUNDED: ("refunded",),
+}
+"""The totals of a payment that the amount of an event is added to; of what is captured the fee has its own."""
 
 
 def post(payment: CommercePayment, entry: EscrowEntry, now: datetime) -> tuple[CommercePayment, EscrowEntry]:
@@ -81,24 +93,8 @@ def is_state_of(payment: CommercePayment, collected: bool, capturable: int, refu
 
 
 def _with_totals(payment: CommercePayment, entry: EscrowEntry, sign: int) -> CommercePayment:
-    amount, fee = sign * entry.amount, sign * fee_on(entry.amount, entry.fee_bps)
-
-    def plus(total: BaseUnits, change: int) -> BaseUnits:
-        return BaseUnits(total + change)
-
-    match entry.kind:
-        case EscrowEventKind.AUTHORIZED:
-            return replace(payment, authorized=plus(payment.authorized, amount))
-        case EscrowEventKind.CHARGED:
-            charged = replace(payment, authorized=plus(payment.authorized, amount))
-            return replace(charged, captured=plus(payment.captured, amount), fees=plus(payment.fees, fee))
-        case EscrowEventKind.CAPTURED:
-            return replace(payment, captured=plus(payment.captured, amount), fees=plus(payment.fees, fee))
-        case EscrowEventKind.VOIDED:
-            return replace(payment, voided=plus(payment.voided, amount))
-        case EscrowEventKind.RECLAIMED:
-            return replace(payment, reclaimed=plus(payment.reclaimed, amount))
-        case EscrowEventKind.REFUNDED:
-            return replace(payment, refunded=plus(payment.refunded, amount))
-        case EscrowEventKind.PRE_APPROVED:
-            return payment
+    changes = dict.fromkeys(_TOTALS.get(entry.kind, ()), entry.amount)
+    if "captured" in changes:
+        changes["fees"] = fee_on(entry.amount, entry.fee_bps)
+    totals: dict[str, Any] = {name: BaseUnits(getattr(payment, name) + sign * each) for name, each in changes.items()}
+    return replace(payment, **totals)

@@ -123,7 +123,6 @@ class CommercePayment(Record):
     is_end_notified: bool = False
     collects_unasked: bool = True
     check_at: datetime | None = None
-    version: int = 0
 
     @property
     def capturable(self) -> BaseUnits:
@@ -180,7 +179,6 @@ class EscrowEntry(Record):
     payer: str | None = None
     state: EntryState = EntryState.POSTED
     operation: PendingOperation | None = None
-    version: int = 0
 
     @classmethod
     def key_of(cls, request_id: str, block_number: int, block_hash: str, tx_hash: str, event_key: str) -> Key:

@@ -231,8 +231,8 @@ def gone_back(payment: CommercePayment, reason: str, now: datetime) -> CommerceP
 
     A wallet whose money could not be taken is the last to be tried again: a stranger can pre-approve without any.
     """
-    payer = payment.pending.payer if payment.pending is not None else None
-    approved = payment.pre_approved_by
+    assert payment.pending is not None, "only a pending operation goes back"
+    payer, approved = payment.pending.payer, payment.pre_approved_by
     if payer in approved:
         approved = (payer, *(each for each in approved if each != payer))
     rest = replace(with_unfinished(payment, payment.waiting), failure=reason, failed_payer=payer)

@@ -2,13 +2,14 @@
 
 from chalicelib.base.addresses import ZERO_ADDRESS, same_address
 from chalicelib.base.errors import BadRequest, Conflict
+from chalicelib.base.frozen import made_from
 from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.escrow import calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo, payment_hash
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.escrows import EscrowContracts, Escrows, escrow_contracts, escrow_networks
-from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.catalogue.tokens import known_token
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 
 
@@ -31,26 +32,21 @@ def contracts_of(payment: CommercePayment, overrides: Escrows) -> EscrowContract
 
 def info_of(payment: CommercePayment, payer: str) -> PaymentInfo:
     """The terms of a payment, for a payer."""
-    return PaymentInfo(
-        operator=payment.operator,
+    return made_from(
+        PaymentInfo,
+        payment,
         payer=payer,
-        receiver=payment.receiver,
         token=token_address(payment),
-        max_amount=payment.max_amount,
         pre_approval_expiry=int(payment.pre_approval_expiry.timestamp()),
         authorization_expiry=int(payment.authorization_expiry.timestamp()),
         refund_expiry=int(payment.refund_expiry.timestamp()),
-        min_fee_bps=payment.min_fee_bps,
-        max_fee_bps=payment.max_fee_bps,
         fee_receiver=payment.fee_receiver or ZERO_ADDRESS,
         salt=int(payment.salt, 16),
     )
 
 
 def token_address(payment: CommercePayment) -> str:
-    token = token_with_id(payment.currency)
-    assert token is not None, "the currency of a stored payment is in the catalogue"
-    return token.address
+    return known_token(payment.currency).address
 
 
 def hash_for(payment: CommercePayment, payer: str, contracts: EscrowContracts) -> str:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from chalicelib.base.addresses import address_bytes, address_of_family, same_address
 from chalicelib.base.errors import Forbidden
-from chalicelib.base.frozen import frozen
+from chalicelib.base.frozen import frozen, made_from
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits, Fee, parse_percentage
 from chalicelib.chains.calldata.escrow.payment_info import MAX_AMOUNT
@@ -17,14 +17,14 @@ from chalicelib.payments.links.creation import Terms as LinkTerms
 from chalicelib.payments.links.creation import build_link
 from chalicelib.payments.links.fees import rules as fees
 from chalicelib.payments.links.records import PayableLink
-from chalicelib.payments.requests.fields import parse_field, refused
+from chalicelib.payments.requests.field_problems import parse_field, refused
 from chalicelib.payments.requests.targets import Target
 from chalicelib.payments.requests.targets import Terms as RequestTerms
 from chalicelib.platform.access.callers import Owner
 
 _TOO_LARGE = "is larger than the escrow can hold: at most 2^120 - 1 base units"
 _SALT_BYTES = 32
-_NO_OPTIONS = LinkDraft((), None, None, None, None, None, None)
+_NO_OPTIONS = LinkDraft(())
 """Of the link: it has neither fee, reference nor redirect."""
 _MAX_QUOTED = 80  # characters of a sent text that an error message repeats
 
@@ -75,22 +75,6 @@ class Conditions:
     bound: Destination | None
 
 
-@frozen
-class Expiries:
-    pre_approval: datetime
-    authorization: datetime
-    refund: datetime
-
-
-@frozen
-class FeeBounds:
-    """What the fee of a capture may be, in 1/10000, and who gets it; None: whom the capture names."""
-
-    least: int
-    most: int
-    receiver: str | None
-
-
 def token_of(draft: Draft) -> Token:
     """The token that is paid. Raises ValidationFailed for what is not an ERC-20 token of the catalogue."""
     token = token_with_id(draft.currency)
@@ -114,57 +98,53 @@ def create_payment(
     if bound is not None and Destination(receiver, token.chain_id, token.address) != bound:
         raise Forbidden("Destination does not match the configured payment destination.")
     _check_amounts(draft)
-    bounds, expiries = fee_bounds(draft, owner.settings.fee), _expiries(draft, conditions.lifetimes, now)
-    link_terms = LinkTerms(expiries.authorization - now, conditions.requests)
+    min_fee_bps, max_fee_bps, fee_receiver = fee_bounds(draft, owner.settings.fee)
+    pre_approval_expiry, authorization_expiry, refund_expiry = _expiries(draft, conditions.lifetimes, now)
+    link_terms = LinkTerms(authorization_expiry - now, conditions.requests)
     target = Target(receiver, token, BaseUnits(draft.amount))
-    payment = build_link(_NO_OPTIONS, (target,), _without_fee(owner), link_terms, now, entropy)
-    (request,) = payment.requests
-    return payment, CommercePayment(
-        payable_id=request.payable_id,
-        request_id=request.request_id,
-        account_id=request.account_id,
-        client_id=request.client_id,
+    payable = build_link(_NO_OPTIONS, (target,), _without_fee(owner), link_terms, now, entropy)
+    (request,) = payable.requests
+    return payable, made_from(
+        CommercePayment,
+        request,
         merchant_id=draft.merchant_id,
-        network=token.network,
-        currency=token.id,
         escrow=place.escrow,
         operator=place.operator,
         is_service_operator=place.is_service_operator,
         collects_unasked=owner.may_execute,
         receiver=receiver,
         buyer=buyer,
-        amount=BaseUnits(draft.amount),
         max_amount=BaseUnits(draft.max_amount),
-        pre_approval_expiry=expiries.pre_approval,
-        authorization_expiry=expiries.authorization,
-        refund_expiry=expiries.refund,
-        min_fee_bps=bounds.least,
-        max_fee_bps=bounds.most,
-        fee_receiver=bounds.receiver,
+        pre_approval_expiry=pre_approval_expiry,
+        authorization_expiry=authorization_expiry,
+        refund_expiry=refund_expiry,
+        min_fee_bps=min_fee_bps,
+        max_fee_bps=max_fee_bps,
+        fee_receiver=fee_receiver,
         salt=entropy(_SALT_BYTES).hex(),
-        created_at=now,
         changed_at=now,
-        check_at=expiries.pre_approval,
+        check_at=pre_approval_expiry,
     )
 
 
-def fee_bounds(draft: Draft, client_fee: Fee) -> FeeBounds:
-    """The bounds that the body asks for; a client id with a fee takes no more than that, for its own receiver.
+def fee_bounds(draft: Draft, client_fee: Fee) -> tuple[int, int, str | None]:
+    """What the fee of a capture may be, in 1/10000, and who gets it; None: whom the capture names.
 
-    Raises ValidationFailed, BadRequest if the client id's fee goes to no EVM address.
+    These are the bounds of the body; a client id with a fee takes no more than that, for its own receiver. Raises
+    ValidationFailed, BadRequest if the client id's fee goes to no EVM address.
     """
     receiver = _wallet("feeReceiver", draft.fee_receiver) if draft.fee_receiver is not None else None
     if client_fee.is_charged:
         fee = fees.resolve(Fee(), client_fee, "evm")
         assert fee.percentage is not None, "it is charged"
         most = int(parse_percentage(fee.percentage) * 100)
-        return FeeBounds(min(draft.min_fee_bps, most), most, fee.address)
+        return min(draft.min_fee_bps, most), most, fee.address
     if draft.min_fee_bps > draft.max_fee_bps:
         raise refused(("minFeeBps",), "must not be more than maxFeeBps")
-    return FeeBounds(draft.min_fee_bps, draft.max_fee_bps, receiver)
+    return draft.min_fee_bps, draft.max_fee_bps, receiver
 
 
-def _expiries(draft: Draft, lifetimes: Lifetimes, now: datetime) -> Expiries:
+def _expiries(draft: Draft, lifetimes: Lifetimes, now: datetime) -> tuple[datetime, datetime, datetime]:
     """When each stage ends. Raises ValidationFailed unless they are in the future and in their order."""
     pre_approval = _instant(draft.pre_approval_expiry, now + lifetimes.pre_approval)
     authorization = _instant(draft.authorization_expiry, pre_approval + lifetimes.authorization)
@@ -175,7 +155,7 @@ def _expiries(draft: Draft, lifetimes: Lifetimes, now: datetime) -> Expiries:
         raise refused(("authorizationExpiry",), "must not be before preApprovalExpiry")
     if refund < authorization:
         raise refused(("refundExpiry",), "must not be before authorizationExpiry")
-    return Expiries(pre_approval, authorization, refund)
+    return pre_approval, authorization, refund
 
 
 def _instant(sent: int | None, default: datetime) -> datetime:
@@ -209,4 +189,4 @@ def _wallet(name: str, text: str) -> str:
 
 def _without_fee(owner: Owner) -> Owner:
     """The owner without the fee of the client id: the link has none, as it is taken from what is captured."""
-    return replace(owner, settings=replace(owner.settings, fee_percentage=None, fee_address=None))
+    return replace(owner, settings=replace(owner.settings, fee_percentage=None))

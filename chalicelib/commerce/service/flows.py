@@ -15,10 +15,11 @@ from chalicelib.commerce.service.creation import Conditions, Draft, Lifetimes, P
 from chalicelib.commerce.service.paying import PayerOptions, payer_options, reclaim_of
 from chalicelib.commerce.service.reading import load, status_now
 from chalicelib.payments.links import flows as links
-from chalicelib.payments.links import permissions as link_permissions
+from chalicelib.payments.links.permissions import check_link_limits
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests import permissions
+from chalicelib.payments.requests.serving import check_served
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
@@ -65,8 +66,8 @@ def create(services: Services, owner: Owner, draft: Draft) -> Created:
     draft, lifetimes = _with_defaults(services, owner, draft)
     conditions = Conditions(_place(services, owner, contracts), lifetimes, requests.terms_of(services), bound)
     link, payment = create_payment(draft, owner, token, conditions, services.clock(), services.entropy)
-    requests.check_served(services, link.requests)
-    link_permissions.check_limits(owner, (link,), bound)
+    check_served(services, (each.network for each in link.requests))
+    check_link_limits(owner, (link,), bound)
     permissions.check_limits(owner, (), payment.fee_receiver, bound)
     buyer = payment.buyer
     if buyer is None:
@@ -109,12 +110,13 @@ def _place(services: Services, owner: Owner, contracts: EscrowContracts) -> Plac
     wallet = owner.settings.operator_wallet
     if wallet is not None:
         if not wallet.startswith("0x"):
-            raise BadRequest(f"The operatorWalletAddress of this client ID, {wallet}, is no EVM address: change it")
+            raise BadRequest(f"The operatorWalletAddress of this client ID, {wallet}, is not an EVM address: change it")
         return Place(contracts.escrow, wallet, is_service_operator=False)
     if not relayer.can_submit(services, contracts.network):
         raise BadRequest(
-            f"Nobody can operate a payment on {contracts.network}: set operatorWalletAddress of a client ID and send "
-            "it, or have this service's operator set a key for the network (RELAYER_KEYS)"
+            f"Nobody can operate a payment on {contracts.network}: ask whoever runs this service to set a key for the "
+            "network (RELAYER_KEYS), or create the payment by the API with a client ID that has an "
+            "operatorWalletAddress"
         )
     return Place(contracts.escrow, relayer.account_address(services, contracts.network), is_service_operator=True)
 

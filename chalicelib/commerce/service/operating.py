@@ -69,7 +69,7 @@ def advance(services: Services, payment: CommercePayment) -> CommercePayment:
     assert pending is not None, "nothing is pending"
     if pending.kind is OperationKind.REFUND:
         return refunding.advance(services, payment, pending)
-    key = pending.call_keys[-1]
+    (key,) = pending.call_keys
     known = relayer.outcome(services, key)
     if known is not None:
         return steps.after_outcome(services, payment, known)

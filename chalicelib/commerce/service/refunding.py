@@ -95,7 +95,8 @@ def _spend(services: Services, payment: CommercePayment, pending: PendingOperati
     known = relayer.accepted(services, key)
     if known is not None:
         return _after_spend(services, payment, pending, *known)
-    taken = relayer.outcome(services, _keys(pending, TAKE)[-1])
+    (take,) = _keys(pending, TAKE)
+    taken = relayer.outcome(services, take)
     if taken is None or taken.status is not CallStatus.SUCCEEDED:  # since a fork deeper than the confirmations
         return steps.keep(services, payment) if taken is None else steps.after_outcome(services, payment, taken)
     _watch(services, payment, pending)
@@ -143,8 +144,8 @@ def _unapproved(services: Services, payment: CommercePayment, pending: PendingOp
     if reading.tokens[token].allowance >= pending.amount:
         return None
     keys = _keys(pending, APPROVE)
-    known = relayer.outcome(services, keys[-1]) if keys else None
-    if not keys or (known is not None and known.status is not CallStatus.UNKNOWN):
+    known = relayer.outcome(services, keys[-1])
+    if known is not None and known.status is not CallStatus.UNKNOWN:
         following = rules.call_key(payment, pending, f"{APPROVE}/{len(keys) + 1}")
         more = replace(pending, call_keys=(*pending.call_keys, following))
         return steps.go_on(services, replace(payment, pending=more))

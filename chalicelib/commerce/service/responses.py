@@ -59,17 +59,13 @@ def calldata_answer(made: ToSend) -> CommerceCalldata:
 
 def status_answer(found: Found, now: datetime) -> CommerceStatus:
     payment, status = found.payment, found.status
-    return CommerceStatus(
-        requestId=payment.request_id,
+    return CommerceStatus.from_record(
+        payment,
         status=status.value,
         **state_fields(payment),
-        payer=payment.payer,
         merchant=payment.receiver,
-        merchantId=payment.merchant_id,
-        operator=payment.operator,
         token=token_address(payment),
         paymentCurrency=payment.currency,
-        network=payment.network,
         amount=str(payment.authorized or payment.amount),
         maxAmount=str(payment.max_amount),
         authorizedAmount=str(payment.authorized),
@@ -85,7 +81,6 @@ def status_answer(found: Found, now: datetime) -> CommerceStatus:
         canVoid=can_void(payment),
         canRefund=can_refund(payment, now),
         failureReason=payment.failure,
-        createdAt=iso(payment.created_at),
         updatedAt=iso(payment.changed_at),
         events=_events(found),
     )
@@ -97,7 +92,7 @@ def executed_answer(request_id: str, done: PendingOperation) -> dict[str, Any]:
         "requestId": request_id,
         "status": WHILE[done.kind].value,
         "transactionHash": done.transaction_hash,
-        BY_KIND[done.kind].told: str(done.amount),
+        BY_KIND[done.kind].response_field: str(done.amount),
     }
 
 
@@ -155,15 +150,12 @@ def _signatures(created: Created) -> PayerSignatures:
 
 
 def _info(payment: CommercePayment) -> PaymentInfoAnswer:
-    return PaymentInfoAnswer(
-        operator=payment.operator,
+    return PaymentInfoAnswer.from_record(
+        payment,
         payer=payment.buyer,
-        receiver=payment.receiver,
         token=token_address(payment),
         maxAmount=str(payment.max_amount),
         **expiries(payment),
-        minFeeBps=payment.min_fee_bps,
-        maxFeeBps=payment.max_fee_bps,
         feeReceiver=payment.fee_receiver or ZERO_ADDRESS,
         salt=str(int(payment.salt, 16)),
     )

@@ -12,7 +12,7 @@ from chalicelib.commerce.core.expiry import has_expired, is_too_late, last_momen
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.core.rules import Operation, Refusal
 from chalicelib.commerce.service.operations import BY_KIND
-from chalicelib.payments.requests.fields import parse_field, refused
+from chalicelib.payments.requests.field_problems import parse_field, refused
 from chalicelib.platform.access.modes import Mode
 
 SUBMITTED_WITHIN = timedelta(hours=1)
@@ -50,18 +50,19 @@ def check_executes(payment: CommercePayment, kind: OperationKind) -> None:
 
 
 def check_chosen(mode: Mode, kind: OperationKind, asked: Asked) -> None:
-    """Raises Forbidden if a caller without a secret chooses what only the merchant may.
+    """Raises Forbidden if a caller chooses what only the holder of an API key may.
 
-    How much is authorized, which is done once: a payer could have next to nothing taken, and the request would be paid
-    by that. And the fee of a capture: a stranger could have it himself.
+    By a client id alone how much is authorized, which is done once: a payer could have next to nothing taken, and the
+    request would be paid by that. By that or a session the fee of a capture, which goes to whom the capture names: a
+    stranger, or a thief of the session, could have it all himself.
     """
-    if mode is not Mode.CLIENT_ID:
-        return
-    if BY_KIND[kind].takes_payer and asked.amount is not None:
+    if mode is Mode.CLIENT_ID and BY_KIND[kind].takes_payer and asked.amount is not None:
         raise Forbidden("Send amount with an x-api-key: a client ID alone authorizes the amount of the payment")
-    if asked.fee_bps is not None or asked.fee_receiver is not None:
+    has_fee = asked.fee_bps is not None or asked.fee_receiver is not None
+    if mode in (Mode.CLIENT_ID, Mode.SESSION) and has_fee:
         raise Forbidden(
-            "Send feeBps and feeReceiver with an x-api-key: a client ID alone captures with the payment's least fee"
+            "Send feeBps and feeReceiver with an x-api-key: a client ID alone or a session captures with the "
+            "payment's least fee"
         )
 
 
@@ -100,7 +101,7 @@ def operation_of(payment: CommercePayment, kind: OperationKind, asked: Asked) ->
             operation,
             payer=payer_of(payment, asked.payer),
             collector=Collector(asked.method),
-            signature=_hex(asked.signature) if asked.signature is not None else None,
+            signature=asked.signature.removeprefix("0x").lower() if asked.signature is not None else None,
         )
     if not takes.takes_fee:
         return operation
@@ -110,15 +111,11 @@ def operation_of(payment: CommercePayment, kind: OperationKind, asked: Asked) ->
     return replace(operation, fee_bps=fee_bps, fee_receiver=receiver)
 
 
-def _hex(signature: str) -> str:
-    return signature.removeprefix("0x").lower()
-
-
 def raise_refusal(refusal: Refusal, kind: OperationKind) -> NoReturn:
     """Raises ValidationFailed for what can never be done, Conflict for what cannot be done in the present state."""
     if not refusal.is_invalid or refusal.field is None:
         raise Conflict(refusal.message)
-    raise refused((BY_KIND[kind].sent if refusal.field == "amount" else refusal.field,), refusal.message)
+    raise refused((BY_KIND[kind].body_field if refusal.field == "amount" else refusal.field,), refusal.message)
 
 
 def most_returned(payment: CommercePayment) -> int:

@@ -41,19 +41,13 @@ class CreateCommercePayment(Input):
 
     def draft(self) -> Draft:
         """The body as plain values."""
-        return Draft(
-            merchant_id=self.merchantId,
-            merchant_address=self.merchantAddress,
-            buyer_address=self.buyerAddress,
+        return self.plain(
+            Draft,
             amount=int(self.amount),
             currency=self.paymentCurrency,
             max_amount=int(self.maxAmount or self.amount),
-            pre_approval_expiry=self.preApprovalExpiry,
-            authorization_expiry=self.authorizationExpiry,
-            refund_expiry=self.refundExpiry,
             min_fee_bps=self.minFeeBps or 0,
             max_fee_bps=10_000 if self.maxFeeBps is None else self.maxFeeBps,
-            fee_receiver=self.feeReceiver,
         )
 
 
@@ -113,9 +107,7 @@ class RefundCommercePayment(Input):
         return Asked(int(self.refundAmount))
 
 
-Body = (
-    AuthorizeCommercePayment | CaptureCommercePayment | VoidCommercePayment | RefundCommercePayment | None
-)
+Body = (AuthorizeCommercePayment | CaptureCommercePayment | VoidCommercePayment | RefundCommercePayment | None)
 """What an operation is asked for by; None: as an empty one."""
 
 
@@ -253,6 +245,10 @@ class CommerceStatus(Output):
     merchant: str = Field(description="The merchant's wallet")
     merchantId: str = Field(description="As it was created")
     operator: str = Field(description="Who may authorize, capture, void and refund")
+    isServiceOperator: bool = Field(
+        description="Whether that is the service's own account, which executes operations; else they are sent by the "
+        "operator as `/calldata` has them"
+    )
     token: str = Field(description="The token's contract")
     paymentCurrency: str = Field(description="The token's id")
     network: str = Field(description="Where the escrow is")

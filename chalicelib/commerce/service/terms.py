@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from chalicelib.base.money import format_amount
-from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.catalogue.tokens import known_token
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.commerce.core.rules import CommerceStatus, state_of
 from chalicelib.commerce.service.schemas import CommerceState, State
@@ -56,14 +56,14 @@ class CommerceFacts(CommerceTerms):
 
 
 def commerce_terms(payment: CommercePayment) -> CommerceTerms:
-    return CommerceTerms(**_terms(payment))
+    return CommerceTerms.from_record(payment, **_terms(payment))
 
 
 def commerce_facts(payment: CommercePayment, status: CommerceStatus) -> CommerceFacts:
-    return CommerceFacts(
+    return CommerceFacts.from_record(
+        payment,
         status=status.value,
         **state_fields(payment),
-        payer=payment.payer,
         isPreApproved=bool(payment.pre_approved_by),
         preApprovedBy=list(payment.pre_approved_by),
         failure=_failure(payment),
@@ -92,12 +92,7 @@ def _failure(payment: CommercePayment) -> CommerceFailure | None:
 def _terms(payment: CommercePayment) -> dict[str, Any]:
     return {
         "maxAmount": _amount(payment, payment.max_amount),
-        "operator": payment.operator,
-        "escrow": payment.escrow,
         **expiries(payment),
-        "minFeeBps": payment.min_fee_bps,
-        "maxFeeBps": payment.max_fee_bps,
-        "feeReceiver": payment.fee_receiver,
         "salt": str(int(payment.salt, 16)),
     }
 
@@ -112,6 +107,4 @@ def expiries(payment: CommercePayment) -> dict[str, Any]:
 
 
 def _amount(payment: CommercePayment, units: int) -> str:
-    token = token_with_id(payment.currency)
-    assert token is not None, "the currency of a stored payment is in the catalogue"
-    return format_amount(units, token.decimals)
+    return format_amount(units, known_token(payment.currency).decimals)

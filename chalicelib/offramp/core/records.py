@@ -84,7 +84,6 @@ class Order(Record):
     amount: str = ""
     missing_since: datetime | None = None
     misses: int = 0
-    version: int = 0
 
     @property
     def order_id(self) -> str:

@@ -105,9 +105,7 @@ def _refused(refusal: ProviderRefused) -> ValidationFailed:
     return ValidationFailed(tuple(problems))
 
 
-def _newest(
-    services: Services, actor: Actor, client_id: str | None, client_user_id: str, details: Details
-) -> Kept:
+def _newest(services: Services, actor: Actor, client_id: str | None, client_user_id: str, details: Details) -> Kept:
     """The payer whose newest details are these. Raises WriteConflict if somebody else has changed the payer.
 
     One submission is open at a time: what an earlier call has left without an answer is finished first, so that nothing
@@ -127,9 +125,7 @@ def _newest(
     return Kept(services.store.write(changed), kept.key)
 
 
-def _reserve(
-    services: Services, actor: Actor, client_id: str | None, client_user_id: str, details: Details
-) -> Kept:
+def _reserve(services: Services, actor: Actor, client_id: str | None, client_user_id: str, details: Details) -> Kept:
     """A new payer with a data key, whom the provider does not know yet. Raises WriteConflict if there is one by now."""
     user_id, now = ids.uuid4(services.entropy), services.clock()
     record, key = privacy.new_key(services, user_id)

@@ -30,7 +30,7 @@ def is_day(text: str) -> bool:
 
 
 def check_birth(text: str, now: datetime) -> None:
-    """Raises ValidationFailed for a day that is no date of birth of a living person."""
+    """Raises ValidationFailed for a day that cannot be the date of birth of a living person."""
     if not _EARLIEST <= text < now.date().isoformat():
         raise ValidationFailed((Problem(("dateOfBirth",), f"must be in the past, and not before {_EARLIEST}"),))
 

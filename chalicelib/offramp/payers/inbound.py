@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.errors import BadRequest, Forbidden, PayloadTooLarge, Unauthorized
@@ -25,7 +25,7 @@ from chalicelib.platform.outbound.compliance import (
     ProviderUnavailable,
     ProviderUser,
     account_of,
-    json_of,
+    object_of,
     order_of,
     user_of,
 )
@@ -57,7 +57,7 @@ def checked(services: Services, headers: Mapping[str, str], raw_body: bytes) -> 
     if len(raw_body) > MAX_KB * 1024:
         raise PayloadTooLarge(f"The event is larger than {MAX_KB} kB")
     try:
-        event = json_of(raw_body)
+        event = object_of(raw_body)
         subject = _SUBJECTS[event["kind"]](event["data"])
         _check_status(subject)
         event_id, account = event["id"], event["account"]
@@ -76,7 +76,7 @@ def _check_signature(services: Services, headers: Mapping[str, str], raw_body: b
     expected = signature(secret, timestamp, raw_body)
     if not hmac.compare_digest(expected.encode(), headers.get("x-provider-signature", "").encode()):
         raise Unauthorized("Invalid signature")
-    if not _is_recent(int(timestamp), services.clock()):
+    if abs(services.clock().timestamp() - int(timestamp)) > TOLERANCE.total_seconds():
         raise Unauthorized("The event is too old: sign it anew")
 
 
@@ -91,7 +91,3 @@ def _check_status(subject: Subject) -> None:
 def signature(secret: str, timestamp: str, raw_body: bytes) -> str:
     """The signature of a body that is sent at a time."""
     return hmac.new(secret.encode(), f"{timestamp}.".encode() + raw_body, hashlib.sha256).hexdigest()
-
-
-def _is_recent(seconds: int, now: datetime) -> bool:
-    return abs(now.timestamp() - seconds) <= TOLERANCE.total_seconds()

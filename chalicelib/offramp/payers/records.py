@@ -70,7 +70,6 @@ class Payer(Record):
     is_forgotten: bool = False
     update: str | None = None
     revision: int = 1
-    version: int = 0
 
     @property
     def is_compliant(self) -> bool:
@@ -111,7 +110,6 @@ class BankAccount(Record):
     is_submitted: bool = False
     check_at: datetime | None = None
     checks: int = 0
-    version: int = 0
 
     @property
     def next_due(self) -> datetime | None:
@@ -131,4 +129,3 @@ class PayerName(Record):
     name_hash: str
     account_id: str
     user_id: str
-    version: int = 0

@@ -20,11 +20,11 @@ from chalicelib.platform.privacy import flows as privacy
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import WriteConflict
-from chalicelib.webhooks.contents import sealed_body
 from chalicelib.webhooks.flows import event_context, queue_announcements
 from chalicelib.webhooks.kinds import body_of, new_event
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import Payload
+from chalicelib.webhooks.sealed_bodies import sealed_body
 
 T = TypeVar("T", Payer, BankAccount)
 Notified = tuple[str, Callable[[str], Payload]]

@@ -165,9 +165,7 @@ def after_account_report(account: BankAccount, report: AccountReport, now: datet
     if account.sealed is None or report.sequence <= account.sequence:
         return account
     due = now + FIRST_CHECK if report.status is AccountStatus.PENDING else None
-    return replace(
-        account, sequence=report.sequence, status=report.status, is_submitted=True, checks=0, check_at=due
-    )
+    return replace(account, sequence=report.sequence, status=report.status, is_submitted=True, checks=0, check_at=due)
 
 
 def is_open(payer: Payer) -> bool:

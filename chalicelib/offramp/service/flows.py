@@ -122,9 +122,7 @@ def _renewed(services: Services, request: Request, order: Order, amount: BaseUni
     return request
 
 
-def _ordered(
-    services: Services, request: Request, payer: Payer, account: BankAccount, amount: BaseUnits
-) -> Request:
+def _ordered(services: Services, request: Request, payer: Payer, account: BankAccount, amount: BaseUnits) -> Request:
     """The request with the provider's deposit address as its payee. One request to the provider, one transaction."""
     rules.check_unpaid(request)
     found = _put(services, request, payer.user_id, account.details_id, amount)

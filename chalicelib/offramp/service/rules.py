@@ -5,6 +5,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.offramp.core.records import Order, OrderStatus
 from chalicelib.offramp.core.rules import OVER, OrderReport
 from chalicelib.offramp.payers.records import BankAccount, Payer
+from chalicelib.payments.requests.errors import check_not_cancelled
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, invoice_of
 
@@ -63,6 +64,7 @@ def waits_for_amount(request: Request, report: OrderReport) -> bool:
 
 
 def check_unpaid(request: Request) -> None:
-    """Raises Conflict if a part was paid to the payee that the request has."""
+    """Raises RequestCancelled, and Conflict if a part was paid to the payee that the request has."""
+    check_not_cancelled(request)
     if request.paid:
         raise Conflict("A part of this request has been paid to its payee: pay the rest there, to no bank account")

@@ -24,8 +24,8 @@ from tests.fakes.world import START
 
 MOMENT = timedelta(microseconds=1)
 NEW = new_payment(START)
-HELD = replace(NEW, authorized=NEW.amount)
-CAPTURED = replace(HELD, captured=NEW.amount)
+OPEN = replace(NEW, authorized=NEW.amount)
+CAPTURED = replace(OPEN, captured=NEW.amount)
 LAST = {
     OperationKind.AUTHORIZE: NEW.pre_approval_expiry,
     OperationKind.CHARGE: NEW.pre_approval_expiry,
@@ -47,7 +47,7 @@ def test_an_operation_is_in_time_before_its_expiry_and_too_late_from_then_on(kin
 
 def test_what_was_not_taken_expires_with_the_pre_approval_and_what_is_held_with_the_authorization() -> None:
     least = replace(NEW, authorized=BaseUnits(1))
-    for payment, ends in ((NEW, NEW.pre_approval_expiry), (HELD, NEW.authorization_expiry), (least, NEW.authorization_expiry)):
+    for payment, ends in ((NEW, NEW.pre_approval_expiry), (OPEN, NEW.authorization_expiry), (least, NEW.authorization_expiry)):
         assert next_expiry(payment) == ends
         assert not has_expired(payment, ends - MOMENT) and has_expired(payment, ends)
         assert not has_expired(payment, None), "nothing is known of the chain"
@@ -55,14 +55,14 @@ def test_what_was_not_taken_expires_with_the_pre_approval_and_what_is_held_with_
 
 def test_what_was_captured_or_given_back_never_expires() -> None:
     late = NEW.refund_expiry + timedelta(days=1)
-    for payment in (CAPTURED, replace(HELD, voided=NEW.amount), replace(HELD, reclaimed=NEW.amount)):
+    for payment in (CAPTURED, replace(OPEN, voided=NEW.amount), replace(OPEN, reclaimed=NEW.amount)):
         assert not has_expired(payment, late) and not can_reclaim(payment, late)
 
 
 def test_the_payer_takes_back_what_is_held_from_the_expiry_of_the_authorization_on() -> None:
     ends = NEW.authorization_expiry
-    assert not can_reclaim(HELD, ends - MOMENT) and can_reclaim(HELD, ends)
-    assert can_reclaim(replace(HELD, captured=BaseUnits(1)), ends) and not can_reclaim(NEW, ends)
+    assert not can_reclaim(OPEN, ends - MOMENT) and can_reclaim(OPEN, ends)
+    assert can_reclaim(replace(OPEN, captured=BaseUnits(1)), ends) and not can_reclaim(NEW, ends)
 
 
 def test_the_entry_of_a_wallet_that_may_pay_is_kept_for_a_week_and_that_of_the_buyer_for_good() -> None:

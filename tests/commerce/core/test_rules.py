@@ -139,7 +139,7 @@ def test_every_operation_is_refused_in_exactly_the_states_in_which_the_contract_
             refused = rules.refusal(payment, operation(asked), now)
             assert (refused is None) is allowed, (contract, asked, refused)
             reserved = rules.reserve(payment, operation(asked), now)
-            assert isinstance(reserved, PendingOperation) is allowed
+            assert isinstance(reserved, PendingOperation) if allowed else reserved == refused
 
 
 def test_totals_and_status_are_those_of_the_contract_in_every_state() -> None:
@@ -420,6 +420,15 @@ def test_a_capture_with_another_amount_fee_or_receiver_is_another_operation(othe
     assert isinstance(rules.reserve(pending, other, START), Refusal)
 
 
+@pytest.mark.parametrize("asked", [Asked("authorize", 100), Asked("void"), Asked("refund", 10)])
+def test_what_has_no_fee_is_the_same_when_asked_for_again_also_if_the_terms_name_who_gets_fees(asked: Asked) -> None:
+    before = {"authorize": (), "void": (Asked("authorize", 100),), "refund": (Asked("charge", 100),)}[asked.name]
+    payment = replace(after_calls(*before), fee_receiver=FEES)
+    reserved = rules.reserve(payment, replace(operation(asked), fee_bps=7), START)
+    assert isinstance(reserved, PendingOperation) and (reserved.fee_bps, reserved.fee_receiver) == (0, None)
+    assert rules.reserve(rules.begun(payment, reserved, START), operation(asked), START) == reserved
+
+
 def test_a_void_that_is_pending_is_the_same_though_what_is_held_has_changed() -> None:
     payment = after_calls(Asked("authorize", 100))
     reserved = rules.reserve(payment, Operation(OperationKind.VOID), START)
@@ -460,6 +469,8 @@ def test_each_event_adds_its_amount_to_its_totals_and_takes_it_from_them_again(
     assert (books(posted), entry.state) == (totals, EntryState.POSTED)
     undone, entry = ledger.undo(posted, entry, START)
     assert (books(undone), entry.state) == ((0,) * 5, EntryState.VOIDED)
+    again, entry = ledger.post(undone, entry, START)
+    assert (books(again), entry.state) == (totals, EntryState.POSTED), "as if another fork had brought it back"
 
 
 @pytest.mark.parametrize("name", ["void", "reclaim", "refund", "charge", "authorize"])
@@ -506,11 +517,13 @@ def test_the_reason_of_a_failure_is_gone_after_an_operation_that_does_not_fail()
         payment = rules.with_unfinished(payment, (*rules.unfinished(payment), replace(reserved, number=number)))
     failed = rules.gone_back(payment, "It reverted", START)
     assert failed.failure == "It reverted" and failed.pending is not None and failed.pending.amount == 60
+    assert failed.failed_payer == BUYER
     done, _ = ledger.post(failed, event(Asked("capture", 60), 60), START)
-    assert (done.pending, done.failure) == (None, None)
+    assert (done.pending, done.failure, done.failed_payer) == (None, None, None)
     by_another, _ = ledger.post(failed, event(Asked("capture", 50), 50), START)
     assert by_another.failure == "It reverted", "the event ends no operation"
-    assert rules.begun(failed, failed.pending, START).failure is None
+    begun = rules.begun(failed, failed.pending, START)
+    assert (begun.failure, begun.failed_payer) == (None, None)
 
 
 def pre_approval(payer: str, number: int = 1) -> EscrowEntry:
@@ -566,3 +579,25 @@ def test_totals_that_the_escrow_does_not_have_are_not_its_state(stored: tuple[bo
 
 def test_the_last_phase_has_no_end() -> None:
     assert Contract(phase=AFTER_ALL).later().phase == AFTER_ALL
+
+
+@pytest.mark.parametrize(("name", "fees"), [("charge", 1), ("capture", 1), ("authorize", 0), ("refund", 0), ("void", 0)])
+def test_only_what_is_captured_has_a_fee_which_is_rounded_down_and_taken_off_again_by_a_fork(name: str, fees: int) -> None:
+    entry = event(Asked(name, fee_bps=100), 199)
+    posted, kept = ledger.post(PAYMENT, entry, START)
+    assert posted.fees == fees
+    assert ledger.undo(posted, kept, START)[0].fees == 0
+    free, _ = ledger.post(PAYMENT, replace(entry, fee_bps=0), START)
+    assert free.fees == 0
+
+
+def test_a_new_payment_has_moved_nothing_and_its_events_have_no_fee_unless_they_say_so() -> None:
+    assert books(PAYMENT) == (0,) * 5 and (PAYMENT.fees, PAYMENT.operations, PAYMENT.is_end_notified) == (0, 0, False)
+    assert PAYMENT.collects_unasked, "what is pre-approved is taken unless the merchant does not want that"
+    facts = ("request", 1, "0xb", "0xt", "e-1", 0, EscrowEventKind.CHARGED, BaseUnits(10**9), START)
+    entry = EscrowEntry(*facts)
+    assert (entry.version, PAYMENT.version) == (0, 0), "neither is stored"
+    assert (PAYMENT.next_due, replace(PAYMENT, check_at=START).next_due) == (None, START)
+    assert ledger.post(PAYMENT, entry, START)[0].fees == 0
+    assert entry.key == EscrowEntry.key_of("request", 1, "0xb", "0xt", "e-1")
+    assert PendingOperation(1, OperationKind.CAPTURE, BaseUnits(1), START).fee_bps == 0

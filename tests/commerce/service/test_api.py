@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
-from chalicelib.commerce.core.records import CommercePayment, OperationKind
+from chalicelib.base.money import BaseUnits
+from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.service import store
+from chalicelib.platform.access.people.records import Role
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.client import Api, Reply, Shop, let_execute
-from tests.support.commerce import AMOUNT, CAPTURED, commerce_payment, executing, expired, with_events
+from tests.support.commerce import AMOUNT, CAPTURED, TX_HASH, commerce_payment, executing, expired, with_events
 from tests.support.running import running
+from tests.support.tenants import Tenant
 
 ROOT = "/v2/commerce-payments"
 BODY = {
@@ -75,6 +78,7 @@ def test_without_a_buyer_the_link_gives_each_wallet_its_transactions(shop: Shop)
     terms = made.json["metadata"]["commerce"]
     assert (terms["maxAmount"], terms["operator"]) == ("100", body["operator"])
     assert [each["data"][:10] for each in made.json["transactions"]] == ["0x095ea7b3", "0xc6184c2f"]
+    assert "calls" not in made.json["metadata"], "they could not be claimed first"
     same = send(shop, "GET", f"/v2/request/{body['requestId']}/pay?wallet={WALLET}").json
     assert [each["data"] for each in same["transactions"]] == [each["data"] for each in made.json["transactions"]]
     shown = send(shop, "GET", f"{link}?wallet={WALLET}").json
@@ -182,6 +186,36 @@ def test_a_client_id_alone_chooses_no_fee(shop: Shop, api: Api) -> None:
             assert reply.status == 403 and "x-api-key" in str(reply.message), reply.json
 
 
+@pytest.mark.parametrize("suffix", ["", "/calldata"])
+@pytest.mark.parametrize(("role", "may"), [(Role.FINANCE, True), (Role.SUPPORT, False)])
+def test_finance_captures_voids_and_refunds_in_a_session_and_support_does_not(
+    api: Api, role: Role, may: bool, suffix: str
+) -> None:
+    """What is executed is under way already, so that asking for it again changes nothing."""
+    tenant = Tenant()
+    for kind, amount, body in (
+        (OperationKind.CAPTURE, 1, {"captureAmount": "1"}),
+        (OperationKind.VOID, AMOUNT, {}),
+        (OperationKind.REFUND, 1, {"refundAmount": "1"}),
+    ):
+        pending = PendingOperation(1, kind, BaseUnits(amount), running().clock(), transaction_hash=TX_HASH)
+        totals = {"authorized": BaseUnits(2 * AMOUNT), "captured": AMOUNT}
+        under_way: dict[str, Any] = {} if suffix else {"pending": pending, "operations": 1}
+        request_id = commerce_payment(tenant.account_id, **totals, **under_way).request_id
+        reply = api.request("POST", f"{ROOT}/{request_id}/{kind.value}{suffix}", body, tenant.by_role(role))
+        assert reply.status == (200 if may else 403), reply.json
+        assert may or "lacks the scope requests:write" in reply.message
+
+
+def test_a_session_chooses_no_fee(api: Api) -> None:
+    tenant = Tenant()
+    request_id = commerce_payment(tenant.account_id, authorized=AMOUNT).request_id
+    for operation, sent in (("capture", {"captureAmount": "1"}), ("charge", {})):
+        for fee in ({"feeBps": 10_000, "feeReceiver": WALLET}, {"feeReceiver": WALLET}, {"feeBps": 0}):
+            reply = api.request("POST", f"{ROOT}/{request_id}/{operation}", {**sent, **fee}, tenant.by_role(Role.OWNER))
+            assert reply.status == 403 and "x-api-key" in str(reply.message), reply.json
+
+
 def test_what_a_client_id_alone_creates_is_collected_only_when_it_is_asked_for(shop: Shop, api: Api) -> None:
     body = {name: value for name, value in BODY.items() if name != "buyerAddress"}
     collected = []
@@ -250,7 +284,7 @@ def test_a_payer_takes_back_what_is_held_by_the_link_alone(shop: Shop, new_shop:
         ({}, 409, "Nothing was put into the escrow"),
         ({"authorized": AMOUNT}, 409, "from the authorization's expiry on"),
         ({"authorized": AMOUNT, "reclaimed": AMOUNT}, 409, "Nothing is held"),
-        (None, 400, "is no commerce payment"),
+        (None, 400, "is not a commerce payment"),
     ],
 )
 def test_what_cannot_be_taken_back_is_refused_in_clear_words(

@@ -233,6 +233,8 @@ def test_pressed_twice_is_one_operation_and_another_one_has_to_wait(commerce: Co
         commerce.capture(created, 11)
     with pytest.raises(Conflict, match="pending"):
         commerce.void(created)
+    commerce.services.store.write(replace(commerce.load(created), pending=replace(first, transaction_hash=None)))
+    assert commerce.capture(created, 10) == first, "also if whoever has sent it could not note its hash"
     commerce.settle(2)
     assert sums(commerce, created)[1] == 10 and commerce.made["capture"] == 1
 
@@ -389,7 +391,7 @@ def test_on_a_network_without_the_escrow_those_are_named_that_have_it(commerce: 
 
 
 def test_without_an_operator_the_answer_says_what_to_set() -> None:
-    with pytest.raises(BadRequest, match="set operatorWalletAddress"):
+    with pytest.raises(BadRequest, match="ask whoever runs this service"):
         Commerce(relayer_keys={}).create()
 
 
@@ -398,3 +400,12 @@ def test_what_went_back_to_the_payer_is_the_sum_of_what_was_voided_reclaimed_and
     payment = replace(commerce.create().payment, **{name: BaseUnits(units * 10**6) for name, units in sums.items()})
     facts = commerce_facts(payment, status_of(payment, None))
     assert (facts.heldAmount, facts.capturedAmount, facts.returnedAmount) == ("6", "60", "54")
+    assert int(facts.salt) == int.from_bytes(bytes.fromhex(payment.salt)), "as a decimal number"
+
+
+def test_nothing_is_reserved_once_the_services_account_is_not_the_operator_any_more(commerce: Commerce) -> None:
+    created = commerce.authorized()
+    commerce.services.store.write(replace(commerce.load(created), operator=FEES))
+    with pytest.raises(Conflict, match=f"is not the operator {FEES} any more"):
+        commerce.capture(created, 10)
+    assert commerce.load(created).pending is None

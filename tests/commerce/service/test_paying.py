@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict, ServiceError
-from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata.escrow import calls, signatures
+from chalicelib.chains.calldata.token_domains import TokenDomain
+from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.commerce.service.calls import hash_for, info_of
 from chalicelib.commerce.service.paying import pre_approval_of
 from chalicelib.payments.links.errors import LinkClosed, WrongWallet
@@ -85,7 +88,22 @@ def test_a_payment_of_an_escrow_that_the_service_left_is_not_operated_and_not_pa
     commerce.services.store.write(replace(commerce.load(created), escrow=OTHER))
     with pytest.raises(Conflict, match=f"does not operate the escrow {OTHER}"):
         commerce.capture(created, 1)
+    assert commerce.load(created).pending is None
     unpaid = commerce.create()
     commerce.services.store.write(replace(commerce.load(unpaid), escrow=OTHER))
     with pytest.raises(Conflict, match=f"does not operate the escrow {OTHER}"):
         pre_approval_of(commerce.services, link_of(commerce, unpaid), PAYER)
+
+
+def test_a_payer_whose_token_has_signed_transfers_may_sign_one_of_them_or_permit2(commerce: Commerce) -> None:
+    plain = commerce.create().options
+    assert plain is not None and plain.erc3009 is None, "the token has none"
+    domain = TokenDomain(commerce.token, "USDC", "2", 11155111)
+    commerce.chain.read_erc3009_domain = lambda info: domain
+    created = commerce.create()
+    options, info = created.options, info_of(created.payment, PAYER)
+    assert options is not None and options.erc3009 == signatures.erc3009_typed_data(info, CONTRACTS, domain)
+    assert options.permit2 == signatures.permit2_typed_data(info, CONTRACTS)
+    assert options.approval == erc20.approve(commerce.token, address_of(PERMIT2, "sepolia"), created.payment.max_amount)
+    assert options.transactions == calls.pre_approve(info, CONTRACTS)
+    assert options.payment_hash == hash_for(created.payment, PAYER, CONTRACTS)

@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.errors import Conflict
 from chalicelib.base.money import BaseUnits
+from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata.escrow import calls
 from chalicelib.commerce.core.records import OperationKind, PendingOperation
-from chalicelib.commerce.service import refunding, running
+from chalicelib.commerce.service import refunding, rules, running
 from chalicelib.relayer import store as relayer
+from chalicelib.relayer.holdings import store as holdings
 from chalicelib.relayer.records import CallStatus
 from tests.fakes.commerce import new_payment
-from tests.fakes.escrows import CONTRACTS, OPERATOR, Commerce, check_conserved
+from tests.fakes.escrows import CONTRACTS, OPERATOR, PAYER, Commerce, check_conserved
 from tests.fakes.world import PAYEE, START, PlainSigningKeys
 
 
@@ -189,3 +193,172 @@ def test_an_approval_that_cannot_be_sent_is_tried_again_by_the_same_key_until_it
     commerce.settle(6)
     assert (commerce.load(taken).refunded, commerce.made["transfer"]) == (10, 0)
     check_conserved(commerce)
+
+
+def test_a_wallet_that_has_spent_what_it_received_is_told_what_it_has(commerce: Commerce) -> None:
+    created = commerce.captured(fee_bps=0)
+    commerce.allow(PAYEE, OPERATOR, 10)
+    commerce.send(PAYEE, erc20.transfer(commerce.token, PAYER, commerce.balance(PAYEE) - 9))
+    with pytest.raises(Conflict, match=f"wallet {PAYEE} has 9 base units"):
+        commerce.refund(created, 10)
+    assert commerce.load(created).pending is None
+    commerce.refund(created, 9)
+    commerce.settle(3)
+    assert commerce.load(created).refunded == 9
+
+
+def test_a_refund_whose_tokens_cannot_be_taken_for_an_hour_goes_back_and_takes_none_later(commerce: Commerce) -> None:
+    created = commerce.captured(fee_bps=0)
+    commerce.allow(PAYEE, OPERATOR, 10)
+    commerce.chain.mempool.base_fee = 10**15
+    assert commerce.refund(created, 10).transaction_hash is None
+    commerce.settle(70)
+    payment = commerce.load(created)
+    assert (payment.pending, payment.failure) == (None, rules.TOO_LATE)
+    commerce.chain.mempool.base_fee = 10**9
+    commerce.settle(3)
+    assert commerce.made["transferFrom"] == 0
+
+
+def balance_for(commerce: Commerce, created: Any) -> int:
+    """What the ledger of the service's account has for the first refund of a payment."""
+    payment = commerce.load(created)
+    owner = f"commerce/{payment.request_id}/3"  # the number after the authorization and the capture
+    place = (commerce.token.lower(), owner)
+    entry = holdings.entries(commerce.services.store, "sepolia", OPERATOR, [place]).get(place)
+    return entry.left if entry is not None else 0
+
+
+def test_what_was_taken_is_in_the_ledger_for_this_refund_alone_until_it_is_spent(commerce: Commerce, taken: Any) -> None:
+    assert balance_for(commerce, taken) == 10
+    commerce.settle(3)
+    assert commerce.load(taken).refunded == 10 and balance_for(commerce, taken) == 0
+
+
+def test_the_transaction_that_is_shown_is_the_take_until_it_is_proven_then_none_then_the_refund(commerce: Commerce) -> None:
+    created = commerce.captured(fee_bps=0)
+    commerce.allow(PAYEE, OPERATOR, 10)
+    commerce.refuses["refund"] = "refused for now"
+    commerce.chain.mempool.sent.clear()
+    commerce.refund(created, 10)
+
+    def pending() -> PendingOperation:
+        found = commerce.load(created).pending
+        assert found is not None
+        return found
+
+    take = commerce.chain.mempool.sent[0].tx_hash
+    running.look(commerce.services, created.payment.payable_id, set())
+    commerce.world.now += timedelta(minutes=1)
+    running.look(commerce.services, created.payment.payable_id, set())
+    assert (pending().step, pending().transaction_hash) == (refunding.TAKE, take)
+    commerce.settle(2)
+    assert (pending().step, pending().transaction_hash) == (refunding.SPEND, None)
+    commerce.refuses.clear()
+    running.look(commerce.services, created.payment.payable_id, set())
+    assert pending().transaction_hash == commerce.chain.mempool.sent[-1].tx_hash
+
+
+def keys_of(commerce: Commerce, created: Any, step: str) -> list[str]:
+    """The numbers of the calls of a step of the pending refund, in the order in which they were added."""
+    pending = commerce.load(created).pending
+    assert pending is not None
+    return [key.rpartition("/")[2] for key in pending.call_keys if f"/{step}/" in key]
+
+
+def test_while_it_is_not_known_what_became_of_the_refund_no_other_call_is_begun(commerce: Commerce, taken: Any) -> None:
+    commerce.chain.mempool.holds = True
+    for _ in range(5):
+        running.look(commerce.services, taken.payment.payable_id, set())
+        commerce.world.now += timedelta(minutes=20)
+    assert keys_of(commerce, taken, refunding.SPEND) == ["1"]
+    commerce.chain.mempool.holds = False
+    commerce.settle(3)
+    assert (commerce.load(taken).refunded, commerce.made["transfer"]) == (10, 0)
+
+
+def test_a_refund_that_reverted_is_made_again_only_after_everything_of_its_block_was_read(
+    commerce: Commerce, taken: Any
+) -> None:
+    commerce.fails.add("refund")
+    running.look(commerce.services, taken.payment.payable_id, set())
+    commerce.world.now += timedelta(minutes=1)
+    commerce.world.relay()
+    running.look(commerce.services, taken.payment.payable_id, set())
+    assert keys_of(commerce, taken, refunding.SPEND) == ["1"], "a log of it may still come"
+    commerce.world.scan()
+    commerce.world.now += timedelta(minutes=1)
+    running.look(commerce.services, taken.payment.payable_id, set())
+    assert keys_of(commerce, taken, refunding.SPEND) == ["1", "2"]
+
+
+def test_each_approval_that_others_have_used_up_is_followed_by_one_of_the_next_number(
+    commerce: Commerce, taken: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = list[str]()
+    monkeypatch.setattr(commerce.services.log, "warning", lambda message, **_: refused.append(message))
+    for number in ("2", "3"):
+        commerce.allow(OPERATOR, CONTRACTS.operator_refund, 9)
+        running.look(commerce.services, taken.payment.payable_id, set())
+        assert keys_of(commerce, taken, refunding.APPROVE)[-1] == number
+        commerce.world.now += timedelta(minutes=1)
+        commerce.world.relay()
+    assert keys_of(commerce, taken, refunding.APPROVE) == ["1", "2", "3"]
+    assert refused == [], "no refund is tried before its approval"
+
+
+def test_a_refund_that_reverts_is_made_again_by_a_call_of_its_own_five_times_before_the_tokens_go_back(
+    commerce: Commerce,
+) -> None:
+    created = commerce.captured(fee_bps=0)
+    commerce.allow(PAYEE, OPERATOR, 10)
+    commerce.fails.add("refund")
+    commerce.chain.mempool.sent.clear()
+    commerce.refund(created, 10)
+    commerce.settle(20)
+    refunds = [each for each in commerce.chain.mempool.sent if each.data[2:10] == calls.REFUND.hex()]
+    assert len(refunds) == refunding.MOST_SPENDS and commerce.made["transfer"] == 1
+    assert commerce.load(created).failure == refunding.RETURNED
+    check_conserved(commerce)
+
+
+def test_asked_for_again_a_refund_shows_the_newest_of_its_transactions_and_none_while_the_next_is_not_sent(
+    commerce: Commerce,
+) -> None:
+    created = commerce.captured(fee_bps=0)
+    commerce.allow(PAYEE, OPERATOR, 10)
+    first = commerce.refund(created, 10)
+    assert first.transaction_hash is not None
+    assert commerce.refund(created, 10).transaction_hash == first.transaction_hash, "not that of the approval"
+    commerce.world.advance(60)
+    commerce.world.relay()
+    commerce.chain.is_down = True
+    running.look(commerce.services, created.payment.payable_id, set())
+    commerce.chain.is_down = False
+    asked = commerce.refund(created, 10)
+    assert (asked.step, asked.transaction_hash) == (refunding.SPEND, None)
+
+
+def test_nothing_is_approved_for_a_refund_whose_tokens_cannot_be_taken(commerce: Commerce) -> None:
+    created = commerce.captured(fee_bps=0)
+    commerce.allow(PAYEE, OPERATOR, 10)
+    before = commerce.made["approve"]
+    commerce.refuses["transferFrom"] = "the token is paused"
+    with pytest.raises(Conflict, match="nothing was sent: the token is paused"):
+        commerce.refund(created, 10)
+    commerce.settle(2)
+    assert commerce.made["approve"] == before
+
+
+def test_somebody_is_told_of_tokens_that_stay_from_the_second_after_an_hour_on(
+    commerce: Commerce, taken: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = said(commerce, monkeypatch)
+    commerce.world.services = replace(commerce.services, signing_keys=OtherKeys())  # type: ignore[arg-type]
+    pending = commerce.load(taken).pending
+    assert pending is not None
+    for late, reported in ((timedelta(0), 0), (timedelta(seconds=1), 1)):
+        commerce.world.now = pending.submitted_at + refunding.OVERDUE_AFTER + late
+        commerce.services.store.write(replace(commerce.load(taken), check_at=commerce.world.now))
+        running.look(commerce.services, taken.payment.payable_id, set())
+        assert lines.count("commerce refund overdue") == reported

@@ -35,7 +35,7 @@ def pending(kind: OperationKind, submitted_at: datetime = START) -> PendingOpera
     return PendingOperation(1, kind, BaseUnits(10), submitted_at)
 
 
-HELD = {"authorized": BaseUnits(100)}
+OPEN = {"authorized": BaseUnits(100)}
 CAPTURED = {"authorized": BaseUnits(100), "captured": BaseUnits(100)}
 
 
@@ -75,19 +75,25 @@ def test_a_wallet_that_cannot_pay_is_refused(
 
 
 def test_who_has_paid_is_known_once_the_escrow_has_money() -> None:
-    assert rules.known_payer(payment(**HELD)) == BUYER
-    for without in (payment(), payment(buyer=None, **HELD)):
+    assert rules.known_payer(payment(**OPEN)) == BUYER
+    for without in (payment(), payment(buyer=None, **OPEN)):
         with pytest.raises(Conflict, match="has to be authorized first"):
             rules.known_payer(without)
 
 
 @pytest.mark.parametrize("kind", OperationKind)
-def test_only_a_client_id_alone_may_not_choose_how_much_is_authorized_and_which_fee_is_captured(kind: OperationKind) -> None:
+def test_a_client_id_alone_chooses_no_authorized_amount_and_neither_it_nor_a_session_a_fee(kind: OperationKind) -> None:
     collects = kind in (OperationKind.AUTHORIZE, OperationKind.CHARGE)
     for mode in Mode:
         rules.check_chosen(mode, kind, Asked())
-        for asked, may in ((Asked(1), not collects), (Asked(fee_bps=0), False), (Asked(fee_receiver=FEES), False)):
-            if may or mode is not Mode.CLIENT_ID:
+        may_choose_amount = mode is not Mode.CLIENT_ID or not collects
+        may_choose_fee = mode not in (Mode.CLIENT_ID, Mode.SESSION)
+        for asked, may in (
+            (Asked(1), may_choose_amount),
+            (Asked(fee_bps=0), may_choose_fee),
+            (Asked(fee_receiver=FEES), may_choose_fee),
+        ):
+            if may:
                 rules.check_chosen(mode, kind, asked)
             else:
                 with pytest.raises(Forbidden, match="x-api-key"):
@@ -105,7 +111,7 @@ def test_an_authorization_has_the_amount_collector_and_signature_that_were_sent(
 
 
 def test_a_charge_and_a_capture_have_the_fee_that_was_sent_or_the_least_one() -> None:
-    terms = payment(min_fee_bps=50, **HELD)
+    terms = payment(min_fee_bps=50, **OPEN)
     for fee, bps, receiver in (
         ({}, 50, None),
         ({"fee_bps": 0}, 0, None),
@@ -122,10 +128,15 @@ def test_a_charge_and_a_capture_have_the_fee_that_was_sent_or_the_least_one() ->
 
 
 def test_a_void_has_the_merchants_reason_and_a_refund_its_amount() -> None:
-    void = rules.operation_of(payment(**HELD), OperationKind.VOID, Asked(reason="out of stock"))
-    refund = rules.operation_of(payment(**HELD), OperationKind.REFUND, Asked(7))
+    void = rules.operation_of(payment(**OPEN), OperationKind.VOID, Asked(reason="out of stock"))
+    refund = rules.operation_of(payment(**OPEN), OperationKind.REFUND, Asked(7))
     assert (void.kind, void.amount, void.reason) == (OperationKind.VOID, None, "out of stock")
     assert (refund.kind, refund.amount) == (OperationKind.REFUND, 7)
+    sent = Asked(7, OTHER, Collector.ERC3009.value, "0xab", 60, FEES)
+    for kind in (OperationKind.VOID, OperationKind.REFUND):
+        operation = rules.operation_of(payment(min_fee_bps=50, **OPEN), kind, sent)
+        assert (operation.payer, operation.collector, operation.signature) == (None, Collector.PRE_APPROVAL, None)
+        assert (operation.fee_bps, operation.fee_receiver) == (0, None)
 
 
 @pytest.mark.parametrize(
@@ -142,8 +153,9 @@ def test_a_void_has_the_merchants_reason_and_a_refund_its_amount() -> None:
 def test_what_can_never_be_done_names_the_field_of_the_body(field: str, kind: OperationKind, named: str) -> None:
     with pytest.raises(ValidationFailed, match=f"{named} is wrong"):
         rules.raise_refusal(Refusal("is wrong", True, field), kind)
-    with pytest.raises(Conflict, match="^not now$"):
-        rules.raise_refusal(Refusal("not now"), kind)
+    for refusal in (Refusal("not now"), Refusal("not now", False, field), Refusal("not now", True)):
+        with pytest.raises(Conflict, match="^not now$"):
+            rules.raise_refusal(refusal, kind)
 
 
 def test_a_refund_takes_at_most_what_the_merchant_has_received_and_not_given_back() -> None:
@@ -196,7 +208,7 @@ APPROVED = {"pre_approved_by": (BUYER,)}
         ({}, False),
         ({**APPROVED, "is_service_operator": False}, False),
         ({**APPROVED, "pending": pending(OperationKind.AUTHORIZE)}, False),
-        ({**APPROVED, **HELD}, False),
+        ({**APPROVED, **OPEN}, False),
     ],
 )
 def test_the_service_itself_takes_what_was_pre_approved_once_and_in_time(
@@ -208,7 +220,7 @@ def test_the_service_itself_takes_what_was_pre_approved_once_and_in_time(
     assert not rules.may_collect(approved, approved.pre_approval_expiry)
 
 
-@pytest.mark.parametrize(("changes", "expiry"), [({}, START + 10 * DAY), (HELD, START + 20 * DAY), (CAPTURED, None)])
+@pytest.mark.parametrize(("changes", "expiry"), [({}, START + 10 * DAY), (OPEN, START + 20 * DAY), (CAPTURED, None)])
 def test_the_time_is_over_from_the_second_of_the_expiry_of_what_may_come_next(
     changes: dict[str, Any], expiry: datetime | None
 ) -> None:
@@ -229,10 +241,10 @@ def test_the_time_is_over_from_the_second_of_the_expiry_of_what_may_come_next(
         (APPROVED, START + 5 * DAY, HOUR),
         (APPROVED, START + 10 * DAY - SECOND, SECOND),
         (APPROVED, START + 10 * DAY, None),
-        (HELD, START, DAY),
-        (HELD, START + 20 * DAY - HOUR, HOUR),
-        (HELD, START + 20 * DAY, DAY),
-        (HELD, START + 40 * DAY, DAY),
+        (OPEN, START, DAY),
+        (OPEN, START + 20 * DAY - HOUR, HOUR),
+        (OPEN, START + 20 * DAY, DAY),
+        (OPEN, START + 40 * DAY, DAY),
         (CAPTURED, START, DAY),
         (CAPTURED, START + 30 * DAY - SECOND, DAY),
         (CAPTURED, START + 30 * DAY, None),

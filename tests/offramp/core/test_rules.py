@@ -11,6 +11,7 @@ from chalicelib.offramp.core.records import Order, OrderStatus
 from chalicelib.offramp.core.rules import ENDS, FAILURES, STEPS, Advance, Notification, OrderReport, Pace
 from chalicelib.payments.recording.offramps import fiat_status
 from chalicelib.payments.requests.records import RequestStatus
+from tests.support.rehearsed import parts
 
 NOW = datetime(2026, 3, 15, 10, tzinfo=UTC)
 PAUSE = timedelta(minutes=10)
@@ -390,10 +391,12 @@ class Expected:
             self.notified.append((Notification.FAILED, self.status))
 
 
-def test_2000_random_walks_of_30_steps_tell_every_event_once_and_none_is_missing() -> None:
+@pytest.mark.parametrize("part", parts(8))
+def test_random_walks_of_30_steps_tell_every_event_once_and_none_is_missing(part: int) -> None:
+    """2,000 of them."""
     statuses = [each for each in OrderStatus if each not in (OrderStatus.UNKNOWN, OrderStatus.LOST)]
     seen = set[OrderStatus]()
-    for seed in range(2000):
+    for seed in range(part, 2000, 8):
         chance = random.Random(seed)
         following, expected = Following(), Expected()
         reports = [OrderReport(0, "created")]

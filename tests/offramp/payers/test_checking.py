@@ -8,7 +8,6 @@ import pytest
 from chalicelib.offramp.payers import rules, store
 from chalicelib.offramp.payers.checking import check_due
 from chalicelib.offramp.payers.erasure import erase
-from chalicelib.offramp.payers.jobs import check_payers
 from chalicelib.platform.outbound.compliance import ProviderUnavailable
 from chalicelib.platform.storage.sweeping import SweepIncomplete
 from tests.fakes.compliance import FakeCompliance
@@ -57,7 +56,7 @@ def test_details_that_the_provider_does_not_have_are_sent(world: World, trouble:
     made = payer(world)
     assert made.is_submitted
     assert world.compliance.provider.details[made.user_id]["email"] == NAME
-    puts = [path for method, path in world.compliance.seen if method == "PUT"]
+    puts = [path for method, path in world.compliance.calls if method == "PUT"]
     assert len(puts) == (2 if trouble == "down" else 1), "what it has is read, and not sent again"
 
 
@@ -160,7 +159,7 @@ def test_a_provider_that_does_not_answer_holds_up_nobody_and_raises_an_alarm(wor
     world.compliance.trouble = lambda method, path: "down" if bob.user_id in path else None
     world.now += rules.LONGEST_PAUSE
     with pytest.raises(SweepIncomplete):
-        check_payers(world.services)
+        check_due(world.services)
     assert payer(world).is_compliant
     assert payer(world, "bob").check_at == world.now + rules.FIRST_CHECK, "and it is tried again"
 

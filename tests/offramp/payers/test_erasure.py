@@ -183,14 +183,14 @@ def test_nothing_that_the_service_can_read_holds_the_data_of_a_person_who_was_er
     assert name_hash(account_id, ADA) in stored and f"PERSON#{user_id}" in stored
     # a delivery that is not sent yet
     reports.take_user(services, reports.ProviderUser(user_id, 50, "rejected", "completed"))
-    told_before = len(echo.bodies)
+    sent_before = len(echo.bodies)
 
     erased = ask("DELETE", path)
     assert erased.status == 200 and erased.json["isErasedAtProvider"]
 
     assert provider.provider.resources["users"] == {} and not holds(json.dumps(provider.provider.details))
     assert sent(cloud), "the event is announced"
-    assert len(echo.bodies) == told_before, "and sent to nobody"
+    assert len(echo.bodies) == sent_before, "and sent to nobody"
     left = everything(cloud)
     assert holds(left) == set()
     assert name_hash(account_id, ADA) not in left and f"PERSON#{user_id}" not in left, "nor the key, nor a hash of the id"

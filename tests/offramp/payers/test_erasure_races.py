@@ -49,9 +49,9 @@ def test_an_update_that_the_provider_gets_after_the_erasure_is_erased_there_too(
         register(world, city="Boston")
     an_hour_later(world)
     assert kept_at_provider(world) == ({}, {})
-    asked = len(world.compliance.seen)
+    asked = len(world.compliance.calls)
     an_hour_later(world)
-    assert len(world.compliance.seen) == asked, "nothing is asked any more"
+    assert len(world.compliance.calls) == asked, "nothing is asked any more"
 
 
 def test_details_that_the_sweep_sends_after_the_erasure_are_erased_there_too(world: World) -> None:

@@ -286,7 +286,7 @@ def test_an_update_whose_answer_was_lost_is_made_good_by_the_sweep(world: World,
     assert (payer(world).update, payer(world).check_at is not None) == (None, True)
     world.now += rules.LONGEST_PAUSE
     check_due(world.services)
-    puts = [path for method, path in world.compliance.seen if method == "PUT"]
+    puts = [path for method, path in world.compliance.calls if method == "PUT"]
     assert len(puts) == 3, "it is not sent again"
 
 

@@ -73,7 +73,7 @@ def say(world: World, status: str) -> None:
 
 
 def puts(world: World) -> int:
-    return sum(method == "PUT" for method, _ in world.compliance.seen)
+    return sum(method == "PUT" for method, _ in world.compliance.calls)
 
 
 @pytest.mark.parametrize(("tokens", "amount"), [(FEWER, "12.4"), (MORE, "12.6")])

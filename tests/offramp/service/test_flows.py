@@ -94,9 +94,9 @@ def test_the_first_choice_of_a_bank_account_orders_and_makes_the_deposit_address
 def test_a_repeated_choice_orders_nothing_again(world: World) -> None:
     store_payer(world.services)
     request = choose(world, unpaid(world))
-    asked = len(world.compliance.seen)
+    asked = len(world.compliance.calls)
     assert choose(world, request) == request
-    assert len(world.compliance.seen) == asked
+    assert len(world.compliance.calls) == asked
 
 
 def test_an_answer_that_is_lost_is_made_good_by_the_same_call(world: World) -> None:
@@ -166,7 +166,7 @@ def test_a_choice_that_is_incomplete_or_unknown_is_refused(
     store_payer(world.services)
     with pytest.raises(error, match=message):
         choose(world, unpaid(world, payee=payee), chosen)
-    assert world.compliance.seen == []
+    assert world.compliance.calls == []
 
 
 def test_people_and_accounts_that_are_not_approved_are_refused_with_the_next_step(world: World) -> None:
@@ -202,7 +202,7 @@ def test_without_a_choice_a_request_with_a_payee_is_paid_there(world: World) -> 
     world.scan()
     with pytest.raises(Conflict, match="has been paid to its payee"):
         choose(world, request)
-    assert world.compliance.seen == []
+    assert world.compliance.calls == []
 
 
 def test_after_the_choice_the_payee_is_not_paid_any_more(world: World) -> None:

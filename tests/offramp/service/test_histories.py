@@ -15,6 +15,7 @@ from tests.fakes.offramps import load_order, load_payer, notified, store_payer
 from tests.fakes.requests import load_request
 from tests.fakes.world import World, in_process_aws
 from tests.offramp.service.test_flows import choose, unpaid
+from tests.support.rehearsed import parts
 
 WALK = [each.value for each in OrderStatus if each not in (OrderStatus.CREATED, OrderStatus.LOST, OrderStatus.UNKNOWN)]
 STEP_NAMES = [step.value for step in STEPS]
@@ -59,7 +60,7 @@ def history(world: World, request: Request, chance: random.Random, steps: int) -
         checking.check_due(world.services)
 
 
-@pytest.mark.parametrize("group", range(5))
+@pytest.mark.parametrize("group", parts(5))
 def test_every_history_is_told_in_order_without_repetition_and_to_its_end(group: int) -> None:
     for seed in range(group * 6, group * 6 + 6):
         with in_process_aws() as client:

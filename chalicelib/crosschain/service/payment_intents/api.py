@@ -6,7 +6,6 @@ from chalicelib.crosschain.service.payment_intents.schemas import (
     PaymentIntentSent,
     PaymentIntentWithdrawn,
     SignPaymentIntent,
-    payment_intent_sent,
 )
 from chalicelib.platform.http.view import Call
 
@@ -16,7 +15,7 @@ def send_payment_intent(call: Call[SignPaymentIntent, None]) -> PaymentIntentSen
     approval = body.signedApprovalPermit.sent() if body.signedApprovalPermit is not None else None
     signed = body.signedPaymentIntent.sent()
     intent = payment_intents.accept(call.services, call.caller.owner, call.path["intent_id"], signed, approval)
-    return payment_intent_sent(intent)
+    return PaymentIntentSent(message="Payment intent sent successfully", paymentIntentId=intent.intent_id)
 
 
 def withdraw_payment_intent(call: Call[None, None]) -> PaymentIntentWithdrawn:

@@ -40,9 +40,7 @@ def give_up(services: Services, intent: PaymentIntent, request: Request, why: st
     end(services, replace(intent, reason=f"{NOTHING_TAKEN}: {why}"), request, End.FAILED, (withdrawn,))
 
 
-def write(
-    services: Services, intent: PaymentIntent, request: Request, also: Also, events: tuple[Event, ...]
-) -> None:
+def write(services: Services, intent: PaymentIntent, request: Request, also: Also, events: tuple[Event, ...]) -> None:
     """Writes the end with its events and the request, which can be paid again from then on, in one transaction."""
     assert intent.end is not None and request.execution is not None, "it was accepted and has ended"
     execution = executions.ended(request.execution, ExecutionStatus(intent.end.value))

@@ -25,6 +25,7 @@ from chalicelib.payments.payable import conversions
 from chalicelib.payments.payable.rules import Owed, Position
 from chalicelib.payments.requests import executions
 from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.errors import check_not_cancelled
 from chalicelib.payments.requests.permissions import sees
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.rules import remaining
@@ -167,6 +168,7 @@ def _open_request(services: Services, intent: PaymentIntent) -> Request:
     request = request_store.request(services.store, intent.request_id)
     assert request is not None, "a payment intent is of a stored request"
     request = unlocked(services, request)
+    check_not_cancelled(request)
     if request.status is RequestStatus.PAID:
         raise Conflict("This request has already been paid")
     if not is_wanted(services, request):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from chalicelib.base.frozen import made_from
 from chalicelib.crosschain.service.payment_intents.records import PaymentIntent
 from chalicelib.payments.links.records import AnnouncedTransaction
 from chalicelib.payments.requests.quotes import store as quotes
@@ -21,16 +22,8 @@ def begun(intent: PaymentIntent, now: datetime) -> tuple[LockedRate, ...]:
     """
     if intent.rate is None:
         return ()
-    locked = LockedRate(
-        request_id=intent.request_id,
-        intent_id=intent.intent_id,
-        rate=intent.rate,
-        amount=intent.due,
-        source=intent.network,
-        payer=intent.payer,
-        ends_at=now + RATE_LOCKED,
-    )
-    return (locked,)
+    locked = {"amount": intent.due, "source": intent.network, "ends_at": now + RATE_LOCKED}
+    return (made_from(LockedRate, intent, **locked),)
 
 
 def known(services: Services, intent: PaymentIntent, announced: AnnouncedTransaction) -> tuple[LockedRate, ...]:

@@ -91,7 +91,6 @@ class PaymentIntent(Record):
     ended_at: datetime | None = None
     check_at: datetime | None = None
     """When it is looked at next; None before it is accepted, and after its end."""
-    version: int = 0
 
     @property
     def payer(self) -> str:

@@ -11,7 +11,7 @@ from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata import permit2
 from chalicelib.chains.calldata.permit2 import PaymentPermit
-from chalicelib.chains.catalogue.tokens import Token, token_with_id
+from chalicelib.chains.catalogue.tokens import Token, known_token
 from chalicelib.crosschain.service.payment_intents.records import LIFETIME, PaymentIntent, Stage
 from chalicelib.crosschain.service.router.rules import Purpose, Route, Wanted
 from chalicelib.crosschain.service.sources.rules import on_source
@@ -19,7 +19,7 @@ from chalicelib.offramp.core.records import Order
 from chalicelib.offramp.core.rules import OVER
 from chalicelib.payments.payable.rules import Position
 from chalicelib.payments.requests.executions import Execution
-from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
 
 MARGIN_BPS = 50
@@ -127,9 +127,7 @@ def purpose_of(intent: PaymentIntent) -> Purpose:
 
 
 def source_of(intent: PaymentIntent) -> Token:
-    token = token_with_id(intent.source)
-    assert token is not None, "a stored payment intent is of a catalogued token"
-    return token
+    return known_token(intent.source)
 
 
 def check_signed(intent: PaymentIntent, signed: Signed, approval: Signed | None, now: datetime) -> None:
@@ -191,9 +189,9 @@ def deadline_of(permit: PaymentPermit) -> datetime:
 
 
 def is_wanted(request: Request, order: Order | None) -> bool:
-    """Whether a payment of a request is still to be made: it is not paid in another way, and the provider of its
-    off-ramp order has not ended that."""
-    return request.status is not RequestStatus.PAID and (order is None or order.status not in OVER)
+    """Whether a payment of a request is still to be made: it is neither paid in another way nor cancelled, and the
+    provider of its off-ramp order has not ended that."""
+    return not request.is_closed and (order is None or order.status not in OVER)
 
 
 def _check_same(name: str, signed: Signed, nonce: int, deadline: int) -> None:

@@ -12,13 +12,13 @@ payment intent spends is what was taken for it, by the ledger of the relayer.
 from dataclasses import replace
 from datetime import timedelta
 
-from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.calldata import erc20, erc2612
 from chalicelib.crosschain.service.payment_intents import ending, locked_rates, locking, rules, stages, store
 from chalicelib.crosschain.service.payment_intents.ending import facts_of
 from chalicelib.crosschain.service.payment_intents.flows import is_wanted, trouble
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
+from chalicelib.crosschain.service.payment_intents.stages import Next
 from chalicelib.crosschain.service.router import flows as bridging
 from chalicelib.crosschain.service.tracking import following as bridge_transfers
 from chalicelib.payments.links.records import AnnouncedStatus, Payable
@@ -89,11 +89,12 @@ def _step(services: Services, intent: PaymentIntent) -> None:
 def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
     """Has the tokens taken, until that is done or can be done no more."""
     now, known = services.clock(), relayer.outcome(services, stages.call_key(intent, "take"))
-    if known is not None and known.status is CallStatus.SUCCEEDED:
+    following = stages.after_take(intent, known.status if known is not None else None, now)
+    if following is Next.TAKEN:
         services.store.write(stages.taken(intent, now), *locked_rates.begun(intent, now))
-    elif known is not None and known.status is CallStatus.UNKNOWN:
+    elif following is Next.WAIT:
         services.store.write(stages.postponed(intent, now))
-    elif known is not None or stages.cannot_be_taken(intent, now):
+    elif following is Next.FAIL:
         why = known.reason if known is not None else intent.reason
         late = f"{ending.NOTHING_TAKEN} before its deadline"
         ending.end(services, replace(intent, reason=f"{late}: {why}" if why else late), request, End.FAILED)
@@ -152,26 +153,28 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
     known = relayer.accepted(services, stages.call_key(intent, key))
     if known is None:
         take = relayer.outcome(services, stages.call_key(intent, "take"))
-        if take is not None and take.status in (CallStatus.REVERTED, CallStatus.SUPERSEDED):  # since a deep fork
-            ending.end(services, replace(intent, reason=ending.NOTHING_TAKEN), request, End.FAILED)
-            return
+        following = stages.after_spend(intent, take.status if take is not None else None, None)
+    else:
+        following = stages.after_spend(intent, None, known[0].status, known[1].to)
+    if following is Next.FAIL:  # since a deep fork
+        ending.end(services, replace(intent, reason=ending.NOTHING_TAKEN), request, End.FAILED)
+    elif following is Next.SUBMIT:
         reason = trouble(services, intent)
-        if take is None or take.status is not CallStatus.SUCCEEDED:
-            reason = "a fork of the chain has undone the taking of the tokens"
         after = replace(intent, reason=reason) if reason else _submit_spend(services, intent, request, key)
         services.store.write(stages.postponed(after, now))
-        return
-    outcome, made = known
-    if outcome.status is CallStatus.UNKNOWN:
+    elif known is None:
+        undone = replace(intent, reason="a fork of the chain has undone the taking of the tokens")
+        services.store.write(stages.postponed(undone, now))
+    elif following is Next.WAIT:
         services.store.write(stages.postponed(intent, now))
-    elif outcome.status is not CallStatus.SUCCEEDED:  # it never can be executed any more
-        services.store.write(replace(intent, spends=intent.spends + 1, reason=outcome.reason, check_at=now))
-    elif same_address(made.to, rules.source_of(intent).address):
-        back = replace(intent, returned_by=outcome.tx_hash, reason=GIVEN_BACK)
+    elif following is Next.SPEND_AGAIN:
+        services.store.write(replace(intent, spends=intent.spends + 1, reason=known[0].reason, check_at=now))
+    elif following is Next.RETURNED:
+        back = replace(intent, returned_by=known[0].tx_hash, reason=GIVEN_BACK)
         ending.end(services, back, request, End.REFUNDED)
     else:
-        assert outcome.tx_hash is not None, "a call that succeeded has a transaction"
-        services.store.write(stages.bridged(intent, request, outcome.tx_hash, now))
+        assert known[0].tx_hash is not None, "a call that succeeded has a transaction"
+        services.store.write(stages.bridged(intent, request, known[0].tx_hash, now))
 
 
 def _submit_spend(services: Services, intent: PaymentIntent, request: Request, key: str) -> PaymentIntent:

@@ -7,7 +7,6 @@ from pydantic import Field, StringConstraints
 
 from chalicelib.chains.calldata import erc2612, permit2
 from chalicelib.crosschain.service.payment_intents.flows import Offer, SentSignature
-from chalicelib.crosschain.service.payment_intents.records import PaymentIntent
 from chalicelib.crosschain.service.payment_intents.rules import RequestExecuted
 from chalicelib.platform.http.errors import details_of
 from chalicelib.platform.http.schemas import Input, Output
@@ -79,7 +78,3 @@ def payment_intent_answer(offered: Offer) -> PaymentIntentAnswer:
         approvalCalldata=ApprovalCalldata(to=approval.to, data=approval.data, value="0x0") if approval else None,
         metadata=PaymentIntentMetadata(supportsEIP2612=permit is not None),
     )
-
-
-def payment_intent_sent(intent: PaymentIntent) -> PaymentIntentSent:
-    return PaymentIntentSent(message="Payment intent sent successfully", paymentIntentId=intent.intent_id)

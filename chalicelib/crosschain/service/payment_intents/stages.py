@@ -12,7 +12,9 @@ of the calls that spend the tokens can be executed; the next one is decided when
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from enum import Enum
 
+from chalicelib.base.addresses import same_address
 from chalicelib.chains.calldata import across, permit2
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
@@ -25,6 +27,7 @@ from chalicelib.payments.events import Counted
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, Proof
 from chalicelib.payments.requests.records import Request
 from chalicelib.relayer.holdings.records import Move
+from chalicelib.relayer.records import CallStatus
 from chalicelib.relayer.rules import Call, Use, signature_gas
 
 TAKEN_LATEST = timedelta(minutes=10)
@@ -43,11 +46,54 @@ _MOST_GAS = {"permit": 200_000, "take": 500_000, "approve": 150_000, "spend": 60
 """The most gas of the calls, by the first word of their step."""
 _FOLLOWING_GAS = 450_000
 """Of the calls that follow the taking: an approval, and a deposit or a transfer back."""
+_NOT_MADE = (CallStatus.REVERTED, CallStatus.SUPERSEDED)
 _END = {
     AnnouncedStatus.SETTLED: End.SETTLED,
     AnnouncedStatus.PARTIAL: End.PARTIAL,
     AnnouncedStatus.REFUNDED: End.REFUNDED,
 }
+
+
+class Next(Enum):
+    """What follows from what became of the calls of a payment intent."""
+
+    WAIT = "wait"
+    SUBMIT = "submit"
+    """The call of its stage, which nothing has been accepted of."""
+    FAIL = "fail"
+    """Nothing was taken, and nothing will be."""
+    TAKEN = "taken"
+    SPEND_AGAIN = "spend again"
+    """The last call that was to spend the tokens never will: the next one is another call."""
+    RETURNED = "returned"
+    BRIDGED = "bridged"
+
+
+def after_take(intent: PaymentIntent, take: CallStatus | None, now: datetime) -> Next:
+    """What follows while the tokens are to be taken. `take` is what became of the call that takes them; None if none
+    was accepted."""
+    if take is None:
+        return Next.FAIL if cannot_be_taken(intent, now) else Next.SUBMIT
+    if take is CallStatus.UNKNOWN:
+        return Next.WAIT
+    return Next.TAKEN if take is CallStatus.SUCCEEDED else Next.FAIL
+
+
+def after_spend(intent: PaymentIntent, take: CallStatus | None, spend: CallStatus | None, to: str = "") -> Next:
+    """What follows once the tokens were taken. `spend` is what became of the last call that spends them, and `to` the
+    contract that it calls; None if none was accepted.
+
+    Then a fork may have undone the taking: nothing is spent before that is seen to be made again.
+    """
+    if spend is None:
+        if take in _NOT_MADE:
+            return Next.FAIL
+        return Next.SUBMIT if take is CallStatus.SUCCEEDED else Next.WAIT
+    if spend is CallStatus.UNKNOWN:
+        return Next.WAIT
+    if spend in _NOT_MADE:
+        return Next.SPEND_AGAIN
+    return Next.RETURNED if same_address(to, intent.permit.source.token) else Next.BRIDGED
 
 
 def call_key(intent: PaymentIntent, step: str) -> str:

@@ -22,7 +22,6 @@ class KeptAnswer(Record):
     answer: str
     fetched_at: datetime
     expires_at: datetime
-    version: int = 0
 
     @property
     def vanishes_at(self) -> datetime:
@@ -45,7 +44,6 @@ class RouterCircuit(Record):
     open_until: datetime | None
     updated_at: datetime
     router: str = ROUTER
-    version: int = 0
 
     @property
     def vanishes_at(self) -> datetime:

@@ -22,7 +22,7 @@ from chalicelib.chains.catalogue.contracts import (
     ACROSS_SPOKE_POOL,
     LIFI_DIAMOND,
     LIFI_RECEIVER,
-    address_of,
+    deployed_on,
 )
 from chalicelib.chains.catalogue.networks import Network, network_of_chain
 from chalicelib.chains.catalogue.tokens import Token
@@ -140,9 +140,9 @@ def read_source(chain: Network, to: str, data: str) -> BridgedCall | None:
     destination = None if signed is None else network_of_chain(signed.deposit.destination_chain_id)
     if signed is None or destination is None:
         return None
-    if same_address(signed.deposit.recipient, _deployed(ACROSS_HANDLER, destination)):
+    if same_address(signed.deposit.recipient, deployed_on(destination.name).get(ACROSS_HANDLER, "")):
         made = _made_by_handler(signed.deposit)
-    elif same_address(signed.deposit.recipient, _deployed(LIFI_RECEIVER, destination)):
+    elif same_address(signed.deposit.recipient, deployed_on(destination.name).get(LIFI_RECEIVER, "")):
         made = _made_by_receiver(signed.deposit)
     else:
         return None
@@ -151,10 +151,10 @@ def read_source(chain: Network, to: str, data: str) -> BridgedCall | None:
 
 def _signed(chain: Network, to: str, data: str) -> DiamondDeposit | None:
     """The deposit of a transaction: its own call of the bridge, or one that the router's contract makes."""
-    if same_address(to, _deployed(ACROSS_SPOKE_POOL, chain)):
+    if same_address(to, deployed_on(chain.name).get(ACROSS_SPOKE_POOL, "")):
         deposit = decode_deposit(data)
         return None if deposit is None else DiamondDeposit(deposit, deposit.input_amount)
-    return decode_diamond(data) if same_address(to, _deployed(LIFI_DIAMOND, chain)) else None
+    return decode_diamond(data) if same_address(to, deployed_on(chain.name).get(LIFI_DIAMOND, "")) else None
 
 
 def _made_by_handler(deposit: Deposit) -> tuple[str, str, BaseUnits, str, bool] | None:
@@ -202,11 +202,3 @@ def try_again(wanted: Wanted, retry_after: int) -> str:
         f"Payments in {wanted.source.symbol} on {wanted.source.network} are not available at the moment: try again in "
         f"{wait}, or pay on {wanted.destination.network}"
     )
-
-
-def _deployed(contract: str, chain: Network) -> str:
-    """The address of a contract on a chain; empty, which no address is, if it is not there."""
-    try:
-        return address_of(contract, chain.name)
-    except LookupError:
-        return ""

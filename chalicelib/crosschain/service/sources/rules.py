@@ -16,7 +16,7 @@ from chalicelib.chains.catalogue.networks import network
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.crosschain.service.router.rules import Purpose, Route, Wanted
 from chalicelib.payments.payable.rules import Position, SourceToken
-from chalicelib.payments.requests.fields import refused
+from chalicelib.payments.requests.field_problems import refused
 
 
 @frozen

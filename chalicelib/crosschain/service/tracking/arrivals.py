@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
+from chalicelib.chains.catalogue.networks import known_network
 from chalicelib.chains.nodes.bridges.deposits import UNFILLED, LoggedFill, fills_in, sent_tokens
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Returned
-from chalicelib.crosschain.service.tracking.chains import known_network, searched
+from chalicelib.crosschain.service.tracking.chains import searched
 from chalicelib.crosschain.service.tracking.deposits import request_of
 from chalicelib.crosschain.service.tracking.observations import Arrival, ArrivalObservation
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable
@@ -29,7 +30,7 @@ _ROUTER = "router"
 
 def read_arrival(
     services: Services,
-    payment: Payable,
+    payable: Payable,
     announced: AnnouncedTransaction,
     bridge_transfer: BridgeTransfer,
     unavailable: set[str],
@@ -56,7 +57,7 @@ def read_arrival(
     if chain.block_facts([found.block_number])[found.block_number].hash != found.block_hash:
         raise InconsistentNode(chain.network, f"a fill is of block {found.block_hash}, which is not canonical")
     logs = chain.logs_of_transactions([found.tx_hash])
-    return _filled(payment.requests, deposit, found, logs, bridge_transfer.searched_to)
+    return _filled(payable.requests, deposit, found, logs, bridge_transfer.searched_to)
 
 
 def _searched(

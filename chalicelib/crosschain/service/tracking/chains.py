@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from chalicelib.chains.catalogue.networks import Network, network
+from chalicelib.chains.catalogue.networks import known_network
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.platform.services import Services
@@ -14,13 +14,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 RANGES_PER_CHECK = 5
 """How many ranges of blocks are searched for one event in one check."""
-
-
-def known_network(name: str) -> Network:
-    """The network with a name that is stored: it is in the catalogue."""
-    known = network(name)
-    assert known is not None, "what is stored is on a catalogued network"
-    return known
 
 
 def newest_deep(services: Services, chain: "EvmChain") -> int:

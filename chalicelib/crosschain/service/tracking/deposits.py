@@ -12,8 +12,8 @@ from chalicelib.chains.calldata.across import encode_deposit
 from chalicelib.chains.calldata.transaction import LoggedDeposit, SentTransaction
 from chalicelib.chains.catalogue.bridges import SOURCE_SYMBOLS, is_bridgeable, source_networks, source_token
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
-from chalicelib.chains.catalogue.networks import Network, network
-from chalicelib.chains.catalogue.tokens import token_at, token_with_id
+from chalicelib.chains.catalogue.networks import Network, known_network
+from chalicelib.chains.catalogue.tokens import known_token, token_at
 from chalicelib.crosschain.core.records import Deposit
 from chalicelib.crosschain.service.router.rules import BridgedCall, read_source
 from chalicelib.crosschain.service.router.verification import has_route_times
@@ -40,30 +40,25 @@ class PaidDeposit:
     logged: LoggedDeposit | None = None
 
 
-def check_source(payment: PayableLink, chain: str, symbol: str | None) -> Network:
+def check_source(payable: PayableLink, chain: str, symbol: str | None) -> Network:
     """The other chain that a link is paid from, in the token with that symbol, or in any if none is named.
 
     Raises BadRequest if it cannot be paid so.
     """
-    first = payment.requests[0]
-    label = _label(first.network)
+    first = payable.requests[0]
+    label = known_network(first.network).label
     refusal = (
         f"Unsupported crosschain configuration: this link is paid in {first.currency} on {label}, and not from "
         f"{symbol or 'a token'} on {chain}"
     )
-    if not all(is_bridgeable(currency_of(request)) for request in payment.requests):
+    if not all(is_bridgeable(currency_of(request)) for request in payable.requests):
         raise BadRequest(f"{refusal}: {currency_of(first).symbol} is not supported in crosschain payment.")
-    if payment.link.payment_type is PaymentType.BATCH:
+    if payable.link.payment_type is PaymentType.BATCH:
         raise BadRequest(f"{refusal}: a link of several payments is paid on its own network")
     if source_token(chain, symbol or SOURCE_SYMBOLS[0]) is None:
         labels = ", ".join(each.label for each in source_networks())
         raise BadRequest(f"{refusal}: it can be paid from {' or '.join(SOURCE_SYMBOLS)} on {labels}")
     return next(each for each in source_networks() if each.label == chain)
-
-
-def _label(name: str) -> str:
-    known = network(name)
-    return known.label if known is not None else name
 
 
 def paid_by(source: Network, requests: Iterable[Request], sent: SentTransaction) -> tuple[PaidDeposit, ...]:
@@ -95,8 +90,7 @@ def covers(deposit: Deposit, request: Request, due: int | None) -> bool:
     One that is not would lock its link until its deadline without the money for it. `due` is None if nobody was asked
     for any amount.
     """
-    source = token_with_id(deposit.input_token)
-    assert source is not None, "it was read by its address in the catalogue"
+    source = known_token(deposit.input_token)
     least = least_input(deposit.output_amount, currency_of(request).decimals, source.decimals)
     return due is not None and deposit.amount >= due and deposit.input_amount >= least
 

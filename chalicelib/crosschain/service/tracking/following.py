@@ -37,16 +37,16 @@ class Concluded:
 
 
 def checked(
-    services: Services, payment: Payable, announced: AnnouncedTransaction, unavailable: set[str]
+    services: Services, payable: Payable, announced: AnnouncedTransaction, unavailable: set[str]
 ) -> AnnouncedTransaction:
     """The announced transaction after a check of both chains; see observing.py for the calls.
 
     Logs an error, of which an alarm is made, for one whose outcome is overdue.
     """
     now = services.clock()
-    known, observation = observed(services, payment, announced, unavailable)
+    known, observation = observed(services, payable, announced, unavailable)
     if observation.source is not None:
-        observation = replace(observation, source=_measured(services, payment, announced, observation.source))
+        observation = replace(observation, source=_measured(services, payable, announced, observation.source))
     after = rules.decide(known, observation, now)
     if after.status is AnnouncedStatus.PENDING and times.is_overdue(after, now):
         bridge_transfer = after.bridge_transfer
@@ -62,18 +62,18 @@ def checked(
 
 
 def _measured(
-    services: Services, payment: Payable, announced: AnnouncedTransaction, observation: SourceObservation
+    services: Services, payable: Payable, announced: AnnouncedTransaction, observation: SourceObservation
 ) -> SourceObservation:
     """What was read, with whether a deposit for a link covers what is due, if it is read for the first time."""
     assert announced.bridge_transfer is not None, "it comes from another chain"
-    request = request_of(payment.requests, observation.deposit) if observation.deposit is not None else None
-    if not isinstance(payment, PayableLink) or announced.bridge_transfer.deposit is not None:
+    request = request_of(payable.requests, observation.deposit) if observation.deposit is not None else None
+    if not isinstance(payable, PayableLink) or announced.bridge_transfer.deposit is not None:
         return observation
     if request is None or observation.deposit is None:
         return observation
     least: int | None
     try:
-        least = least_due_of(services, (payment,), request)
+        least = least_due_of(services, (payable,), request)
     except RateUnavailable:  # then it is not known to be too little
         least = 0
     return replace(observation, covers=observation.covers and covers(observation.deposit, request, least))
@@ -90,13 +90,13 @@ def put_off(
 
 def concluded(
     services: Services,
-    payment: Payable,
+    payable: Payable,
     record: AnnouncedTransaction,
     before: Sequence[AnnouncedTransaction],
     after: Sequence[AnnouncedTransaction],
     offered: Counted | None = None,
 ) -> Concluded:
-    """What follows from the ends of announced transactions; `payment` is the link with all that was recorded for it.
+    """What follows from the ends of announced transactions; `payable` is the link with all that was recorded for it.
 
     `offered` is what the payment counts for, if its payer was offered that.
 
@@ -104,12 +104,11 @@ def concluded(
     not owed any more: one query. As long as that payment is not recorded the announced transaction stays open, because
     its link is not completed by it.
     `payment.failed` follows for a proven payment that failed, unless its request is paid, up to MAX_FAILURES_NOTIFIED.
-    It stays open, too, while there is no rate to state it in the invoice currency.
     """
     announcements, notified = list[AnnouncedTransaction](), record.failures_notified
     payments, counts, events = list[Payment](), list[Add](), list[Event]()
     for one, other in zip(before, after, strict=True):
-        request = _request(payment, other)
+        request = _request(payable, other)
         if other.status is AnnouncedStatus.SETTLED and request is not None:
             made = _payments_of(services, request, other)
             if not made and request.status is not RequestStatus.PAID:  # detection has missed it, and reads it again
@@ -121,19 +120,15 @@ def concluded(
             other = _with_surplus(other, made)
         is_open = request is not None and request.status is not RequestStatus.PAID
         if rules.is_failure(one, other) and request is not None and is_open and notified < rules.MAX_FAILURES_NOTIFIED:
-            try:
-                events.append(failed_event(services, request, other, offered))
-            except RateUnavailable:
-                announcements.append(times.postponed(one, services.clock()))
-                continue
+            events.append(failed_event(services, request, other, offered))
             notified += 1
         announcements.append(other)
     return Concluded(tuple(announcements), notified, tuple(payments), tuple(counts), tuple(events))
 
 
-def _request(payment: Payable, announced: AnnouncedTransaction) -> Request | None:
+def _request(payable: Payable, announced: AnnouncedTransaction) -> Request | None:
     deposit = announced.bridge_transfer.deposit if announced.bridge_transfer is not None else None
-    return request_of(payment.requests, deposit) if deposit is not None else None
+    return request_of(payable.requests, deposit) if deposit is not None else None
 
 
 def _payments_of(services: Services, request: Request, announced: AnnouncedTransaction) -> tuple[Payment, ...]:

@@ -17,16 +17,15 @@ has read it. Every block that decides something is compared with the canonical o
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.ranges import RangeTooLarge
-from chalicelib.crosschain.core.records import BridgeTransfer, Stage
+from chalicelib.crosschain.core.records import Stage
 from chalicelib.crosschain.service.tracking.arrivals import read_arrival
-from chalicelib.crosschain.service.tracking.observations import Arrival, Observation, Source, SourceObservation
+from chalicelib.crosschain.service.tracking.observations import Arrival, Observation, Source
 from chalicelib.crosschain.service.tracking.refunds import read_refund
-from chalicelib.crosschain.service.tracking.rules import redirected
+from chalicelib.crosschain.service.tracking.rules import on_its_way
 from chalicelib.crosschain.service.tracking.sources import read_source_chain
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable
 from chalicelib.platform.services import Services
@@ -35,7 +34,7 @@ T = TypeVar("T")
 
 
 def observed(
-    services: Services, payment: Payable, announced: AnnouncedTransaction, unavailable: set[str]
+    services: Services, payable: Payable, announced: AnnouncedTransaction, unavailable: set[str]
 ) -> tuple[AnnouncedTransaction, Observation]:
     """The announced transaction with what is known of its Safe's transaction, and what the chains say of it.
 
@@ -50,17 +49,18 @@ def observed(
             services,
             announced.network,
             unavailable,
-            lambda: read_source_chain(services, payment, before, unavailable),
+            lambda: read_source_chain(services, payable, before, unavailable),
         )
         if read is None:
             return announced, Observation()
         announced, source = read
-        bridge_transfer = _on_its_way(bridge_transfer, source)
+        if source.outcome is Source.DEPOSITED:  # so that its arrival is looked for in the same check
+            bridge_transfer = on_its_way(bridge_transfer, source)
     if bridge_transfer.stage is Stage.SOURCE:
         return announced, Observation(source)
     way, known = bridge_transfer, announced
     arrival = _answer(
-        services, way.destination, unavailable, lambda: read_arrival(services, payment, known, way, unavailable)
+        services, way.destination, unavailable, lambda: read_arrival(services, payable, known, way, unavailable)
     )
     refund = None
     if arrival is not None and arrival.outcome is Arrival.EXPIRED:
@@ -80,19 +80,3 @@ def _answer(services: Services, name: str, unavailable: set[str], read: Callable
         services.log.error("announced transaction not checked", extra={"network": name, "reason": error.message})
         unavailable.add(name)
     return None
-
-
-def _on_its_way(bridge_transfer: BridgeTransfer, observation: SourceObservation) -> BridgeTransfer:
-    """The bridge transfer as it is after what was just read, so that its arrival is looked for in the same check."""
-    if observation.outcome is not Source.DEPOSITED:
-        return bridge_transfer
-    return replace(
-        redirected(bridge_transfer, observation),
-        stage=Stage.BRIDGE,
-        deposit=observation.deposit,
-        deposit_id=observation.deposit_id,
-        relay_hash=observation.relay_hash,
-        fill_key=observation.fill_key,
-        deposited_block=observation.block,
-        deposited_at=observation.deposited_at,
-    )

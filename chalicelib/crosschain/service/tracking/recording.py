@@ -5,10 +5,9 @@ from dataclasses import replace
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.calldata.transaction import SentTransaction
-from chalicelib.chains.catalogue.networks import Network
+from chalicelib.chains.catalogue.networks import Network, known_network
 from chalicelib.crosschain.core.records import BridgeTransfer
 from chalicelib.crosschain.service.router.rules import read_source
-from chalicelib.crosschain.service.tracking.chains import known_network
 from chalicelib.crosschain.service.tracking.deposits import (
     PaidDeposit,
     check_source,
@@ -25,22 +24,22 @@ from chalicelib.platform.services import Services
 _FOREIGN = "This transaction does not pay this link: announce the one that deposits into the bridge, not an approval"
 
 
-def is_bridge_transfer(payment: PayableLink, draft: Announcement) -> bool:
+def is_bridge_transfer(payable: PayableLink, draft: Announcement) -> bool:
     """Whether a draft is of a transaction on another chain than the link's; of a multicall, than that of a child."""
-    return any(draft.chain != known_network(each.network).label for each in payment.requests)
+    return any(draft.chain != known_network(each.network).label for each in payable.requests)
 
 
 def children_paid(
-    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: Announcement
+    services: Services, payable: PayableLink, parts: Sequence[PayableLink], draft: Announcement
 ) -> tuple[str, ...]:
     """The tokens of the multicall's children that a transaction of a source chain pays, through a bridge or on that
     chain itself; none if it is not known yet.
 
     One request to the source chain's node. Raises BadRequest if the transaction pays none of them.
     """
-    if payment.link.payment_type is not PaymentType.MULTICALL or draft.tx_hash is None:
+    if payable.link.payment_type is not PaymentType.MULTICALL or draft.tx_hash is None:
         return ()
-    source = check_source(payment, draft.chain, draft.token)
+    source = check_source(payable, draft.chain, draft.token)
     sent = services.chains.evm(source.name).sent_transaction(draft.tx_hash)
     if sent is None:
         return ()
@@ -48,22 +47,22 @@ def children_paid(
     here = tuple(each.link.token for each in own if names_payment(each, sent.to, sent.data))
     if here:
         return here
-    references = {each.deposit.payment_reference for each in _paid(source, payment, sent)}
+    references = {each.deposit.payment_reference for each in _paid(source, payable, sent)}
     return tuple(
         part.link.token for part in parts if any(each.payment_reference in references for each in part.requests)
     )
 
 
 def started(
-    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: Announcement, start: AnnouncedStart
+    services: Services, payable: PayableLink, parts: Sequence[PayableLink], draft: Announcement, start: AnnouncedStart
 ) -> tuple[Network, AnnouncedStart]:
     """The source chain, and the start of an announced transaction on it, without the Safe of a Safe's transaction.
 
     One read, and one request to the source chain's node. Raises BadRequest if the transaction cannot pay the link,
     ChainUnavailable if a node does not answer or detection has not begun on the link's chain.
     """
-    source = check_source(payment, draft.chain, draft.token)
-    destination = known_network(payment.requests[0].network)
+    source = check_source(payable, draft.chain, draft.token)
+    destination = known_network(payable.requests[0].network)
     cursor = scan_store.cursor(services.store, destination.name)
     if cursor is None:
         raise ChainUnavailable(f"Detection has not begun on {destination.name} yet: try again in a minute")
@@ -75,30 +74,28 @@ def started(
     sent = services.chains.evm(source.name).sent_transaction(draft.tx_hash)
     if sent is None:
         return source, start
-    paid = _paid(source, payment, sent)
+    paid = _paid(source, payable, sent)
     if not paid:
         return source, start  # of a smart wallet, maybe: it is known once it is in a block
-    _check_amount(services, payment, parts, paid[0])
+    _check_amount(services, payable, parts, paid[0])
     known = replace(bridge_transfer, deposit=paid[0].deposit)
     return source, replace(start, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT, bridge_transfer=known)
 
 
-def _paid(source: Network, payment: PayableLink, sent: SentTransaction) -> tuple[PaidDeposit, ...]:
+def _paid(source: Network, payable: PayableLink, sent: SentTransaction) -> tuple[PaidDeposit, ...]:
     """The deposits that pay the link. Raises BadRequest if there can be none."""
     if sent.success is False:
         raise BadRequest("This transaction failed: get the transactions from /pay again")
-    paid = paid_by(source, payment.requests, sent)
+    paid = paid_by(source, payable.requests, sent)
     if not paid and (sent.block is not None or read_source(source, sent.to or "", sent.data) is not None):
         raise BadRequest(_FOREIGN)
     return paid
 
 
-def _check_amount(
-    services: Services, payment: PayableLink, parts: Sequence[PayableLink], paid: PaidDeposit
-) -> None:
+def _check_amount(services: Services, payable: PayableLink, parts: Sequence[PayableLink], paid: PaidDeposit) -> None:
     """Raises BadRequest for a deposit that brings less than what is due, takes too little to be filled, or that only
     whoever sends it may fill: it could lock the link for long without the money for it."""
-    request = request_of(payment.requests, paid.deposit)
+    request = request_of(payable.requests, paid.deposit)
     assert request is not None, "the deposit pays a request of the link"
     if not paid.is_timely or not covers(paid.deposit, request, least_due_of(services, parts, request)):
         raise BadRequest("This transaction does not pay what is due of this link: get the transactions from /pay again")

@@ -3,10 +3,11 @@
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.tokens import known_token
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.crosschain.core.records import BridgeTransfer, Returned
-from chalicelib.crosschain.service.tracking.chains import known_network, newest_deep, searched
+from chalicelib.crosschain.service.tracking.chains import newest_deep, searched
 from chalicelib.crosschain.service.tracking.observations import RefundObservation
 from chalicelib.payments.links.records import AnnouncedTransaction
 from chalicelib.platform.services import Services
@@ -21,8 +22,7 @@ def read_refund(
     """What the bridge returned on the source chain after the deadline. Raises ChainUnavailable, RangeTooLarge."""
     chain, deposit = services.chains.evm(announced.network), bridge_transfer.deposit
     assert deposit is not None, "it was deposited"
-    token = token_with_id(deposit.input_token)
-    assert token is not None, "a stored deposit is of a catalogued token"
+    token = known_token(deposit.input_token)
     newest = newest_deep(services, chain)
     last = bridge_transfer.refund_searched_to
     if last is None:

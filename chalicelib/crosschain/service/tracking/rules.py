@@ -66,7 +66,7 @@ def _after_source(
         wallet=announced.wallet or observation.wallet,
         nonce=announced.nonce if announced.nonce is not None else observation.nonce,
         transaction_hash=observation.tx_hash or announced.transaction_hash,
-        unseen_since=None,
+        missing_since=None,
     )
     if observation.deposit is not None:
         bridge_transfer = replace(bridge_transfer, deposit=observation.deposit)
@@ -81,27 +81,13 @@ def _after_source(
         return ended(announced, AnnouncedStatus.FAILED, now, reason="The transaction does not pay this link")
     if observation.outcome is Source.REVERTED:
         reason = "The transaction failed on the chain that it was to pay from, and nothing was taken"
-        return ended(
-            announced,
-            AnnouncedStatus.FAILED,
-            now,
-            reason=f"{reason}: {observation.reason}" if observation.reason else reason,
-        )
+        reason = f"{reason}: {observation.reason}" if observation.reason else reason
+        return ended(announced, AnnouncedStatus.FAILED, now, reason=reason)
     if observation.outcome is Source.DEPOSITED:
         assert observation.deposit is not None, "it was read from the deposit's event"
-        on_its_way = replace(
-            bridge_transfer,
-            stage=Stage.BRIDGE,
-            since=now,
-            deposit_id=observation.deposit_id,
-            relay_hash=observation.relay_hash,
-            fill_key=observation.fill_key,
-            deposited_block=observation.block,
-            deposited_at=observation.deposited_at,
-        )
         return replace(
             announced,
-            bridge_transfer=on_its_way,
+            bridge_transfer=replace(on_its_way(bridge_transfer, observation), since=now),
             executed_block=observation.block,
             ends_at=observation.deposit.fill_deadline,
         )
@@ -110,6 +96,20 @@ def _after_source(
     if _is_refused(announced, observation.time, now):
         return ended(announced, AnnouncedStatus.LAPSED, now, reason="It was in no block before its deadline")
     return _without_lock(announced, now)
+
+
+def on_its_way(bridge_transfer: BridgeTransfer, observation: SourceObservation) -> BridgeTransfer:
+    """The bridge transfer after its deposit was observed."""
+    return replace(
+        redirected(bridge_transfer, observation),
+        stage=Stage.BRIDGE,
+        deposit=observation.deposit,
+        deposit_id=observation.deposit_id,
+        relay_hash=observation.relay_hash,
+        fill_key=observation.fill_key,
+        deposited_block=observation.block,
+        deposited_at=observation.deposited_at,
+    )
 
 
 def redirected(bridge_transfer: BridgeTransfer, observation: SourceObservation) -> BridgeTransfer:
@@ -131,16 +131,16 @@ def _after_missing(
     announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer, observation: SourceObservation, now: datetime
 ) -> AnnouncedTransaction:
     """It ends only if that was read for some time: that its nonce is used, or that the chain refuses it by now."""
-    unseen_since = announced.unseen_since or now
+    missing_since = announced.missing_since or now
     used_since = (bridge_transfer.nonce_used_since or now) if observation.outcome is Source.REPLACED else None
     announced = replace(
-        announced, unseen_since=unseen_since, bridge_transfer=replace(bridge_transfer, nonce_used_since=used_since)
+        announced, missing_since=missing_since, bridge_transfer=replace(bridge_transfer, nonce_used_since=used_since)
     )
     if used_since is not None and now - used_since >= GONE_AFTER:
         return ended(
             announced, AnnouncedStatus.REPLACED, now, reason="Its wallet sent another transaction in its place"
         )
-    if now - unseen_since >= GONE_AFTER and _is_refused(announced, observation.time, now):
+    if now - missing_since >= GONE_AFTER and _is_refused(announced, observation.time, now):
         return ended(announced, AnnouncedStatus.LAPSED, now, reason="It was in no block before its deadline")
     return _without_lock(announced, now)
 

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.calldata.transaction import SentTransaction, Transaction
+from chalicelib.chains.catalogue.networks import known_network
 from chalicelib.chains.nodes.bridges.deposits import fill_key, relay_hash
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.crosschain.service.router.rules import read_source
-from chalicelib.crosschain.service.tracking.chains import known_network, newest_deep
+from chalicelib.crosschain.service.tracking.chains import newest_deep
 from chalicelib.crosschain.service.tracking.deposits import paid_by, request_of
 from chalicelib.crosschain.service.tracking.observations import Source, SourceObservation
 from chalicelib.payments.announced.observing import execution, with_proposal
@@ -23,7 +24,7 @@ _REPLAY_GAS = 2_000_000
 
 
 def read_source_chain(
-    services: Services, payment: Payable, announced: AnnouncedTransaction, unavailable: set[str]
+    services: Services, payable: Payable, announced: AnnouncedTransaction, unavailable: set[str]
 ) -> tuple[AnnouncedTransaction, SourceObservation]:
     """The announced transaction with what is known of its Safe's transaction, and what the source chain says. Raises
     ChainUnavailable.
@@ -33,7 +34,7 @@ def read_source_chain(
     chain = services.chains.evm(announced.network)
     newest, is_unknown, tx_hash = newest_deep(services, chain), False, announced.transaction_hash
     if announced.safe_tx_hash is not None and tx_hash is None:
-        announced, is_unknown = with_proposal(services, payment, announced, unavailable)
+        announced, is_unknown = with_proposal(services, payable, announced, unavailable)
         before = announced.scanned_to
         announced, last, executed = execution(
             services, chain, announced, newest, known_network(announced.network).log_range
@@ -45,18 +46,18 @@ def read_source_chain(
         raise InconsistentNode(chain.network, "it has the event of a Safe, but not its transaction")
     if sent is not None and tx_hash is not None:
         return announced, _directed(
-            services, payment, announced, source_observation(chain, payment, newest, sent, tx_hash)
+            services, payable, announced, source_observation(chain, payable, newest, sent, tx_hash)
         )
     outcome = _missing(chain, announced, newest, is_unknown)
     return announced, SourceObservation(outcome, chain.block_facts([newest])[newest].time, proof=announced.proof)
 
 
 def _directed(
-    services: Services, payment: Payable, announced: AnnouncedTransaction, observation: SourceObservation
+    services: Services, payable: Payable, announced: AnnouncedTransaction, observation: SourceObservation
 ) -> SourceObservation:
     """What was read, with the chain that it leads to if that is another one than was thought. Raises ChainUnavailable
     if that is not read here. At most one read."""
-    request = request_of(payment.requests, observation.deposit) if observation.deposit is not None else None
+    request = request_of(payable.requests, observation.deposit) if observation.deposit is not None else None
     if request is None or announced.bridge_transfer is None or request.network == announced.bridge_transfer.destination:
         return observation
     cursor = scan_store.cursor(services.store, request.network)
@@ -67,13 +68,13 @@ def _directed(
 
 
 def source_observation(
-    chain: "EvmChain", payment: Payable, newest: int, sent: SentTransaction, tx_hash: str
+    chain: "EvmChain", payable: Payable, newest: int, sent: SentTransaction, tx_hash: str
 ) -> SourceObservation:
     """What a transaction that the node has says. Raises InconsistentNode if its block is not the canonical one."""
     source = known_network(chain.network)
     is_deep = sent.block is not None and sent.block <= newest
     facts = chain.block_facts([newest, *([sent.block] if is_deep and sent.block is not None else [])])
-    paid = paid_by(source, payment.requests, sent)
+    paid = paid_by(source, payable.requests, sent)
     observation = SourceObservation(
         Source.WAITING,
         facts[newest].time,

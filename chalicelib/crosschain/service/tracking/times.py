@@ -36,7 +36,7 @@ def outcome_due(announced: AnnouncedTransaction) -> datetime:
 def is_unknown(announced: AnnouncedTransaction, now: datetime) -> bool:
     """Whether a pending bridge transfer is shown as unknown: nobody has its transaction, or its time has passed."""
     is_refunding = announced.bridge_transfer is not None and announced.bridge_transfer.stage is Stage.REFUNDING
-    return announced.unseen_since is not None or (not is_refunding and now > outcome_due(announced) + UNKNOWN_AFTER)
+    return announced.missing_since is not None or (not is_refunding and now > outcome_due(announced) + UNKNOWN_AFTER)
 
 
 def is_overdue(announced: AnnouncedTransaction, now: datetime) -> bool:

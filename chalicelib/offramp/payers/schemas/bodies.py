@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, StrictBool, StringConstraints, field_validator, model_validator
 
-from chalicelib.accounts.sign_in.rules import EMAIL_PATTERN, MAX_EMAIL_LENGTH
+from chalicelib.base.email_addresses import MAX_LENGTH as MAX_EMAIL_LENGTH
+from chalicelib.base.email_addresses import STORED_PATTERN
 from chalicelib.offramp.payers import forms
 from chalicelib.offramp.payers.details import Details
 from chalicelib.platform.http.fields import ShortText, form
@@ -52,7 +53,7 @@ class CreatePayer(_Person):
     model_config = ConfigDict(json_schema_extra=_TAX_NUMBERS)
 
     clientUserId: ShortText = Field(description="Your own id of the person, unique in your account")
-    email: Annotated[str, form(EMAIL_PATTERN, "email-address", maxLength=MAX_EMAIL_LENGTH)] = Field(
+    email: Annotated[str, form(STORED_PATTERN, "email-address", maxLength=MAX_EMAIL_LENGTH)] = Field(
         description="E-mail address"
     )
     firstName: ShortText = Field(description="Given name; of a business, of who represents it")
@@ -77,7 +78,7 @@ class CreatePayer(_Person):
     @field_validator("email")
     @classmethod
     def _email(cls, value: str) -> str:
-        if len(value) > MAX_EMAIL_LENGTH or not re.fullmatch(EMAIL_PATTERN, value) or not value.isprintable():
+        if len(value) > MAX_EMAIL_LENGTH or not re.fullmatch(STORED_PATTERN, value) or not value.isprintable():
             raise rule("must be an e-mail address")
         return value
 

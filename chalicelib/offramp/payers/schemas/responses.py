@@ -94,23 +94,12 @@ class PayerAnswer(Output):
 
     @classmethod
     def of(cls, payer: Payer, **more: Any) -> Self:
-        return cls(
-            kycStatus=payer.kyc_status.value,
-            agreementStatus=payer.agreement_status.value,
-            isCompliant=payer.is_compliant,
-            userId=payer.user_id,
-            **more,
-        )
+        return cls.from_record(payer, **more)
 
     @classmethod
     def exported(cls, payer: Payer, details: Details, accounts: Sequence[tuple[BankAccount, Details]]) -> Self:
         exported = [
-            ExportedAccount(
-                id=account.details_id,
-                createdAt=iso(account.created_at),
-                status=account.status.value,
-                details=dict(each),
-            )
+            ExportedAccount.from_record(account, id=account.details_id, details=dict(each))
             for account, each in accounts
         ]
         return cls.of(payer, createdAt=iso(payer.created_at), personalData=dict(details), paymentDetails=exported)
@@ -139,11 +128,8 @@ class PaymentDetailsAdded(Output):
             payment_detail=PaymentDetailAnswer(
                 id=account.details_id,
                 clientUserId=client_user_id,
-                bankName=details["bankName"],
-                accountName=details["accountName"],
-                currency=details["currency"],
-                beneficiaryType=details["beneficiaryType"],
                 status=account.status.value,
+                **{name: details[name] for name in ("bankName", "accountName", "currency", "beneficiaryType")},
             )
         )
 
@@ -180,13 +166,7 @@ class PayerErased(Output):
             userId=payer.user_id,
             erasedAt=iso(payer.erased_at),
             isErasedAtProvider=payer.is_forgotten,
-            kept=KeptPayer(
-                createdAt=iso(payer.created_at),
-                kycStatus=payer.kyc_status.value,
-                agreementStatus=payer.agreement_status.value,
-                paymentDetails=[
-                    KeptAccount(id=each.details_id, createdAt=iso(each.created_at), status=each.status.value)
-                    for each in accounts
-                ],
+            kept=KeptPayer.from_record(
+                payer, paymentDetails=[KeptAccount.from_record(each, id=each.details_id) for each in accounts]
             ),
         )

@@ -3,6 +3,7 @@
 import json
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -23,13 +24,15 @@ from chalicelib.crosschain.service.payment_intents.rules import RequestExecuted
 from chalicelib.crosschain.service.payment_intents.schemas import payment_intent_answer
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.payable.rules import SourceToken
+from chalicelib.payments.scanning import store as scanning
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.http.errors import error_body
 from chalicelib.platform.outbound.lifi import RouterUnavailable
 from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.writes import Delete
 from tests.fakes.bridge import SOURCE_USDC
 from tests.fakes.crash import Interruption
-from tests.fakes.payment_intents import CONTRACT, EXECUTOR, PAYER, WRONG, PaymentIntents
+from tests.fakes.payment_intents import CONTRACT, EXECUTOR, PAYER, RIGHT, WRONG, PaymentIntents
 from tests.fakes.router import answer_of, deposit_of
 from tests.fakes.world import PlainSigningKeys
 
@@ -100,6 +103,7 @@ def accepted_with_permit(payment_intents: PaymentIntents) -> Any:
     with_permit(payment_intents)
     intent = payment_intents.offer().intent
     assert intent.token_permit is not None and intent.token_permit.nonce == 7
+    assert payment_intents.offer().approval is None, "it is signed, not sent"
     approval = replace(payment_intents.sign(intent), nonce="7")
     return flows.accept(
         payment_intents.services, payment_intents.owner, intent.intent_id, payment_intents.sign(intent), approval
@@ -112,6 +116,26 @@ def test_an_approval_with_another_nonce_is_refused(payment_intents: PaymentInten
     sent = payment_intents.sign(intent)
     with pytest.raises(BadRequest, match="signedApprovalPermit: nonce and deadline have to be those"):
         flows.accept(payment_intents.services, payment_intents.owner, intent.intent_id, sent, replace(sent, nonce="8"))
+
+
+def test_an_approval_that_could_be_signed_may_be_sent_as_a_transaction_instead(payment_intents: PaymentIntents) -> None:
+    with_permit(payment_intents)
+    intent = payment_intents.offer().intent
+    with pytest.raises(BadRequest, match="^Permit2 may not take the tokens: send approvalCalldata first, or sign"):
+        payment_intents.accept(intent)
+    payment_intents.allowances[PAYER.lower(), CONTRACT.lower()] = MAX_UINT256
+    payment_intents.run_until_bridged(payment_intents.accept(intent))
+    assert (payment_intents.made["permit"], payment_intents.made["take"]) == (0, 1)
+
+
+@pytest.mark.parametrize("length", [64, 66])
+def test_an_approval_is_the_signature_of_a_key_which_has_65_bytes(payment_intents: PaymentIntents, length: int) -> None:
+    with_permit(payment_intents)
+    intent = payment_intents.offer().intent
+    sent = payment_intents.sign(intent)
+    approval = replace(sent, nonce="7", signature="0x" + "5a" * length)
+    with pytest.raises(BadRequest, match="^signedApprovalPermit: the signature has 65 bytes"):
+        flows.accept(payment_intents.services, payment_intents.owner, intent.intent_id, sent, approval)
 
 
 def test_what_the_node_cannot_judge_is_not_accepted(
@@ -147,7 +171,7 @@ def test_an_approval_that_the_token_refuses_is_refused(payment_intents: PaymentI
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"nonce": "1"}, "nonce and deadline have to be those"),
         ({"deadline": "1"}, "nonce and deadline have to be those"),
@@ -157,11 +181,11 @@ def test_an_approval_that_the_token_refuses_is_refused(payment_intents: PaymentI
     ],
 )
 def test_what_is_not_signed_as_it_was_offered_is_refused(
-    payment_intents: PaymentIntents, change: dict[str, str], told: str
+    payment_intents: PaymentIntents, change: dict[str, str], message: str
 ) -> None:
     intent = payment_intents.offer().intent
     sent = replace(payment_intents.sign(intent), **change)
-    with pytest.raises(BadRequest, match=told):
+    with pytest.raises(BadRequest, match=message):
         flows.accept(payment_intents.services, payment_intents.owner, intent.intent_id, sent, None)
     assert payment_intents.load(intent).stage is Stage.OFFERED and not payment_intents.loaded().is_executed
 
@@ -207,6 +231,41 @@ def test_one_that_is_unknown_or_of_another_account_is_not_found(payment_intents:
         payment_intents.accept(intent)
 
 
+def test_one_that_vanishes_now_is_not_found_also_while_the_store_still_has_it(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.offer().intent
+    assert intent.vanishes_at is not None
+    payment_intents.world.now = intent.vanishes_at - timedelta(seconds=1)
+    with pytest.raises(BadRequest, match="has expired"):
+        payment_intents.accept(intent)
+    payment_intents.world.now = intent.vanishes_at
+    with pytest.raises(NotFound):
+        payment_intents.accept(intent)
+
+
+def test_before_the_first_reading_of_the_chain_of_the_request_no_signature_is_accepted(
+    payment_intents: PaymentIntents,
+) -> None:
+    """It is not known from which block on its payment is looked for."""
+    intent = payment_intents.offer().intent
+    cursor = scanning.cursor(payment_intents.services.store, "arbitrum-one")
+    assert cursor is not None
+    payment_intents.services.store.write(Delete(cursor))
+    with pytest.raises(ChainUnavailable, match="Detection has not begun on arbitrum-one yet"):
+        payment_intents.accept(intent)
+
+
+def test_a_payer_with_exactly_what_is_taken_can_pay() -> None:
+    taking = PaymentIntents().begun().taking
+    for balance in (taking, taking - 1):
+        payment_intents = PaymentIntents()
+        payment_intents.balances[PAYER.lower()] = balance
+        if balance == taking:
+            assert payment_intents.begun().taking == taking
+        else:
+            with pytest.raises(BadRequest, match="does not have enough USDC on base"):
+                payment_intents.begun()
+
+
 def test_a_request_that_is_paid_meanwhile_takes_no_signature(payment_intents: PaymentIntents) -> None:
     intent = payment_intents.offer().intent
     payment_intents.bridge.destination.pay(payment_intents.loaded())
@@ -223,12 +282,41 @@ def test_of_a_request_that_is_paid_in_part_meanwhile_less_is_due(payment_intents
         payment_intents.accept(intent)
 
 
+def test_an_allowance_of_exactly_what_may_be_taken_needs_no_approval_and_one_less_does(
+    payment_intents: PaymentIntents,
+) -> None:
+    intent, key = payment_intents.offer().intent, (PAYER.lower(), CONTRACT.lower())
+    payment_intents.allowances[key] = intent.permit.most
+    assert payment_intents.offer().approval is None
+    payment_intents.allowances[key] = intent.permit.most - 1
+    assert payment_intents.offer().approval is not None
+    taking = PaymentIntents().begun().taking
+    payment_intents.allowances[key] = taking - 1
+    with pytest.raises(BadRequest, match="^Permit2 may not take the tokens"):
+        payment_intents.accept(intent)
+    payment_intents.allowances[key] = taking
+    assert payment_intents.accept(intent).taking == taking
+
+
+def test_a_route_that_costs_exactly_what_was_signed_is_taken(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.offer().intent
+    payment_intents.world.advance(120)
+
+    def dearer(answer: dict[str, Any]) -> Any:
+        wanted = payment_intents.world.router.calls[-1]
+        deposit = deposit_of(wanted, int(payment_intents.world.now.timestamp()))
+        return answer_of(replace(deposit, input_amount=intent.permit.most), wanted)
+
+    payment_intents.world.router.change = dearer
+    assert payment_intents.accept(intent).taking == intent.permit.most
+
+
 def test_a_route_that_is_dearer_than_what_was_signed_is_refused(payment_intents: PaymentIntents) -> None:
     intent = payment_intents.offer().intent
     payment_intents.world.advance(120)
 
     def dearer(answer: dict[str, Any]) -> Any:
-        wanted = payment_intents.world.router.seen[-1]
+        wanted = payment_intents.world.router.calls[-1]
         deposit = deposit_of(wanted, int(payment_intents.world.now.timestamp()))
         return answer_of(replace(deposit, input_amount=intent.permit.most + 1), wanted)
 
@@ -261,9 +349,17 @@ class OtherKeys(PlainSigningKeys):
 def test_a_signature_for_an_account_that_was_replaced_is_refused(payment_intents: PaymentIntents) -> None:
     intent = payment_intents.offer().intent
     payment_intents.world.services = replace(payment_intents.services, signing_keys=OtherKeys())
-    with pytest.raises(Conflict, match="is not .* any more: get another payment intent"):
+    with pytest.raises(Conflict, match="^The service's account on base is not .* any more: get another payment intent"):
         payment_intents.accept(intent)
     assert not payment_intents.loaded().is_executed
+
+
+def test_a_signature_is_refused_once_the_service_has_no_key_on_the_network(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.offer().intent
+    settings = replace(payment_intents.services.settings, relayer_keys={})
+    payment_intents.world.services = replace(payment_intents.services, settings=settings)
+    with pytest.raises(Conflict, match="^The service sends no transactions on base any more: get another"):
+        payment_intents.accept(intent)
 
 
 def test_a_deployment_without_a_key_on_the_network_says_so() -> None:
@@ -282,3 +378,66 @@ def test_of_two_at_once_one_is_accepted(payment_intents: PaymentIntents, positio
         flows.accept(services, payment_intents.owner, first.intent_id, payment_intents.sign(first), None)
     stages = [payment_intents.load(each).stage for each in (first, second)]
     assert Stage.TAKING in stages and stages.count(Stage.OFFERED) == 1
+
+
+def test_a_contract_wallet_sends_an_approval_also_where_the_token_takes_the_signature_of_a_key(
+    payment_intents: PaymentIntents,
+) -> None:
+    with_permit(payment_intents)
+    payment_intents.chain.contracts.add(PAYER)
+    with pytest.raises(BadRequest, match="is a contract on base and not on arbitrum-one"):
+        payment_intents.offer()
+    payment_intents.bridge.destination.contracts.add(PAYER)
+    offer = payment_intents.offer()
+    assert offer.intent.token_permit is None and offer.approval is not None
+
+
+@pytest.mark.parametrize("small", [0, 1])
+def test_a_signature_of_a_wallet_that_returns_0_or_1_as_v_is_accepted_in_either_form(
+    payment_intents: PaymentIntents, small: int
+) -> None:
+    sent, usual = RIGHT[:64] + bytes([small]), RIGHT[:64] + bytes([27 + small])
+    payment_intents.right = {usual}
+    intent = payment_intents.accept(payment_intents.offer().intent, sent)
+    assert intent.signature == "0x" + usual.hex(), "the form that Permit2 takes"
+    for again in (sent, usual):
+        assert payment_intents.accept(intent, again) == payment_intents.load(intent)
+    payment_intents.run_until_bridged(intent)
+
+
+def test_another_v_is_left_as_it_is(payment_intents: PaymentIntents) -> None:
+    payment_intents.right = {RIGHT[:64] + bytes([29])}
+    with pytest.raises(BadRequest, match="is not that of"):
+        payment_intents.accept(payment_intents.offer().intent, RIGHT[:64] + bytes([2]))
+
+
+def test_a_longer_signature_of_a_contract_wallet_is_left_as_it_is(payment_intents: PaymentIntents) -> None:
+    sent = bytes(range(130))
+    payment_intents.right = {sent}
+    assert payment_intents.accept(payment_intents.offer().intent, sent).signature == "0x" + sent.hex()
+
+
+@pytest.mark.parametrize(
+    ("reason", "message"),
+    [
+        (None, f"the signature is not that of {PAYER} over this payment intent"),
+        ("the token is paused", "Permit2 does not accept it: the token is paused"),
+    ],
+)
+def test_the_payer_is_told_why_permit2_does_not_accept_the_signature(
+    payment_intents: PaymentIntents, reason: str | None, message: str
+) -> None:
+    intent = payment_intents.offer().intent
+    if reason is not None:
+        payment_intents.refuses["take"] = reason
+    with pytest.raises(BadRequest, match=f"^signedPaymentIntent: {message}$"):
+        payment_intents.accept(intent, WRONG)
+
+
+def test_a_signature_has_64_to_4096_bytes(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.offer().intent
+    for length, message in ((63, "hexadecimal digits of 64 to 4096"), (64, "is not that of"), (4096, "is not that of")):
+        with pytest.raises(BadRequest, match=message):
+            payment_intents.accept(intent, b"\x05" * length)
+    with pytest.raises(BadRequest, match="hexadecimal digits"):
+        payment_intents.accept(intent, b"\x05" * 4097)

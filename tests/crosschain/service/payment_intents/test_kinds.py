@@ -220,7 +220,7 @@ def test_without_a_route_what_the_payment_would_have_counted_for_is_told_in_doll
     payment_intents.world.advance(120)
     payment_intents.settle(40)
     assert payment_intents.load(intent).end is End.REFUNDED
-    check_told_in_dollars(payment_intents, "bounced", intent)
+    check_event_in_dollars(payment_intents, "bounced", intent)
 
 
 def test_a_payment_that_the_bridge_gives_back_is_told_in_dollars(payment_intents: PaymentIntents) -> None:
@@ -228,7 +228,7 @@ def test_a_payment_that_the_bridge_gives_back_is_told_in_dollars(payment_intents
     payment_intents.fill(payment_intents.run_until_bridged(intent), fails=True)
     payment_intents.settle(4)
     assert payment_intents.load(intent).end is End.PARTIAL
-    check_told_in_dollars(payment_intents, "bounced", intent)
+    check_event_in_dollars(payment_intents, "bounced", intent)
 
 
 def test_a_payment_of_which_nothing_was_taken_is_told_in_dollars(payment_intents: PaymentIntents) -> None:
@@ -236,10 +236,10 @@ def test_a_payment_of_which_nothing_was_taken_is_told_in_dollars(payment_intents
     payment_intents.fails.add("take")
     payment_intents.settle(120)
     assert payment_intents.load(intent).end is End.FAILED
-    check_told_in_dollars(payment_intents, "failed", intent)
+    check_event_in_dollars(payment_intents, "failed", intent)
 
 
-def check_told_in_dollars(payment_intents: PaymentIntents, sub_status: str, intent: PaymentIntent) -> None:
+def check_event_in_dollars(payment_intents: PaymentIntents, sub_status: str, intent: PaymentIntent) -> None:
     (event,) = payment_intents.events("payment.failed")
     body = json.loads(event.body)
     assert_is_described(body)

@@ -32,6 +32,7 @@ from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.crash import Crash, Interruption, Tripwire
 from tests.fakes.payment_intents import CONTRACT, EXECUTOR, HAD, PAYER, PaymentIntents
 from tests.fakes.world import WALLET
+from tests.support.rehearsed import parts
 
 VIEWER, BY_KEY = Viewer("acct", None), Owner("acct", None, None, mode=Mode.API_KEY)
 LATER = COUNTS_AFTER.total_seconds()
@@ -308,11 +309,12 @@ def test_payments_that_are_made_are_not_counted(payment_intents: PaymentIntents)
         assert payment_intents.load(intent).end is End.SETTLED and payment_intents.loaded().paid == made * 2_000_000
 
 
+@pytest.mark.parametrize("part", parts(5))
 @pytest.mark.parametrize(("mode", "minutes"), [(Mode.CLIENT_ID, 3), (Mode.API_KEY, 3 * MOST_UNMADE)])
-def test_in_no_history_is_a_request_locked_for_long_without_the_tokens(mode: Mode, minutes: int) -> None:
+def test_in_no_history_is_a_request_locked_for_long_without_the_tokens(mode: Mode, minutes: int, part: int) -> None:
     """Of 10 histories of six hours, in which a payer signs, moves tokens and approvals away and back, and withdraws
     nonces, each has the request locked for some minutes while nothing can be taken, however the moments are chosen."""
-    for seed in range(10):
+    for seed in range(part, 10, 5):
         chance, payment_intents = random.Random(f"{mode}/{seed}"), PaymentIntents(seed)
         locked, end = timedelta(), payment_intents.world.now + timedelta(hours=6)
         owner = replace(payment_intents.owner, mode=mode)

@@ -13,6 +13,7 @@ from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.platform.storage.sweeping import SweepIncomplete
 from tests.fakes.crash import Crash, Interruption, Tripwire
 from tests.fakes.payment_intents import ENOUGH, EXECUTOR, POOL, PaymentIntents, check_conserved
+from tests.support.rehearsed import parts
 
 STAGES = ("taking", "taken", "spending", "bridged")
 
@@ -38,26 +39,28 @@ def check_ends(payment_intents: PaymentIntents, intent: PaymentIntent) -> None:
     check_conserved(payment_intents)
 
 
+@pytest.mark.parametrize("part", parts(3))
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_process_may_die_at_any_call(stage: str, before: bool) -> None:
+def test_a_process_may_die_at_any_call(stage: str, before: bool, part: int) -> None:
     wire = Tripwire()
     payment_intents, _ = at(stage)
     payment_intents.run(payment_intents.guarded(wire))
     assert wire.calls > 3
-    for fatal in range(1, wire.calls + 1):
+    for fatal in range(1 + part, wire.calls + 1, 3):
         payment_intents, intent = at(stage)
         with suppress(Crash):
             payment_intents.run(payment_intents.guarded(Tripwire(fatal, before)))
         check_ends(payment_intents, intent)
 
 
+@pytest.mark.parametrize("part", parts(2))
 @pytest.mark.parametrize("stage", STAGES)
-def test_two_workers_may_work_at_the_same_payment(stage: str) -> None:
+def test_two_workers_may_work_at_the_same_payment(stage: str, part: int) -> None:
     wire = Tripwire()
     payment_intents, _ = at(stage)
     payment_intents.run(payment_intents.guarded(wire))
-    for position in range(1, wire.calls + 1):
+    for position in range(1 + part, wire.calls + 1, 2):
         payment_intents, intent = at(stage)
         payment_intents.run(payment_intents.guarded(Interruption(position, payment_intents.run)))
         check_ends(payment_intents, intent)
@@ -89,9 +92,10 @@ def test_a_worker_for_the_bridge_and_one_that_returns_the_tokens_spend_them_once
     assert payment_intents.made["deposit"] == slow_first
 
 
-def test_what_was_taken_is_bridged_or_returned_in_every_history() -> None:
+@pytest.mark.parametrize("part", parts(10))
+def test_what_was_taken_is_bridged_or_returned_in_every_history(part: int) -> None:
     """150 histories of failures, silences, crashes and late workers."""
-    for seed in range(150):
+    for seed in range(part, 150, 10):
         chance, payment_intents = random.Random(seed), PaymentIntents(seed)
         intent = payment_intents.begun()
         for _ in range(chance.randint(2, 14)):

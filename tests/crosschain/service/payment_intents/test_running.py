@@ -9,15 +9,20 @@ import pytest
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
+from chalicelib.crosschain.service.payment_intents import running
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.payments.requests.executions import ExecutionStatus
 from chalicelib.payments.requests.records import RequestStatus
+from chalicelib.payments.scanning.records import UnrecordedTransfers
 from chalicelib.platform.outbound.lifi import RouterUnavailable
 from chalicelib.platform.storage.store import Add
+from chalicelib.platform.storage.writes import Delete
 from chalicelib.relayer import store as relayer
-from chalicelib.relayer.holdings.records import HELD, HeldTokens, HeldTotal
+from chalicelib.relayer.holdings.records import TOTAL, Holding, HoldingsTotal
 from chalicelib.relayer.records import CallStatus
+from chalicelib.relayer.tracking import track
 from tests.crosschain.service.router import diamond
+from tests.fakes.bridge import SOURCE
 from tests.fakes.payment_intents import EXECUTOR, HAD, PAYER, POOL, PaymentIntents, check_conserved
 from tests.fakes.world import PlainSigningKeys
 
@@ -27,7 +32,7 @@ def payment_intents() -> PaymentIntents:
     return PaymentIntents()
 
 
-def told(payment_intents: PaymentIntents) -> str:
+def status_sent(payment_intents: PaymentIntents) -> str:
     """The subStatus of the one `payment.failed`."""
     (event,) = payment_intents.events("payment.failed")
     return str(json.loads(event.body)["subStatus"])
@@ -51,6 +56,21 @@ def test_a_signed_payment_is_taken_bridged_and_settled(payment_intents: PaymentI
     assert payment_intents.events("payment.failed") == [] and len(payment_intents.events("payment.confirmed")) == 1
     assert lines == []
     check_conserved(payment_intents)
+
+
+def test_a_payment_ends_only_after_everything_of_its_request_that_was_read_is_recorded(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.begun()
+    payment_intents.fill(payment_intents.run_until_bridged(intent))
+    store, payable_id = payment_intents.services.store, payment_intents.request.payable_id
+    for sequence in range(90, 96):
+        mined(payment_intents)
+        work = UnrecordedTransfers(payable_id, "arbitrum-one", sequence, 9, 0, "", payment_intents.world.now, ())
+        work = store.write(work)
+        waiting = step(payment_intents, intent)
+        assert (waiting.stage, waiting.end) == (Stage.BRIDGED, None)
+        store.write(Delete(work))
+    payment_intents.settle(3)
+    assert payment_intents.load(intent).end is End.SETTLED
 
 
 def test_a_payment_that_fails_on_the_other_chain_leaves_the_payer_with_the_tokens_there(payment_intents: PaymentIntents) -> None:
@@ -84,11 +104,14 @@ def test_without_a_route_what_was_taken_goes_back_once(payment_intents: PaymentI
     payment_intents.world.router.trouble = RouterUnavailable("down")
     payment_intents.world.advance(120)  # the kept route expires
     payment_intents.settle(4)
-    assert payment_intents.load(intent).stage is Stage.TAKEN and payment_intents.balance(EXECUTOR) == intent.taking
+    waiting = payment_intents.load(intent)
+    assert waiting.stage is Stage.TAKEN and payment_intents.balance(EXECUTOR) == intent.taking
+    assert "not available at the moment" in str(waiting.reason)
     payment_intents.settle(30)
     found = payment_intents.load(intent)
     assert (found.end, payment_intents.balance(PAYER)) == (End.REFUNDED, HAD)
-    assert found.returned_by is not None and payment_intents.made["transfer"] == 1 and told(payment_intents) == "bounced"
+    assert found.returned_by is not None and payment_intents.made["transfer"] == 1
+    assert status_sent(payment_intents) == "bounced"
     assert not payment_intents.loaded().is_executed and len(payment_intents.events("payment.failed")) == 1
     check_conserved(payment_intents)
 
@@ -102,9 +125,9 @@ def test_a_dearer_route_is_not_taken_from_others_and_a_cheaper_one_gets_all_that
     def dearer(answer: dict) -> dict:  # type: ignore[type-arg]
         from tests.fakes.router import answer_of, deposit_of
 
-        deposit = deposit_of(payment_intents.world.router.seen[-1], int(payment_intents.world.now.timestamp()))
+        deposit = deposit_of(payment_intents.world.router.calls[-1], int(payment_intents.world.now.timestamp()))
         changed = type(deposit)(**{**deposit.__dict__, "input_amount": deposit.input_amount + 1})
-        return answer_of(changed, payment_intents.world.router.seen[-1])
+        return answer_of(changed, payment_intents.world.router.calls[-1])
 
     payment_intents.world.router.change = dearer
     payment_intents.settle(4)
@@ -121,7 +144,7 @@ def test_what_the_router_leads_through_its_own_contract_is_deposited_in_the_brid
     payment_intents: PaymentIntents, fees: tuple[tuple[str, int], ...]
 ) -> None:
     def through_it(answer: dict[str, Any]) -> dict[str, Any]:
-        wanted = payment_intents.world.router.seen[-1]
+        wanted = payment_intents.world.router.calls[-1]
         return diamond.answer(diamond.true_call(wanted, int(payment_intents.world.now.timestamp()), fees), wanted)
 
     payment_intents.world.router.change = through_it
@@ -194,7 +217,8 @@ def test_a_payer_without_the_tokens_is_not_waited_for_and_nothing_is_taken(payme
     payment_intents.balances[PAYER.lower()] = 0
     payment_intents.settle(3)
     found = payment_intents.load(intent)
-    assert found.end is End.FAILED and "Nothing was taken" in str(found.reason) and told(payment_intents) == "failed"
+    assert found.end is End.FAILED and "Nothing was taken" in str(found.reason)
+    assert status_sent(payment_intents) == "failed"
     assert len(payment_intents.events("payment.failed")) == 1 and not payment_intents.loaded().is_executed
 
 
@@ -203,6 +227,102 @@ def test_a_take_that_reverts_has_taken_nothing(payment_intents: PaymentIntents) 
     payment_intents.fails.add("take")
     payment_intents.settle(4)
     assert payment_intents.load(intent).end is End.FAILED and payment_intents.balance(PAYER) == HAD
+    assert str(payment_intents.load(intent).reason).endswith("before its deadline: reverted without a reason")
+
+
+def taken(payment_intents: PaymentIntents) -> PaymentIntent:
+    """One whose tokens are in the service's account, and whose next step is due."""
+    intent = payment_intents.begun()
+    for _ in range(6):
+        payment_intents.minute()
+        call = relayer.call(payment_intents.services.store, f"permit/{intent.intent_id}/take")
+        if call is not None and call.status is CallStatus.SUCCEEDED:
+            return payment_intents.load(intent)
+    raise AssertionError(payment_intents.load(intent))
+
+
+def step(payment_intents: PaymentIntents, intent: PaymentIntent) -> PaymentIntent:
+    """The payment intent after a look at it, when it is due."""
+    found = payment_intents.load(intent)
+    payment_intents.world.now = max(payment_intents.world.now, found.check_at or payment_intents.world.now)
+    running.advance(payment_intents.services, intent.intent_id, set())
+    return payment_intents.load(intent)
+
+
+def mined(payment_intents: PaymentIntents) -> None:
+    """The chain and the relayer go on for a minute, and nobody looks at payment intents."""
+    payment_intents.bridge.tick(1)
+    track(payment_intents.services, SOURCE)
+
+
+def test_a_run_tells_how_many_were_due_and_what_is_in_no_block_yet_is_due_later(payment_intents: PaymentIntents) -> None:
+    intent = payment_intents.begun()
+    payment_intents.chain.mempool.holds = True
+    assert [running.run_due(payment_intents.services) for _ in range(2)] == [1, 0]
+    for _ in range(3):
+        waiting = step(payment_intents, intent)
+        assert waiting.stage is Stage.TAKING
+        assert waiting.check_at is not None and waiting.check_at > payment_intents.world.now
+
+
+def test_nothing_is_deposited_before_the_bridge_may_take_it_also_if_others_use_the_approval_up(
+    payment_intents: PaymentIntents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    intent, refused = taken(payment_intents), list[str]()
+    monkeypatch.setattr(payment_intents.services.log, "warning", lambda message, **_: refused.append(message))
+    for approvals in (1, 2, 3):
+        waiting = step(payment_intents, intent)
+        assert (waiting.reason, waiting.spends) == ("the bridge's contract is being approved", 1)
+        waiting = step(payment_intents, intent)
+        assert waiting.approvals == approvals
+        mined(payment_intents)
+        payment_intents.allowances[EXECUTOR.lower(), POOL.lower()] = 0
+        assert step(payment_intents, intent).approvals == approvals + 1
+    payment_intents.run_until_bridged(intent)
+    assert refused == []
+    check_conserved(payment_intents)
+
+
+def test_why_a_deposit_is_refused_is_kept_until_one_is_accepted(payment_intents: PaymentIntents) -> None:
+    intent = taken(payment_intents)
+    payment_intents.allowances[EXECUTOR.lower(), POOL.lower()] = intent.taking
+    payment_intents.refuses["deposit"] = "paused"
+    step(payment_intents, intent)
+    assert step(payment_intents, intent).reason == "paused"
+    payment_intents.refuses.clear()
+    assert step(payment_intents, intent).reason is None
+
+
+def test_what_a_deposit_spends_is_in_the_ledger_of_the_services_account_as_spent(payment_intents: PaymentIntents) -> None:
+    intent = taken(payment_intents)
+    step(payment_intents, intent)
+    (entry,) = payment_intents.services.store.all(Holding)
+    assert (entry.owner, entry.received, entry.left) == (f"permit/{intent.intent_id}", intent.taking, intent.taking)
+    payment_intents.run_until_bridged(intent)
+    (entry,) = payment_intents.services.store.all(Holding)
+    assert (entry.received, entry.spent, entry.left) == (intent.taking, intent.taking, 0)
+
+
+def test_a_deposit_of_which_nothing_is_known_yet_is_looked_at_later_and_one_that_reverted_tells_why(
+    payment_intents: PaymentIntents,
+) -> None:
+    intent = taken(payment_intents)
+    payment_intents.fails.add("deposit")
+    payment_intents.allowances[EXECUTOR.lower(), POOL.lower()] = intent.taking
+    step(payment_intents, intent)
+    waiting = step(payment_intents, intent)
+    assert (waiting.stage, waiting.spends) == (Stage.TAKEN, 1)
+    assert waiting.check_at is not None and waiting.check_at > payment_intents.world.now
+    mined(payment_intents)
+    found = payment_intents.load(intent)
+    payment_intents.world.now = max(payment_intents.world.now, found.check_at or payment_intents.world.now)
+    payment_intents.chain.is_down, silent = True, set[str]()
+    running.advance(payment_intents.services, intent.intent_id, silent)
+    failed = payment_intents.load(intent)
+    assert (failed.spends, failed.reason, silent) == (2, "reverted without a reason", {SOURCE})
+    payment_intents.chain.is_down = False
+    running.advance(payment_intents.services, intent.intent_id, silent)
+    assert payment_intents.load(intent) == failed, "a network without an answer is asked no more"
 
 
 def test_while_gas_is_too_dear_nothing_is_taken_and_what_was_taken_waits(payment_intents: PaymentIntents) -> None:
@@ -229,7 +349,9 @@ def test_without_coins_for_gas_nothing_is_taken(payment_intents: PaymentIntents)
     intent = payment_intents.begun()
     payment_intents.world.advance(3600 + 700)
     payment_intents.settle(2)
-    assert payment_intents.load(intent).end is End.FAILED and payment_intents.made["take"] == 0
+    found = payment_intents.load(intent)
+    assert (found.end, payment_intents.made["take"]) == (End.FAILED, 0)
+    assert str(found.reason).endswith("before its deadline"), "nobody has tried it, so there is no other reason"
 
 
 def test_a_token_that_keeps_an_allowance_gets_it_withdrawn_first(payment_intents: PaymentIntents) -> None:
@@ -266,6 +388,15 @@ def test_an_account_that_was_replaced_spends_nothing(payment_intents: PaymentInt
     payment_intents.settle(30)
     found = payment_intents.load(intent)
     assert found.stage is Stage.TAKEN and "is not" in str(found.reason) and payment_intents.balance(EXECUTOR) == intent.taking
+
+
+def test_an_account_that_was_replaced_takes_nothing(payment_intents: PaymentIntents) -> None:
+    intent, before = payment_intents.begun(), len(payment_intents.chain.mempool.sent)
+    payment_intents.world.services = replace(payment_intents.services, signing_keys=OtherKeys())
+    payment_intents.settle(3)
+    found = payment_intents.load(intent)
+    assert (found.stage, len(payment_intents.chain.mempool.sent)) == (Stage.TAKING, before)
+    assert "is not" in str(found.reason) and payment_intents.balance(PAYER) == HAD
 
 
 def test_two_payments_at_once_take_and_spend_what_is_theirs(payment_intents: PaymentIntents) -> None:
@@ -334,6 +465,7 @@ def test_after_a_fork_that_gave_the_tokens_back_those_of_others_are_not_spent(
     payment_intents.settle(15)
     is_taken = status is CallStatus.SUCCEEDED
     assert payment_intents.load(intent).end is (End.REFUNDED if is_taken else End.FAILED)
+    assert is_taken or str(payment_intents.load(intent).reason).startswith("Nothing was taken")
     assert payment_intents.made["transfer"] == is_taken and not payment_intents.loaded().is_executed
 
 
@@ -373,9 +505,9 @@ def test_after_a_fork_in_which_the_deposit_reverted_it_is_made_anew(payment_inte
     del payment_intents.chain.transactions[sent.tx_hash]
     payment_intents.move(POOL, EXECUTOR, sent.deposit.input_amount)
     say(payment_intents, intent, "spend/1", status=CallStatus.REVERTED)
-    (entry,) = payment_intents.services.store.all(HeldTokens)
-    total = HeldTotal(entry.network, entry.account, entry.token)
-    payment_intents.services.store.write(replace(entry, spent=BaseUnits(0)), Add(total, {HELD: entry.spent}))
+    (entry,) = payment_intents.services.store.all(Holding)
+    total = HoldingsTotal(entry.network, entry.account, entry.token)
+    payment_intents.services.store.write(replace(entry, spent=BaseUnits(0)), Add(total, {TOTAL: entry.spent}))
     payment_intents.settle(40)
     assert payment_intents.load(intent).spends == 2 and payment_intents.balance(EXECUTOR) == 0
     assert payment_intents.made["deposit"] + payment_intents.made["transfer"] == 2

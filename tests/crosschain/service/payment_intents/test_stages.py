@@ -19,6 +19,8 @@ from chalicelib.offramp.core.rules import OVER
 from chalicelib.payments.links.records import AnnouncedStatus
 from chalicelib.payments.requests.executions import Execution, ExecutionStatus
 from chalicelib.payments.requests.records import RequestStatus
+from chalicelib.relayer.holdings.records import Move
+from chalicelib.relayer.rules import Use, signature_gas
 from tests.fakes.offramps import load_order, store_order
 from tests.fakes.payment_intents import CONTRACT, EXECUTOR, PAYER, POOL, RIGHT, PaymentIntents
 
@@ -59,6 +61,11 @@ def test_a_payment_intent_says_what_is_paid_from_where_and_by_whom(payment_inten
     assert (wanted.payer, wanted.fallback, wanted.call, wanted.amount) == (PAYER, PAYER, offered.call, offered.amount)
 
 
+def test_64_bits_of_a_nonce_are_random() -> None:
+    made = PaymentIntents(seed=3)
+    assert max((made.offer().intent.permit.nonce & (2**64 - 1)).bit_length() for _ in range(12)) > 56
+
+
 def test_a_signature_is_accepted_until_two_minutes_before_the_deadline(offered: PaymentIntent) -> None:
     sent = Signed(RIGHT, str(offered.permit.nonce), str(offered.permit.deadline))
     last = deadline(offered) - 2 * MINUTE
@@ -88,6 +95,13 @@ def test_the_tokens_are_taken_until_the_deadline_and_the_payment_fails_ten_minut
     call = stages.take_call(signed)
     assert (call.to, call.value) == (CONTRACT, 0) and RIGHT.hex() in call.data
     assert stages.call_key(signed, "take") == f"permit/{signed.intent_id}/take"
+
+
+def test_a_reading_that_contradicts_a_signature_counts_from_30_seconds_after_it_on(signed: PaymentIntent) -> None:
+    assert signed.accepted_at is not None
+    first = signed.accepted_at + 30 * SECOND
+    assert rules.may_contradict(signed, first) and not rules.may_contradict(signed, first - timedelta(milliseconds=1))
+    assert not rules.may_contradict(replace(signed, stage=Stage.TAKEN), first)
 
 
 def test_a_route_is_looked_for_for_15_minutes_and_five_deposits(signed: PaymentIntent) -> None:
@@ -126,17 +140,17 @@ def test_a_deposit_is_followed_from_where_the_payment_was_accepted(payment_inten
     undone = stages.undone(bridged, at + MINUTE)
     assert (undone.stage, undone.announced, undone.check_at) == (Stage.TAKEN, None, at + MINUTE)
     for status, end in ((AnnouncedStatus.SETTLED, End.SETTLED), (AnnouncedStatus.PARTIAL, End.PARTIAL), (AnnouncedStatus.REFUNDED, End.REFUNDED)):
-        told = replace(announced, status=status, bridge_transfer=replace(announced.bridge_transfer, reason="why"))
-        done = stages.followed(bridged, told, at)
+        observed = replace(announced, status=status, bridge_transfer=replace(announced.bridge_transfer, reason="why"))
+        done = stages.followed(bridged, observed, at)
         assert (done.stage, done.end, done.ended_at, done.check_at) == (Stage.ENDED, end, at, None)
-        assert (done.announced, done.reason) == (told, "why")
+        assert (done.announced, done.reason) == (observed, "why")
         assert not stages.is_contradicted(done, replace(announced, status=status))
     for status in (AnnouncedStatus.FAILED, AnnouncedStatus.REPLACED, AnnouncedStatus.LAPSED):
-        told = replace(announced, status=status, bridge_transfer=replace(announced.bridge_transfer, reason="why"))
-        kept = stages.followed(bridged, told, at)
+        observed = replace(announced, status=status, bridge_transfer=replace(announced.bridge_transfer, reason="why"))
+        kept = stages.followed(bridged, observed, at)
         assert (kept.stage, kept.end, kept.announced, kept.reason) == (Stage.BRIDGED, None, announced, "why")
-        assert stages.followed(bridged, replace(told, bridge_transfer=None), at).reason is None
-        assert kept.check_at is not None and kept.check_at > at and stages.is_contradicted(kept, told)
+        assert stages.followed(bridged, replace(observed, bridge_transfer=None), at).reason is None
+        assert kept.check_at is not None and kept.check_at > at and stages.is_contradicted(kept, observed)
     later = replace(announced, check_at=at + 3 * MINUTE)
     pending = stages.followed(bridged, later, at)
     assert (pending.stage, pending.announced, pending.check_at) == (Stage.BRIDGED, later, at + 3 * MINUTE)
@@ -161,5 +175,26 @@ def test_a_payment_is_wanted_until_the_request_is_paid_or_its_payout_has_ended(p
 
 
 def test_who_is_refused_meanwhile_is_told_by_what_the_request_is_paid() -> None:
-    told = rules.RequestExecuted(Execution("01INTENT", ExecutionStatus.PENDING))
-    assert "payment intent 01INTENT: wait for its end" in told.message
+    observed = rules.RequestExecuted(Execution("01INTENT", ExecutionStatus.PENDING))
+    assert "payment intent 01INTENT: wait for its end" in observed.message
+
+
+def test_what_follows_the_taking_is_counted_with_it_and_only_a_wallets_code_has_more_gas(signed: PaymentIntent) -> None:
+    made = stages.take_call(signed)
+
+    def of(step: str, **of_wallet: bool) -> tuple[Use, int, int | None, bool]:
+        call = stages.call_of(signed, step, made, **of_wallet)
+        assert (call.key, call.network, call.account_id) == (f"permit/{signed.intent_id}/{step}", "base", "acct")
+        return call.use, call.prepays, call.gas_limit, call.runs_foreign_code
+
+    assert of("permit") == (Use.ORDINARY, 0, 200_000, False)
+    assert of("take") == (Use.ORDINARY, 450_000, 500_000, False)
+    assert of("take", is_contract=True) == (Use.ORDINARY, 450_000, 200_000 + signature_gas("base"), True)
+    assert of("approve/1") == (Use.PREPAID, 0, 150_000, False)
+    assert of("spend/2") == (Use.PREPAID, 0, 600_000, False)
+
+
+def test_what_is_taken_is_moved_in_and_all_of_it_out_for_the_payment_alone(signed: PaymentIntent) -> None:
+    owner, token = f"permit/{signed.intent_id}", signed.permit.source.token
+    assert stages.move(signed, inward=True) == Move(owner, token, signed.taking, True)
+    assert stages.move(signed, inward=False) == Move(owner, token, signed.taking, False)

@@ -46,7 +46,7 @@ def test_an_open_circuit_tells_the_seconds_rounded_up(world: World) -> None:
     world.router.trouble = None
     world.now += timedelta(seconds=0.5)
     assert isinstance(asked(world)[0], RouterStep), "for as long as the router asked, and no longer"
-    assert len(world.router.seen) == 2
+    assert len(world.router.calls) == 2
 
 
 def test_the_operator_is_told_that_the_circuit_opened_and_of_each_failure_before(
@@ -74,7 +74,7 @@ def test_who_loses_the_race_to_probe_asks_nothing(world: World) -> None:
     world.services.store.write(other)
     answers = ask(world.services, [question(wanted())] * 2, PURPOSE, circuit, world.now)
     assert waits(answers) == [PROBE_LEASE.total_seconds()] * 2
-    assert len(world.router.seen) == 1
+    assert len(world.router.calls) == 1
 
 
 def test_what_cannot_be_counted_is_not_asked(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_what_cannot_be_counted_is_not_asked(world: World, monkeypatch: pytest.M
         raise Throttled
 
     monkeypatch.setattr(world.services.store, "count", throttled)
-    assert (waits(asked(world)), world.router.seen) == ([1], [])
+    assert (waits(asked(world)), world.router.calls) == ([1], [])
 
 
 def test_the_reasons_of_several_failures_are_told_once_and_in_order(

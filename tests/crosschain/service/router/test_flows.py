@@ -37,7 +37,7 @@ def quotes(services: Services, wanted: Sequence[Wanted], purpose: Purpose = FOR)
 
 def test_a_route_says_what_is_signed_what_it_costs_and_until_when(world: World) -> None:
     route = quote(world.services, wanted())
-    asked = world.router.seen[0]
+    asked = world.router.calls[0]
     assert (asked.from_chain, asked.to_chain, asked.to_amount, asked.gas_limit) == (8453, 42161, 12_625_000, 200_000)
     assert (asked.fallback, asked.calldata) == (PAYER, wanted().call.data)
     assert route.transaction.to == route.spender == "0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64"
@@ -54,10 +54,10 @@ def test_the_same_question_is_asked_once_while_its_answer_holds_in_all_container
     world.advance(119)
     again = quote(world.start(), wanted())
     assert again == first
-    assert len(world.router.seen) == 1
+    assert len(world.router.calls) == 1
     world.advance(1)
     assert quote(world.services, wanted()).fetched_at == world.now
-    assert len(world.router.seen) == 2
+    assert len(world.router.calls) == 2
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_same_question_is_asked_once_while_its_answer_holds_in_all_container
 def test_every_other_question_is_asked(world: World, other: Any) -> None:
     first, second = quote(world.services, wanted()), quote(world.services, other)
     assert (first.wanted, second.wanted) == (wanted(), other)
-    assert len(world.router.seen) == 2
+    assert len(world.router.calls) == 2
 
 
 def test_a_kept_route_is_one_call_to_dynamodb_and_a_new_one_five(world: World) -> None:
@@ -92,7 +92,7 @@ def test_an_answer_that_was_changed_where_it_is_kept_reaches_no_payer(world: Wor
     kept = _kept(world)
     world.services.store.put_many([replace(kept, answer=kept.answer.replace(PAYER.lower()[2:], STRANGER.lower()[2:]))])
     assert quote(world.services, wanted()).transaction.data.count(STRANGER.lower()[2:]) == 0
-    assert len(world.router.seen) == 2
+    assert len(world.router.calls) == 2
 
 
 def _kept(world: World) -> KeptAnswer:
@@ -123,8 +123,8 @@ def test_a_refusal_of_the_router_is_told_in_our_words_and_logged_in_its_own(
     world.router.trouble = RouterRefused(1002, hostile, frozenset(problems))
     with pytest.raises(NoRoute) as refused:
         quote(world.services, wanted())
-    told = f"This cannot be paid in USDC on base: {reason}. Choose another chain or token, or pay on arbitrum-one"
-    assert str(refused.value) == told
+    text = f"This cannot be paid in USDC on base: {reason}. Choose another chain or token, or pay on arbitrum-one"
+    assert str(refused.value) == text
     assert [each["reason"] for each in logged] == [hostile]
 
 
@@ -132,7 +132,7 @@ def test_without_a_router_nothing_is_offered(world: World) -> None:
     world.router.is_configured = False
     with pytest.raises(NoRoute, match="not offered here"):
         quote(world.services, wanted())
-    assert world.router.seen == []
+    assert world.router.calls == []
 
 
 def test_a_route_that_is_not_what_was_asked_for_is_shown_to_nobody_and_logged(world: World, monkeypatch: Any) -> None:
@@ -152,14 +152,14 @@ def test_after_failures_in_a_row_nobody_asks_until_one_probe_is_answered(world: 
     for _ in range(OPEN_AFTER):
         with pytest.raises(BridgeClosed, match="try again in 15 seconds, or pay on arbitrum-one"):
             quote(world.services, wanted())
-    assert len(world.router.seen) == OPEN_AFTER
+    assert len(world.router.calls) == OPEN_AFTER
     with pytest.raises(BridgeClosed, match="Payments in USDC on base are not available at the moment: try again in 15 seconds"):
         quote(world.start(), wanted())
-    assert len(world.router.seen) == OPEN_AFTER, "another container knows it too"
+    assert len(world.router.calls) == OPEN_AFTER, "another container knows it too"
     world.advance(15)
     with pytest.raises(BridgeClosed):
         quote(world.services, wanted())
-    assert len(world.router.seen) == OPEN_AFTER + 1, "one probe"
+    assert len(world.router.calls) == OPEN_AFTER + 1, "one probe"
     with pytest.raises(BridgeClosed, match="try again in 30 seconds"):
         quote(world.services, wanted())
     world.router.trouble = None
@@ -184,7 +184,7 @@ def test_of_two_who_may_probe_one_asks(world: World) -> None:
 
     world.router.change = meanwhile
     assert isinstance(quotes(world.services, [wanted()])[0], Route)
-    assert len(world.router.seen) == 2
+    assert len(world.router.calls) == 2
 
 
 def test_a_kept_route_is_shown_while_the_circuit_is_open(world: World) -> None:
@@ -212,7 +212,7 @@ def test_the_quota_of_the_router_is_never_exceeded(world: World, has_key: bool, 
         quotes(world.services, some, Purpose(f"account {number % 2}", f"link {number}"))
     with pytest.raises(BridgeClosed, match="try again in"):
         quote(world.services, wanted())
-    assert len(world.router.seen) == limit
+    assert len(world.router.calls) == limit
     (refused,) = quotes(world.services, [wanted()])
     assert isinstance(refused, QuoteFailure) and refused.retry_after is not None and 0 < refused.retry_after <= wait
     world.advance(wait)
@@ -227,10 +227,10 @@ def test_whoever_has_a_link_leaves_questions_to_other_links_and_other_accounts(
     wallets = (wanted(payer=f"0x{number:040x}") for number in range(1_000))
     other_link, other_account = Purpose("acct", "another"), Purpose("other", "third")
     for name, least in (("link", limit // 3), ("another", limit * 2 // 3 - limit // 3), ("a third one", 0)):
-        before = len(world.router.seen)
+        before = len(world.router.calls)
         for _ in range(limit):
             quotes(world.services, [next(wallets)], Purpose("acct", name))
-        assert len(world.router.seen) - before == least, name
+        assert len(world.router.calls) - before == least, name
     with pytest.raises(BridgeClosed):
         quote(world.services, wanted(), other_link)
     assert isinstance(quote(world.services, wanted(), other_account), Route)
@@ -262,7 +262,7 @@ def test_twenty_routes_take_as_long_and_as_many_calls_to_dynamodb_as_one(world: 
 def test_the_same_payment_twice_is_one_question(world: World) -> None:
     first, second = quotes(world.services, [wanted(), wanted()])
     assert first == second
-    assert len(world.router.seen) == 1
+    assert len(world.router.calls) == 1
 
 
 def test_the_largest_answer_that_is_kept(world: World) -> None:
@@ -282,4 +282,4 @@ def test_an_answer_that_is_too_large_to_be_kept_is_shown_and_not_kept(world: Wor
     world.router.change = lambda answer: {**answer, "padding": "\N{CJK UNIFIED IDEOGRAPH-4E2D}" * 80_000}
     assert isinstance(quote(world.services, wanted()), Route)
     assert isinstance(quote(world.services, wanted()), Route)
-    assert len(world.router.seen) == 2
+    assert len(world.router.calls) == 2

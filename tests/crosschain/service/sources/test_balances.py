@@ -41,10 +41,10 @@ def routes(world: Bridged, part: Part | None = None, **changes: Any) -> list[dic
     return listed
 
 
-def only(world: Bridged, *held: str) -> None:
+def only(world: Bridged, *owned: str) -> None:
     """The wallet has tokens on these networks alone."""
     for name in world.services.chains.networks:
-        if name not in held:
+        if name not in owned:
             world.on(name).holding = NOTHING
 
 
@@ -65,7 +65,7 @@ def test_balances_of_six_chains_are_shown_with_what_is_needed_there(world: Bridg
         "balance": "12.624999", "hasEnoughBalance": False, "neededAmount": "12.625"
     }
     assert body["unavailableChains"] == []
-    assert world.router.seen == []
+    assert world.router.calls == []
 
 
 def test_each_node_is_asked_once_and_all_at_the_same_time(world: Bridged, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,9 +140,9 @@ def test_a_route_from_another_chain_has_its_costs_and_its_time(world: Bridged) -
 
 def test_only_sources_with_the_balance_are_quoted_and_not_too_many(world: Bridged) -> None:
     assert len(routes(world)) == 1 + MOST_QUOTES
-    assert len(world.router.seen) == MOST_QUOTES
+    assert len(world.router.calls) == MOST_QUOTES
     assert {each["token"] for each in routes(world)} == {"USDC"}
-    assert len(world.router.seen) == 2 * MOST_QUOTES
+    assert len(world.router.calls) == 2 * MOST_QUOTES
 
 
 def test_the_same_question_is_not_quoted_twice(world: Bridged) -> None:
@@ -150,7 +150,7 @@ def test_the_same_question_is_not_quoted_twice(world: Bridged) -> None:
     request = store_request(world.services, currency="USDC-arbitrum-one")
     for _ in range(2):
         paying.routes(world.services, request.request_id, Owner(request.account_id, None, None), world.viewer(), WALLET, Part())
-    assert len(world.router.seen) == 2
+    assert len(world.router.calls) == 2
 
 
 def test_a_source_whose_quote_fails_is_left_out(world: Bridged) -> None:
@@ -177,10 +177,10 @@ def test_only_a_balance_of_what_is_due_at_least_is_quoted_for(world: Bridged) ->
     for balance, asked in ((12_499_999, 0), (12_500_000, 2)):  # in both tokens
         world.on("base").holding = TokenReading(BaseUnits(balance), BaseUnits(0))
         routes(world)
-        assert len(world.router.seen) == asked
+        assert len(world.router.calls) == asked
 
 
 def test_what_cannot_be_bridged_has_the_direct_route_alone(world: Bridged) -> None:
     assert len(routes(world, currency="FAU-sepolia")) == 1
     assert len(routes(world, Part(amount="0.5"))) == 1
-    assert world.router.seen == []
+    assert world.router.calls == []

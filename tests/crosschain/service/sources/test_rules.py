@@ -12,7 +12,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.conversions.proxy import Conversion
 from chalicelib.chains.catalogue.bridges import SOURCE_SYMBOLS, source_networks, source_token
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
-from chalicelib.checkout.crosschain.steps import Step
+from chalicelib.checkout.crosschain.step_ids import Step
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.router.rules import GasCost
 from chalicelib.crosschain.service.router.verification import Limits, verify

@@ -95,21 +95,38 @@ def test_a_failure_of_an_invoice_in_dollars_is_told_in_dollars(
     assert (body["convertedAmountSource"], body["conversionRateSource"]) == ("15.625", "1.25")
 
 
-def test_without_a_quote_it_is_valued_by_the_rate_of_its_time_and_waits_for_one(bridge: Bridge) -> None:
-    payment = in_dollars(bridge, is_quoted=False)
-    sent = bridge.send_deposit(bridge.deposit_for(payment.requests[0], amount=15_625_000))
+def sent_unquoted(bridge: Bridge, payment: PayableLink, amount: int) -> Sent:
+    """A deposit that is announced before the node has it, so that nothing of it is known then."""
+    sent = bridge.send_deposit(bridge.deposit_for(payment.requests[0], amount=amount))
     known = bridge.source.transactions.pop(sent.tx_hash)
     bridge.announce(payment, sent, PAGE)
     bridge.source.transactions[sent.tx_hash] = known
-    bridge.world.prices.api.is_down = bridge.world.prices.feeds.is_down = True
-    given_back(bridge, payment, sent)
-    bridge.track(30)
-    assert failures(bridge) == [] and bridge.announced(payment).status is AnnouncedStatus.PENDING
-    bridge.world.prices.api.is_down = bridge.world.prices.feeds.is_down = False
-    bridge.track(30)
+    return sent
+
+
+def test_without_a_quote_it_is_valued_by_the_rate_of_its_time(bridge: Bridge) -> None:
+    payment = in_dollars(bridge, is_quoted=False)
+    given_back(bridge, payment, sent_unquoted(bridge, payment, 7_812_500))
     (body,) = failures(bridge)
-    assert (body["amount"], body["currency"]) == ("12.5", "USD")
+    assert (body["amount"], body["currency"], body["conversionRateSource"]) == ("6.25", "USD", "1.25")
     assert bridge.announced(payment).status is AnnouncedStatus.PARTIAL
+
+
+@pytest.mark.parametrize("ends", [given_back, nobody_fills, reverts])
+def test_without_quote_and_rate_it_is_told_at_once_with_what_is_left_and_the_link_is_free(
+    bridge: Bridge, ends: Callable[[Bridge, PayableLink, Sent], None]
+) -> None:
+    payment = in_dollars(bridge, is_quoted=False)
+    sent = sent_unquoted(bridge, payment, 15_625_000)
+    bridge.world.prices.api.is_down = bridge.world.prices.feeds.is_down = True
+    ends(bridge, payment, sent)
+    (body,) = failures(bridge)
+    assert_is_described(body)
+    assert (body["amount"], body["expectedAmount"], body["currency"]) == ("12.5", "12.5", "USD")
+    assert "conversionRate" not in body and "convertedAmountSource" not in body
+    assert not bridge.announced(payment).is_locking
+    bridge.track(30)
+    assert len(failures(bridge)) == 1
 
 
 def test_a_failure_of_an_invoice_in_its_token_has_no_rate(bridge: Bridge) -> None:

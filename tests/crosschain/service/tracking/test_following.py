@@ -15,7 +15,7 @@ from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC
 from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced import tracking
 from chalicelib.crosschain.core.records import Stage
-from chalicelib.payments.links.progress import announced_bridge_transfers
+from chalicelib.payments.links.bridge_transfers import announced_bridge_transfers
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable

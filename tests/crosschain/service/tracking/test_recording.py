@@ -66,7 +66,7 @@ def test_one_hash_that_is_announced_for_two_links_before_any_node_has_it_pays_on
 
 
 NOW, HOUR = int(START.timestamp()), 3600
-HELD_BACK: tuple[dict[str, Any], ...] = (
+LONG_LOCKS: tuple[dict[str, Any], ...] = (
     {"fill_deadline": NOW + 26 * HOUR},
     {"fill_deadline": NOW + HOUR // 10},
     {"exclusive_relayer": SENDER, "exclusivity": HOUR},
@@ -88,7 +88,7 @@ def test_a_payment_to_another_payee_or_of_another_amount_or_in_another_call_is_r
         bridge.deposit_for(request, amount=request.amount - 1),
         replace(true, output_amount=true.output_amount - 1),
         replace(true, input_amount=1),
-        *(replace(true, **changes) for changes in HELD_BACK),
+        *(replace(true, **changes) for changes in LONG_LOCKS),
         replace(true, recipient=SENDER),
         replace(true, output_token=SENDER),
         replace(true, destination_chain_id=10),
@@ -102,7 +102,7 @@ def test_a_payment_to_another_payee_or_of_another_amount_or_in_another_call_is_r
             bridge.announce(payment, sent)
     assert bridge.announce(payment, bridge.send_deposit(true, nonce=99)).proof is Proof.SENT
 
-@pytest.mark.parametrize("changes", HELD_BACK)
+@pytest.mark.parametrize("changes", LONG_LOCKS)
 def test_a_deposit_that_its_sender_alone_may_fill_for_long_does_not_lock_the_link(
     bridge: Bridge, changes: dict[str, Any]
 ) -> None:
@@ -248,7 +248,7 @@ def test_a_multicalls_transaction_is_recorded_for_the_child_that_it_pays(bridge:
     children = store_payouts(bridge.world.services, bridge.world.account_id, 2, creator_wallet=SENDER, currency="USDC-arbitrum-one")
     parent = multicalls.create(
         bridge.world.services, bridge.world.owner, [each.link.token for each in children], None
-    ).payment
+    ).payable
     sent = bridge.send(children[1])
     bridge.announce(parent, sent, token=None)
     assert bridge.announcements(parent) == bridge.announcements(children[0]) == ()
@@ -283,7 +283,7 @@ def mixed(bridge: Bridge) -> tuple[PayableLink, PayableLink, PayableLink]:
     (there,) = store_payouts(services, account, 1, creator_wallet=SENDER, currency="USDC-arbitrum-one")
     tokens = [here.link.token, there.link.token]
     scan_chain(services, json.dumps({"network": "base"}))  # detection begins there
-    return multicalls.create(services, bridge.world.owner, tokens, None).payment, here, there
+    return multicalls.create(services, bridge.world.owner, tokens, None).payable, here, there
 
 
 def test_a_route_from_a_chain_on_which_other_children_are_paid_is_recorded_for_its_child(bridge: Bridge) -> None:

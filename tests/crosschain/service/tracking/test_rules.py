@@ -128,7 +128,7 @@ def test_after_the_deposit_the_destination_decides(observation: Observation, sta
 def test_each_end_says_in_words_why_nothing_was_paid() -> None:
     over = START + LONGEST_QUOTE + REFUSED_AFTER + timedelta(minutes=1)
     waiting = replace(ON_ITS_WAY, bridge_transfer=replace(bridge_transfer_of(ON_ITS_WAY), stage=Stage.SOURCE, deposit=None))
-    missed = replace(waiting, unseen_since=START, wallet=WALLET, nonce=7)
+    missed = replace(waiting, missing_since=START, wallet=WALLET, nonce=7)
     used = replace(missed, bridge_transfer=replace(bridge_transfer_of(missed), nonce_used_since=START))
     reverted = "The transaction failed on the chain that it was to pay from, and nothing was taken"
     for before, observation, words in (
@@ -174,7 +174,7 @@ def test_what_was_searched_is_not_searched_again_and_what_was_found_is_kept() ->
 
 
 def test_a_chain_refuses_what_is_later_than_its_deadline_and_some_time_by_both_clocks() -> None:
-    waiting = replace(ANNOUNCED, unseen_since=START)
+    waiting = replace(ANNOUNCED, missing_since=START)
     limit, second = START + LONGEST_QUOTE + REFUSED_AFTER, timedelta(seconds=1)
     for chain, now, is_over in (
         (limit + second, limit + second, True),
@@ -189,7 +189,7 @@ def test_a_chain_refuses_what_is_later_than_its_deadline_and_some_time_by_both_c
 def test_ten_minutes_without_a_proof_and_no_second_less_change_something() -> None:
     over, second = START + LONGEST_QUOTE + REFUSED_AFTER + timedelta(minutes=1), timedelta(seconds=1)
     for since, status in ((over - GONE_AFTER, AnnouncedStatus.LAPSED), (over - GONE_AFTER + second, AnnouncedStatus.PENDING)):
-        assert decide(replace(ANNOUNCED, unseen_since=since), observed_source(Source.MISSING, over), over).status is status
+        assert decide(replace(ANNOUNCED, missing_since=since), observed_source(Source.MISSING, over), over).status is status
     claim = replace(ANNOUNCED, is_public=True)
     for now, locks in ((START + GONE_AFTER, False), (START + GONE_AFTER - second, True)):
         for outcome in (Source.MISSING, Source.WAITING):
@@ -212,13 +212,13 @@ def test_while_the_bridge_refunds_a_fill_that_was_overlooked_still_decides() -> 
 
 def test_what_no_node_has_ends_by_two_readings_and_by_the_chains_clock() -> None:
     first = decide(ANNOUNCED, observed_source(Source.MISSING), START + timedelta(minutes=1))
-    assert first.unseen_since == START + timedelta(minutes=1)
+    assert first.missing_since == START + timedelta(minutes=1)
     over = START + LONGEST_QUOTE + REFUSED_AFTER + timedelta(minutes=1)
     assert decide(first, observed_source(Source.MISSING, START), over).status is AnnouncedStatus.PENDING, "the chain's clock"
     assert decide(first, observed_source(Source.MISSING, over), START + timedelta(minutes=20)).status is AnnouncedStatus.PENDING
     assert decide(ANNOUNCED, observed_source(Source.MISSING, over), over).status is AnnouncedStatus.PENDING, "one reading"
     assert decide(first, observed_source(Source.MISSING, over), over).status is AnnouncedStatus.LAPSED
-    assert decide(first, observed_source(Source.WAITING), over).unseen_since is None
+    assert decide(first, observed_source(Source.WAITING), over).missing_since is None
 
 
 def test_a_used_nonce_counts_after_some_time() -> None:

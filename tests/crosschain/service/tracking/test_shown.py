@@ -14,7 +14,7 @@ from chalicelib.checkout.schemas.link import secure_payment_answer
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.rules import check_payable
-from chalicelib.payments.requests.listing import transaction
+from chalicelib.payments.requests.list_names import transaction
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.search.payments import flows as payments
 from chalicelib.payments.search.payments.records import Filters
@@ -84,7 +84,7 @@ def test_a_multicalls_announcement_is_answered_with_a_receipt(bridge: Bridge) ->
         bridge.world.services, bridge.world.account_id, 2, creator_wallet=SENDER, currency="USDC-arbitrum-one"
     )
     tokens = [each.link.token for each in children]
-    parent = multicalls.create(bridge.world.services, bridge.world.owner, tokens, None).payment.link.token
+    parent = multicalls.create(bridge.world.services, bridge.world.owner, tokens, None).payable.link.token
     sent = bridge.send(children[0])
     indices = [{"childPosition": 0, "transactionIndex": 1, "routeTool": "across"}]
     body = read(
