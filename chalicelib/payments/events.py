@@ -32,9 +32,7 @@ class Counted:
     rate: Rate | None = None
 
 
-def event(
-    request: Request, kind: str, context: EventContext, counted: Counted | None = None, **facts: Any
-) -> Event:
+def event(request: Request, kind: str, context: EventContext, counted: Counted | None = None, **facts: Any) -> Event:
     """The event of that kind about a request, with its variants, as of `context`.
 
     `facts` are further fields by their names, and take the place of what the request says. A variant differs in `event`
@@ -47,7 +45,7 @@ def event(
     is_sent_as = {"client_id": request.client_id is not None, "checkout": request.link_token is not None}
     names = [f"{kind}.{variant}" for variant in described.variants if is_sent_as[variant]]
     made = new_event(kind, body_of(kind, known), request.account_id, request.client_id, context)
-    return replace(made, variants=tuple(EventVariant(name, body_of(name, known)) for name in names))
+    return replace(made, variants=tuple(EventVariant(name) for name in names), request_id=request.request_id)
 
 
 def failed(
@@ -63,8 +61,8 @@ def _of_request(request: Request, context: EventContext) -> Payload:
     optional = {
         "createdWith": request.created_with.value if request.created_with is not None else None,
         "recurringPayment": {"id": request.recurring_payment_id} if request.recurring_payment_id else None,
-        "excessAmount": amount_text(request.paid - request.amount, request) if request.paid > request.amount else None,
-        "customerInfo": _customer_info(request.customer_info) if request.customer_info is not None else None,
+        "excessAmount": amount_text(request.paid - request.due, request) if request.paid > request.due else None,
+        "customerInfo": customer_fields(request.customer_info) if request.customer_info is not None else None,
         "clientId": request.client_id,
         "origin": (request.origin or "") if request.client_id is not None else None,
     }
@@ -82,7 +80,7 @@ def _of_request(request: Request, context: EventContext) -> Payload:
         "paymentCurrency": currency_of(request).symbol,
         "isCryptoToFiat": request.fiat is not None,
         "payee": request.payee,
-        **_without_none(optional),
+        **without_none(optional),
     }
 
 
@@ -106,7 +104,7 @@ def _of_amount(request: Request, counted: Counted) -> Payload:
     }
 
 
-def _customer_info(info: CustomerInfo) -> Payload:
+def customer_fields(info: CustomerInfo) -> Payload:
     """What the merchant sent of it, under the names under which it was sent."""
     address = info.address
     sent = {"firstName": info.first_name, "lastName": info.last_name, "email": info.email}
@@ -117,8 +115,9 @@ def _customer_info(info: CustomerInfo) -> Payload:
         "postalCode": address.postal_code,
         "country": address.country,
     } if address else {}
-    return _without_none({**sent, "address": _without_none(of_address) if address else None})
+    return without_none({**sent, "address": without_none(of_address) if address else None})
 
 
-def _without_none(fields: Payload) -> Payload:
+def without_none(fields: Payload) -> Payload:
+    """The fields whose value is not None."""
     return {name: value for name, value in fields.items() if value is not None}

@@ -104,34 +104,18 @@ class SimulationAnswer(Output):
 def explanation_answer(explanation: Explanation) -> ExplanationAnswer:
     """A decoded call, with the calls inside it."""
     event = explanation.expected_event
-    return ExplanationAnswer(
-        to=explanation.to,
-        contract=explanation.contract,
-        function=explanation.function,
-        arguments=[
-            ArgumentAnswer(name=each.name, type=each.type, value=each.value, human=each.human)
-            for each in explanation.arguments
-        ],
+    return ExplanationAnswer.from_record(
+        explanation,
+        arguments=[ArgumentAnswer.from_record(each) for each in explanation.arguments],
         value=str(explanation.value),
-        valueHuman=explanation.value_human,
         expectedEvent=None if event is None else _event(event),
         calls=[explanation_answer(each) for each in explanation.calls],
-        summary=explanation.summary,
     )
 
 
 def _event(event: ExpectedEvent) -> ExpectedEventAnswer:
-    return ExpectedEventAnswer(
-        name=event.name,
-        contract=event.contract,
-        address=event.address,
-        token=event.token,
-        payee=event.payee,
-        amount=str(event.amount),
-        feeAmount=str(event.fee_amount),
-        feeAddress=event.fee_address,
-        paymentReference=event.payment_reference,
-        **_conversion(event),
+    return ExpectedEventAnswer.from_record(
+        event, amount=str(event.amount), feeAmount=str(event.fee_amount), **_conversion(event)
     )
 
 

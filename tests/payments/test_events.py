@@ -117,8 +117,8 @@ FAILURES: dict[Callable[[], Event], dict[str, Any]] = {
 def test_every_failure_of_an_invoice_in_euros_states_its_amounts_in_euros(fails: Callable[[], Event]) -> None:
     body = json.loads(fails().body)
     assert_is_described(body)
-    told = {"currency": "EUR", "paymentCurrency": "fUSDC", "expectedAmount": "100", "totalAmountPaid": "20"}
-    expected = {"event": "payment.failed", "subStatus": "failed", **told, **FAILURES[fails]}
+    stated = {"currency": "EUR", "paymentCurrency": "fUSDC", "expectedAmount": "100", "totalAmountPaid": "20"}
+    expected = {"event": "payment.failed", "subStatus": "failed", **stated, **FAILURES[fails]}
     assert {name: body[name] for name in expected} == expected
 
 
@@ -133,13 +133,13 @@ def test_a_payment_that_was_converted_is_told_with_its_rate() -> None:
 @pytest.mark.parametrize("reason", ["voided", "reclaimed", "expired"])
 def test_the_end_of_a_commerce_payment_states_its_token_which_is_its_invoice_currency(reason: str) -> None:
     """What the escrow holds is asked for in its token: fiat is refused (tests/commerce/service/test_api.py)."""
-    held = new_payment(START)
-    request = replace(MADE.requests[0], amount=held.amount)
-    body = json.loads(ended(held, request, reason, CONTEXT, HASH).body)
+    made = new_payment(START)
+    request = replace(MADE.requests[0], amount=made.amount)
+    body = json.loads(ended(made, request, reason, CONTEXT, HASH).body)
     assert_is_described(body)
-    amount = format_amount(held.amount, 6)
-    told = (body["amount"], body["expectedAmount"], body["totalAmountPaid"], body["currency"], body["failureReason"])
-    assert told == (amount, amount, "0", "fUSDC", reason) and body["txHash"] == HASH
+    amount = format_amount(made.amount, 6)
+    stated = (body["amount"], body["expectedAmount"], body["totalAmountPaid"], body["currency"], body["failureReason"])
+    assert stated == (amount, amount, "0", "fUSDC", reason) and body["txHash"] == HASH
 
 
 # --- the builder ---
@@ -153,9 +153,9 @@ def test_payment_failed_is_built_in_one_place() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    assert {name for name, text in texts if text == "payment.failed"} == {"events.py", "kinds.py", "rules.py"}, (
-        "the builder, the table, and what follows an order (offramp/core/rules.py)"
-    )
+    assert {name for name, text in texts if text == "payment.failed"} == {
+        "events.py", "kinds.py", "mailing.py", "rules.py"
+    }, "the builder, the table, which events a mail tells of, and what follows an order (offramp/core/rules.py)"
 
 
 @pytest.mark.parametrize("kind", KINDS)

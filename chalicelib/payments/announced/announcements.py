@@ -14,11 +14,11 @@ from datetime import datetime, timedelta
 from chalicelib.base import ids
 from chalicelib.base.addresses import address_bytes, same_address
 from chalicelib.base.errors import BadRequest
-from chalicelib.base.frozen import frozen
+from chalicelib.base.frozen import frozen, made_from
 from chalicelib.base.ids import Entropy
 from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.catalogue.contracts import payment_contracts
-from chalicelib.chains.catalogue.networks import Network, network
+from chalicelib.chains.catalogue.networks import Network, known_network
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.crosschain.core.records import LONGEST_QUOTE, BridgeTransfer
 from chalicelib.payments.announced.rules import MIN_CHECK_DELAY, ends_unpaid, is_same, merged, together
@@ -79,23 +79,22 @@ class AnnouncedStart:
     bridge_transfer: BridgeTransfer | None = None
 
 
-def pending_for(payment: PayableLink, draft: Announcement) -> AnnouncedTransaction | None:
+def pending_for(payable: PayableLink, draft: Announcement) -> AnnouncedTransaction | None:
     """The link's pending announced transaction that a draft repeats; None if it is for another transaction, or perhaps
     for one.
 
     A multisig transaction is the same if its Safe is, or if no Safe is named and the announced transaction's Safe is
     not a mere claim.
     """
-    if payment.announced is None or payment.link.status is LinkStatus.COMPLETED:
+    if payable.announced is None or payable.link.status is LinkStatus.COMPLETED:
         return None
-    return next((each for each in payment.announced.all if _repeats(draft, each)), None)
+    return next((each for each in payable.announced.all if _repeats(draft, each)), None)
 
 
 def _repeats(draft: Announcement, announced: AnnouncedTransaction) -> bool:
     if announced.status is not AnnouncedStatus.PENDING or announced.safe_tx_hash != draft.safe_tx_hash:
         return False
-    chain = network(announced.network)
-    if chain is None or chain.label != draft.chain:
+    if known_network(announced.network).label != draft.chain:
         return False
     if announced.safe_tx_hash is None:
         return announced.transaction_hash == draft.tx_hash
@@ -104,22 +103,21 @@ def _repeats(draft: Announcement, announced: AnnouncedTransaction) -> bool:
     return announced.wallet is not None and same_address(announced.wallet, draft.payer_address)
 
 
-def check_draft(payment: PayableLink, draft: Announcement, now: datetime) -> Network:
+def check_draft(payable: PayableLink, draft: Announcement, now: datetime) -> Network:
     """The network that the announced transaction is executed on. Raises BadRequest if it cannot be tracked.
 
     A multicall has to be given the requests of its children. It has none if all of them were merged into other links.
     """
-    if not payment.requests:
+    if not payable.requests:
         raise LinkClosed(LinkStatus.INVALIDATED)
-    networks = {request.network for request in payment.requests}
-    chain = network(payment.requests[0].network)
-    assert chain is not None, "a stored request is on a catalogued network"
+    networks = {request.network for request in payable.requests}
+    chain = known_network(payable.requests[0].network)
     if chain.family == "tron" and draft.safe_tx_hash is not None:
         raise BadRequest("Multisig payments are not supported on Tron: announce the transaction by its txHash")
-    if len(networks) > 1 or draft.chain != chain.label or not _pays_in(payment, draft.token, chain):
+    if len(networks) > 1 or draft.chain != chain.label or not _pays_in(payable, draft.token, chain):
         raise BadRequest(
             "Unsupported crosschain configuration: this link is paid in "
-            f"{payment.requests[0].currency} on {chain.label}, and not from {draft.token} on {draft.chain}"
+            f"{payable.requests[0].currency} on {chain.label}, and not from {draft.token} on {draft.chain}"
         )
     check_deadline(draft, now)
     return chain
@@ -131,7 +129,7 @@ def check_deadline(draft: Announcement, now: datetime) -> None:
         raise BadRequest("safePaymentDeadline must be in the future")
 
 
-def _pays_in(payment: PayableLink, symbol: str | None, chain: Network) -> bool:
+def _pays_in(payable: PayableLink, symbol: str | None, chain: Network) -> bool:
     """Whether a request is in a token with that symbol, or with the id `<symbol>-<network>`, such as USDC-sepolia.
 
     True if none is named.
@@ -139,7 +137,7 @@ def _pays_in(payment: PayableLink, symbol: str | None, chain: Network) -> bool:
     if symbol is None:
         return True
     named = token_with_id(f"{symbol}-{chain.name}")
-    currencies = (token_with_id(request.currency) for request in payment.requests)
+    currencies = (token_with_id(request.currency) for request in payable.requests)
     return any(token is not None and (token == named or token.symbol == symbol) for token in currencies)
 
 
@@ -150,20 +148,20 @@ def check_payer(link: Link, safe: str | None) -> None:
         raise WrongWallet(creator)
 
 
-def names_payment(payment: Payable, to: str | None, data: str) -> bool:
+def names_payment(payable: Payable, to: str | None, data: str) -> bool:
     """Whether a transaction's bytes hold a payment of the link: a reference of it, and a payment contract's address.
 
     Both may be deep inside the calls of a smart wallet, so this does not say that the payment will succeed.
     """
     raw = (address_bytes(to) if to else b"") + bytes.fromhex(data.removeprefix("0x"))
-    contracts = payment_contracts(payment.requests[0].network)
-    has_reference = any(bytes.fromhex(each.payment_reference[2:]) in raw for each in payment.requests)
+    contracts = payment_contracts(payable.requests[0].network)
+    has_reference = any(bytes.fromhex(each.payment_reference[2:]) in raw for each in payable.requests)
     return has_reference and any(address_bytes(each) in raw for each in contracts)
 
 
-def check_sent(payment: PayableLink, sent: SentTransaction, scanned_to: int) -> None:
+def check_sent(payable: PayableLink, sent: SentTransaction, scanned_to: int) -> None:
     """Raises BadRequest unless a transaction that the node has can still pay the link."""
-    if not pays_link(payment, sent):
+    if not pays_link(payable, sent):
         raise BadRequest("This transaction does not pay this link: announce the payment, not an approval")
     if sent.success is False:
         raise BadRequest("This transaction failed: get the transactions from /pay again")
@@ -171,14 +169,14 @@ def check_sent(payment: PayableLink, sent: SentTransaction, scanned_to: int) -> 
         raise BadRequest("This transaction is confirmed, so its payment is detected without an intent")
 
 
-def pays_link(payment: PayableLink, sent: SentTransaction) -> bool:
+def pays_link(payable: PayableLink, sent: SentTransaction) -> bool:
     """Whether a transaction names a payment of the link, or has paid one."""
-    topics = {reference_topic(bytes.fromhex(each.payment_reference[2:])) for each in payment.requests}
-    return names_payment(payment, sent.to, sent.data) or not topics.isdisjoint(sent.paid_topics)
+    topics = {reference_topic(bytes.fromhex(each.payment_reference[2:])) for each in payable.requests}
+    return names_payment(payable, sent.to, sent.data) or not topics.isdisjoint(sent.paid_topics)
 
 
 def create_announced_transaction(
-    payment: PayableLink, draft: Announcement, start: AnnouncedStart, now: datetime, entropy: Entropy
+    payable: PayableLink, draft: Announcement, start: AnnouncedStart, now: datetime, entropy: Entropy
 ) -> AnnouncedTransaction:
     """A new announced transaction, which is not part of the link's record yet."""
     end = now + start.lifetime
@@ -187,32 +185,31 @@ def create_announced_transaction(
         ends_at = known.execution_deadline if known is not None else now + LONGEST_QUOTE
     else:
         ends_at = min(draft.deadline, end) if draft.deadline else end
-    return AnnouncedTransaction(
-        link_token=payment.link.token,
+    return made_from(
+        AnnouncedTransaction,
+        start,
+        link_token=payable.link.token,
         announced_id=ids.ulid(now, entropy),
-        network=start.network or payment.requests[0].network,
+        network=start.network or payable.requests[0].network,
         safe_tx_hash=draft.safe_tx_hash,
-        wallet=start.wallet,
-        nonce=start.nonce,
         deadline=draft.deadline,
         payer_address=draft.payer_address,
         status=AnnouncedStatus.PENDING,
         created_at=now,
         ends_at=ends_at,
         check_at=now + MIN_CHECK_DELAY,
-        scanned_to=start.scanned_to,
         is_public=start.is_public,
-        account_id=payment.link.account_id,
+        account_id=payable.link.account_id,
         proof=start.proof,
         transaction_hash=draft.tx_hash,
-        unseen_since=now if draft.tx_hash is not None and start.proof is None else None,
+        missing_since=now if draft.tx_hash is not None and start.proof is None else None,
         bridge_transfer=start.bridge_transfer,
         announcers=(draft.announcer,) if draft.announcer is not None else (),
     )
 
 
 def admit(
-    payment: PayableLink, new: AnnouncedTransaction, lifetime: timedelta
+    payable: PayableLink, new: AnnouncedTransaction, lifetime: timedelta
 ) -> tuple[AnnouncedTransaction, AnnouncedTransaction]:
     """The record of the link's announced transactions with a new one, and the announced transaction in it: the new one,
     or the pending one for the same transaction with what the new one adds.
@@ -220,7 +217,7 @@ def admit(
     Raises BadRequest if its transaction has ended already or it is one public announcement too many, LinkLocked if too
     many are pending. A public announcement does not prolong an announced transaction beyond `lifetime`.
     """
-    before = payment.announced
+    before = payable.announced
     known = before.all if before else ()
     same = next((each for each in known if each.status is AnnouncedStatus.PENDING and is_same(each, new)), None)
     if same is not None:
@@ -236,7 +233,7 @@ def admit(
             else "This multisig transaction was executed or replaced already: propose a new one"
         )
     if before is not None and sum(each.is_locking for each in known) >= MAX_PENDING:
-        raise LinkLocked(payment, before)
+        raise LinkLocked(payable, before)
     claims = before.public_claims if before else 0
     if new.is_public and not _has_room(known, new, claims):
         if new.safe_tx_hash is not None:

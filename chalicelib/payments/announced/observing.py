@@ -8,7 +8,7 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.calldata.safe import safe_tx_hash
 from chalicelib.chains.calldata.transaction import SentTransaction
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import known_network
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailable
@@ -27,7 +27,7 @@ _RANGES_PER_CHECK = 5
 
 
 def observed(
-    services: Services, payment: PayableLink, announced: AnnouncedTransaction, unavailable: set[str]
+    services: Services, payable: PayableLink, announced: AnnouncedTransaction, unavailable: set[str]
 ) -> tuple[AnnouncedTransaction, Observation]:
     """The announced transaction with its Safe, nonce, proof and span updated, and the observation, without the state of
     the link.
@@ -43,8 +43,8 @@ def observed(
     chain.head()
     detected_to = cursor.read_until
     if announced.safe_tx_hash is None:
-        return _observed_sent(services, chain, payment, announced, cursor)
-    announced, is_unknown = with_proposal(services, payment, announced, unavailable)
+        return _observed_sent(services, chain, payable, announced, cursor)
+    announced, is_unknown = with_proposal(services, payable, announced, unavailable)
     announced, block, executed = execution(services, chain, announced, cursor.scanned_to, cursor.range_limit)
     nonce, block_time = None, detected_to
     if block != cursor.scanned_to:
@@ -57,7 +57,7 @@ def observed(
 
 
 def _observed_sent(
-    services: Services, chain: "EvmChain", payment: PayableLink, announced: AnnouncedTransaction, cursor: Cursor
+    services: Services, chain: "EvmChain", payable: PayableLink, announced: AnnouncedTransaction, cursor: Cursor
 ) -> tuple[AnnouncedTransaction, Observation]:
     """The announced transaction of a transaction that was sent with its sender and nonce, and the observation.
 
@@ -80,11 +80,11 @@ def _observed_sent(
             sender = announced.wallet
             count = _read_or_none(lambda: chain.transaction_count(sender, cursor.scanned_to))
         return announced, replace(observation, nonce=count, is_unknown=True)
-    if announced.proof is None and not pays_link(payment, sent):
+    if announced.proof is None and not pays_link(payable, sent):
         return announced, replace(observation, is_foreign=True)
     locks = announced.locks or announced.proof is not Proof.SENT  # it is known from now on
     nonce = nonce_of(announced.network, sent)
-    known = replace(announced, wallet=sent.sender, nonce=nonce, proof=Proof.SENT, unseen_since=None, locks=locks)
+    known = replace(announced, wallet=sent.sender, nonce=nonce, proof=Proof.SENT, missing_since=None, locks=locks)
     if sent.block is None or sent.block > cursor.scanned_to:
         return known, replace(observation, is_waiting=sent.block is None)
     execution = Execution(sent.success is True, sent.block, announced.transaction_hash)
@@ -134,7 +134,7 @@ def _read_or_none(nonce: Callable[[], int | None]) -> int | None:
 
 
 def with_proposal(
-    services: Services, payment: Payable, announced: AnnouncedTransaction, unavailable: set[str]
+    services: Services, payable: Payable, announced: AnnouncedTransaction, unavailable: set[str]
 ) -> tuple[AnnouncedTransaction, bool]:
     """The announced transaction with Safe, nonce and proof from the Safe Transaction Service, and whether the service
     answered that it does not know the transaction. It is read until it knows it.
@@ -148,18 +148,16 @@ def with_proposal(
     if proposal is None or (announced.wallet is not None and not same_address(announced.wallet, proposal.safe)):
         return announced, is_answered
     known = replace(announced, wallet=proposal.safe, nonce=proposal.terms.nonce)
-    return replace(known, proof=proof_of(payment, proposal) or announced.proof), False
+    return replace(known, proof=proof_of(payable, proposal) or announced.proof), False
 
 
-def proof_of(payment: Payable, proposal: Proposal) -> Proof | None:
+def proof_of(payable: Payable, proposal: Proposal) -> Proof | None:
     """PROPOSED if a proposal pays the link; other proposals are not proof, since anybody can read those of any Safe."""
     called = proposal.transaction
-    return Proof.PROPOSED if names_payment(payment, called.to, called.data) else None
+    return Proof.PROPOSED if names_payment(payable, called.to, called.data) else None
 
 
-def read_proposal(
-    services: Services, name: str, announced: str, unavailable: set[str]
-) -> tuple[Proposal | None, bool]:
+def read_proposal(services: Services, name: str, announced: str, unavailable: set[str]) -> tuple[Proposal | None, bool]:
     """The proposal with that hash from the network's Safe Transaction Service, and whether the service answered.
 
     A proposal whose fields do not hash to `announced` is ignored. Only its Safe and nonce are used; whether it was
@@ -181,6 +179,4 @@ def read_proposal(
 
 
 def _hash_of(proposal: Proposal, name: str) -> str:
-    chain = network(name)
-    assert chain is not None, "an intent is recorded on a catalogued network"
-    return safe_tx_hash(chain.chain_id, proposal.safe, proposal.transaction, proposal.terms)
+    return safe_tx_hash(known_network(name).chain_id, proposal.safe, proposal.transaction, proposal.terms)

@@ -28,7 +28,7 @@ UNKNOWN_AFTER = timedelta(minutes=10)
 """How long a multisig transaction can be unknown to the Safe Transaction Service, if that answers. Owners propose
 transactions there before they sign; without this limit, announcing a transaction that does not exist would lock the
 link. A public announcement ends so also if the service does not answer."""
-UNSEEN_AFTER = timedelta(minutes=2)
+GONE_AFTER = timedelta(minutes=2)
 """How long the node can be without a transaction that was sent. Nodes know one some seconds after it was sent; they may
 forget one that pays too little for a block."""
 MOST_WAITING = timedelta(minutes=10)
@@ -164,7 +164,7 @@ def merged(known: AnnouncedTransaction, new: AnnouncedTransaction) -> AnnouncedT
         deadline=max(each for each in deadlines if each is not None) if None not in deadlines else None,
         created_at=new.created_at if is_vouched_for else known.created_at,
         ends_at=max(known.ends_at, new.ends_at),
-        unseen_since=None if new.proof is Proof.SENT else known.unseen_since,
+        missing_since=None if new.proof is Proof.SENT else known.missing_since,
         is_public=known.is_public and new.is_public,
         locks=known.locks or not new.is_public or (new.proof is Proof.SENT and known.proof is not Proof.SENT),
         announcers=_announcers(known.announcers, new.announcers),
@@ -207,7 +207,7 @@ def decide(announced: AnnouncedTransaction, observation: Observation, now: datet
     if observation.is_waiting and announced.is_public and now > announced.created_at + MOST_WAITING:
         updated = replace(updated, locks=False)
     if announced.safe_tx_hash is None and observation.is_unknown:
-        updated = replace(updated, unseen_since=announced.unseen_since or now)
+        updated = replace(updated, missing_since=announced.missing_since or now)
     end = _end_if_unknown(updated) if _is_unknown(announced, observation) else announced.ends_at
     is_read = observation.block_time > end or (now > end + UNREAD_GRACE and observation.detected_to > end)
     if now > end and is_read:
@@ -221,7 +221,7 @@ def _is_unknown(announced: AnnouncedTransaction, observation: Observation) -> bo
 
 
 def _end_if_unknown(announced: AnnouncedTransaction) -> datetime:
-    grace = announced.unseen_since + UNSEEN_AFTER if announced.unseen_since else announced.created_at + UNKNOWN_AFTER
+    grace = announced.missing_since + GONE_AFTER if announced.missing_since else announced.created_at + UNKNOWN_AFTER
     return min(announced.ends_at, grace)
 
 
@@ -246,21 +246,21 @@ def decide_unobserved(announced: AnnouncedTransaction, is_completed: bool, now: 
     return replace(announced, status=AnnouncedStatus.SETTLED) if is_completed else postpone(announced, now)
 
 
-def withdraw(payment: PayableLink) -> AnnouncedTransaction:
+def withdraw(payable: PayableLink) -> AnnouncedTransaction:
     """The record of the link's announced transactions, the pending ones ended by the link's owner. Raises NotFound if
     none is pending.
 
     If one of the transactions is executed later, its payment counts like any other.
     """
-    announcements = payment.announced.all if payment.announced else ()
+    announcements = payable.announced.all if payable.announced else ()
     is_pending = any(each.status is AnnouncedStatus.PENDING for each in announcements)
-    if not is_pending or payment.link.status is LinkStatus.COMPLETED:
+    if not is_pending or payable.link.status is LinkStatus.COMPLETED:
         raise NotFound("No announced transaction is pending for this link")
     ended = (
         replace(each, status=AnnouncedStatus.LAPSED) if each.status is AnnouncedStatus.PENDING else each
         for each in announcements
     )
-    return together(payment.announced, ended)
+    return together(payable.announced, ended)
 
 
 def postpone(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTransaction:

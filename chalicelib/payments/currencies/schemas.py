@@ -46,18 +46,7 @@ class TokenAnswer(Output):
 
     @classmethod
     def of(cls, token: Token) -> Self:
-        hash_field = {} if token.type == "TRC20" else {"hash": token.hash}
-        return cls(
-            id=token.id,
-            name=token.name,
-            symbol=token.symbol,
-            decimals=token.decimals,
-            address=token.address,
-            network=token.network,
-            type=token.type,
-            chainId=token.chain_id,
-            **hash_field,
-        )
+        return cls.from_record(token, **({} if token.type == "TRC20" else {"hash": token.hash}))
 
 
 class RouteAnswer(TokenAnswer):

@@ -12,10 +12,11 @@ from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.payments.links.errors import TronBatchRefused
 from chalicelib.payments.links.fees import rules as fees
+from chalicelib.payments.links.permissions import knows_payees
 from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.links.rules import LARGEST_TOTAL
 from chalicelib.payments.requests.creation import new_request
-from chalicelib.payments.requests.fields import for_each, refused
+from chalicelib.payments.requests.field_problems import for_each, refused
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.targets import Item, Target, resolve
 from chalicelib.payments.requests.targets import Terms as RequestTerms
@@ -29,13 +30,15 @@ class Draft:
     """The link that a merchant wants, as sent: only the form of the texts is checked. A payout has no `items`."""
 
     items: tuple[Item, ...]
-    fee_percentage: str | None
-    fee_address: str | None
-    reference: str | None
-    payer_identifier: str | None
-    redirect_url: str | None
-    redirect_label: str | None
+    fee_percentage: str | None = None
+    fee_address: str | None = None
+    reference: str | None = None
+    payer_identifier: str | None = None
+    redirect_url: str | None = None
+    redirect_label: str | None = None
     recipient_identifier: str | None = None
+    plain_transfer: bool | None = None
+    """Whether the payment gets an address for plain transfers; None leaves that to its account."""
 
 
 @frozen
@@ -94,6 +97,7 @@ def build_link(
         flow=Flow.PAY if creator_wallet else Flow.GET_PAID,
         creator_wallet=creator_wallet,
         recipient_identifier=draft.recipient_identifier,
+        has_known_payees=knows_payees(owner),
     )
     requests = tuple(
         new_request(token, position, target, owner, now, entropy) for position, target in enumerate(targets)

@@ -1,5 +1,6 @@
 """Errors for links that cannot be paid or read now. They hold the link and the branding that the payment page shows."""
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, Locked
@@ -7,7 +8,7 @@ from chalicelib.payments.links.records import AnnouncedTransaction, LinkStatus, 
 
 if TYPE_CHECKING:
     from chalicelib.accounts.branding.records import PageBranding
-    from chalicelib.payments.links.sent import SentOutcome
+    from chalicelib.payments.links.sent_transactions import SentOutcome
 
 
 class LinkCompleted(Conflict):
@@ -15,9 +16,9 @@ class LinkCompleted(Conflict):
 
     shown_by = "chalicelib.payments.links.responses"
 
-    def __init__(self, payment: PayableLink, branding: "PageBranding | None" = None) -> None:
+    def __init__(self, payable: PayableLink, branding: "PageBranding | None" = None) -> None:
         super().__init__("Secure payment has already been completed")
-        self.payment, self.branding = payment, branding
+        self.payable, self.branding = payable, branding
         self.sent: tuple[SentOutcome, ...] = ()
 
 
@@ -27,10 +28,22 @@ class LinkLocked(Locked):
     shown_by = "chalicelib.payments.links.responses"
 
     def __init__(
-        self, payment: PayableLink, announced: AnnouncedTransaction, branding: "PageBranding | None" = None
+        self, payable: PayableLink, announced: AnnouncedTransaction, branding: "PageBranding | None" = None
     ) -> None:
         super().__init__("Secure payment is in progress")
-        self.payment, self.announced, self.branding = payment, announced, branding
+        self.payable, self.announced, self.branding = payable, announced, branding
+
+
+class LinkBeingSigned(Locked):
+    """Somebody else is asked to sign the payment of the link, until `ends_at` at most."""
+
+    shown_by = "chalicelib.payments.links.responses"
+
+    def __init__(
+        self, payable: PayableLink, ends_at: datetime, branding: "PageBranding | None" = None
+    ) -> None:
+        super().__init__("Another wallet is being asked to pay this link: try again when it has ended")
+        self.payable, self.ends_at, self.branding = payable, ends_at, branding
 
 
 class LinkAwaitingChain(Forbidden):
@@ -38,21 +51,21 @@ class LinkAwaitingChain(Forbidden):
 
     shown_by = "chalicelib.payments.links.responses"
 
-    def __init__(self, payment: PayableLink, branding: "PageBranding | None" = None) -> None:
+    def __init__(self, payable: PayableLink, branding: "PageBranding | None" = None) -> None:
         super().__init__("Secure payment is past its expiry; payments sent before it are still being looked for")
-        self.payment, self.branding = payment, branding
+        self.payable, self.branding = payable, branding
 
 
 class LinkClosed(Forbidden):
-    """The link can no longer be paid; `link_status` says why. `payment` is None if the body omits the link."""
+    """The link can no longer be paid; `link_status` says why. `payable` is None if the body omits the link."""
 
     shown_by = "chalicelib.payments.links.responses"
 
     def __init__(
-        self, link_status: LinkStatus, payment: PayableLink | None = None, branding: "PageBranding | None" = None
+        self, link_status: LinkStatus, payable: PayableLink | None = None, branding: "PageBranding | None" = None
     ) -> None:
         super().__init__("Secure payment token expired or invalid status")
-        self.link_status, self.payment, self.branding = link_status, payment, branding
+        self.link_status, self.payable, self.branding = link_status, payable, branding
 
 
 class WrongWallet(Forbidden):

@@ -1,4 +1,4 @@
-"""Marks links as expired once their network was read past the expiry, and removes abandoned multicalls."""
+"""Expires links once their network was read past it, removes abandoned multicalls, finishes what is being cancelled."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -52,6 +52,10 @@ def _check(services: Services, token: str, read_until: Mapping[str, datetime | N
         return False
     if is_abandoned(link, now):
         return try_write(services.store, Delete(link))
+    if link.is_being_cancelled:
+        from chalicelib.payments.links.cancelling.flows import finish  # few links have so many requests
+
+        return finish(services, token)
     if status_at(link, now) is not LinkStatus.AWAITING_CHAIN:
         return False
     is_read = bool(networks) and all(is_read_past(link.expires_at, read_until.get(name)) for name in networks)

@@ -4,13 +4,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from chalicelib.base.timestamps import iso
 from chalicelib.payments.links.records import Link
 from chalicelib.payments.links.schemas import page_url
 from chalicelib.platform.http.fields import Limit, ShortText
-from chalicelib.platform.http.schemas import Dated, Output, iso_or_none
+from chalicelib.platform.http.schemas import Dated, Output
 
-ListedStatus = Literal["pending", "completed", "expired", "invalidated", "compliance_failed"]
+ListedStatus = Literal["pending", "completed", "expired", "invalidated", "compliance_failed", "cancelled"]
 
 
 class LookupQuery(Dated):
@@ -19,9 +18,7 @@ class LookupQuery(Dated):
     clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That it was created with")
     reference: ShortText | None = Field(None, description="The merchant's own, exactly")
     limit: Limit = Field(20, description="Links on a page")
-    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
-        None, description="`nextCursor` of the page before"
-    )
+    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(None, description="`nextCursor` of the page before")
 
 
 class ListedLink(Output):
@@ -39,19 +36,7 @@ class ListedLink(Output):
 
     @classmethod
     def of(cls, link: Link, pay_url: str) -> Self:
-        return cls(
-            token=link.token,
-            securePaymentUrl=page_url(link, pay_url),
-            status=link.status,
-            paymentType=link.payment_type,
-            flow=link.flow,
-            reference=link.reference,
-            clientId=link.client_id,
-            payerIdentifier=link.payer_identifier,
-            createdAt=iso(link.created_at),
-            expiresAt=iso(link.expires_at),
-            completedAt=iso_or_none(link.completed_at),
-        )
+        return cls.from_record(link, securePaymentUrl=page_url(link, pay_url))
 
 
 class LinksPagination(Output):

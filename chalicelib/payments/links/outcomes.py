@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from chalicelib.payments.links.records import PayableLink
-from chalicelib.payments.links.sent import MAX_ASKED, Outcome, SentOutcome, is_surplus, shown_hash
-from chalicelib.payments.requests import listing
+from chalicelib.payments.links.sent_transactions import MAX_ASKED, Outcome, SentOutcome, is_surplus, shown_hash
+from chalicelib.payments.requests import list_names
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Direction, Payment, PaymentStatus
 from chalicelib.platform.services import Services
@@ -16,24 +16,24 @@ _MAX_LISTED = 250
 """The most payments by one transaction that are read: a link has fewer requests."""
 
 
-def outcomes(services: Services, payment: PayableLink, asked: Sequence[str]) -> tuple[SentOutcome, ...]:
+def outcomes(services: Services, payable: PayableLink, asked: Sequence[str]) -> tuple[SentOutcome, ...]:
     """What became of the transactions that somebody asks for, and those of others that paid too much.
 
     One query for each, at most MAX_ASKED and four. A multicall has to be given the requests of its children.
     """
-    if not payment.requests:
+    if not payable.requests:
         return ()
-    network = payment.requests[0].network
+    network = payable.requests[0].network
     own = dict.fromkeys(shown_hash(network, each.lower()) for each in asked[:MAX_ASKED])
-    others = dict.fromkeys(each.surplus_hash for each in payment.requests if each.surplus_hash not in (None, *own))
-    found = [_outcome(services, payment, network, each) for each in own]
-    told = [_outcome(services, payment, network, each) for each in [*others][:_MAX_OTHERS] if each is not None]
-    return (*found, *(each for each in told if each.outcome is Outcome.SURPLUS))
+    others = dict.fromkeys(each.surplus_hash for each in payable.requests if each.surplus_hash not in (None, *own))
+    found = [_outcome(services, payable, network, each) for each in own]
+    outcomes = [_outcome(services, payable, network, each) for each in [*others][:_MAX_OTHERS] if each is not None]
+    return (*found, *(each for each in outcomes if each.outcome is Outcome.SURPLUS))
 
 
-def _outcome(services: Services, payment: PayableLink, network: str, tx_hash: str) -> SentOutcome:
-    requests = {each.request_id: each for each in payment.requests}
-    made = [each for each in _made(services, payment, network, tx_hash) if each.status is PaymentStatus.CONFIRMED]
+def _outcome(services: Services, payable: PayableLink, network: str, tx_hash: str) -> SentOutcome:
+    requests = {each.request_id: each for each in payable.requests}
+    made = [each for each in _made(services, payable, network, tx_hash) if each.status is PaymentStatus.CONFIRMED]
     made = [each for each in made if each.request_id in requests and each.network == network]
     surplus = next((each for each in made if is_surplus(requests[each.request_id], each)), None)
     if surplus is not None:
@@ -41,10 +41,10 @@ def _outcome(services: Services, payment: PayableLink, network: str, tx_hash: st
     return SentOutcome(tx_hash, network, Outcome.COUNTED if made else Outcome.UNKNOWN)
 
 
-def _made(services: Services, payment: PayableLink, network: str, tx_hash: str) -> Iterable[Payment]:
+def _made(services: Services, payable: PayableLink, network: str, tx_hash: str) -> Iterable[Payment]:
     """The payments by a transaction; for several requests from a list, which may lag by about a second."""
-    if len(payment.requests) == 1:
-        return payment_store.payments_by(services.store, payment.requests[0].request_id, network, tx_hash)
-    found = Listing(payment.link.account_id, listing.PAYMENT, {"by_tx": listing.transaction(tx_hash)})
+    if len(payable.requests) == 1:
+        return payment_store.payments_by(services.store, payable.requests[0].request_id, network, tx_hash)
+    found = Listing(payable.link.account_id, list_names.PAYMENT, {"by_tx": list_names.transaction(tx_hash)})
     listed = page_after(services.store, Payment, found, None, _MAX_LISTED).records
     return [each for each in listed if each.direction is Direction.IN]  # refunds are in the same list

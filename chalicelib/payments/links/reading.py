@@ -42,37 +42,35 @@ class Viewer:
         return sees(self.account_id, self.client_id, owned)
 
 
-def load_visible(services: Services, token: str, viewer: Viewer) -> PayableLink:
+def load_visible(services: Services, token: str, viewer: Viewer, *, may_lag: bool = False) -> PayableLink:
     """The link with its requests. One read, two if a multicall has claimed the link, up to three more for payouts with
     a `recipientIdentifier`.
 
     Raises NotFound if the link does not exist or is not visible to the viewer: it belongs to another account, or was
-    created with another client id than the viewer's.
+    created with another client id than the viewer's. What `may_lag` is the link as it was a second ago, for half the
+    units; one that is younger than that takes a second read.
     """
-    return screened(services, load_stored(services, token, viewer))
+    return screened(services, load_stored(services, token, viewer, may_lag=may_lag))
 
 
-def load_stored(services: Services, token: str, viewer: Viewer) -> PayableLink:
+def load_stored(services: Services, token: str, viewer: Viewer, *, may_lag: bool = False) -> PayableLink:
     """As `load_visible`, with the link as it is stored, so that it can be written again."""
-    payment = load(services, token)
-    if payment is None or not _is_visible(viewer, payment.link):
+    lagging = store.payable_link(services.store, token, may_lag=True) if may_lag else None
+    payable = lagging or load(services, token)
+    if payable is None or not (viewer.reads_any_link or viewer.sees(payable.link)):
         raise NotFound("Secure payment not found")
-    payment = payment.seen_by(viewer.announcer)
-    return _with_parents_announcements(services, [payment])[0].seen_by(viewer.announcer)
+    payable = payable.without_announced_by(viewer.announcer)
+    return _with_parents_holds(services, [payable])[0].without_announced_by(viewer.announcer)
 
 
-def screened(services: Services, payment: PayableLink) -> PayableLink:
+def screened(services: Services, payable: PayableLink) -> PayableLink:
     """The link as it can be paid: `compliance_failed` if the compliance provider has refused whom it pays."""
-    return _screened(services, [payment])[0]
+    return _screened(services, [payable])[0]
 
 
 def load(services: Services, token: str) -> PayableLink | None:
     """A link with its requests, without an access check; None while it is not complete. One read."""
     return store.payable_link(services.store, token)
-
-
-def _is_visible(viewer: Viewer, link: Link) -> bool:
-    return viewer.reads_any_link or viewer.sees(link)
 
 
 def listing(
@@ -88,9 +86,7 @@ def listing(
     return Listing(account_id, LINKS, values, first, last)
 
 
-def load_by_request(
-    services: Services, request_id: str, account_id: str, client_id: str | None = None
-) -> PayableLink:
+def load_by_request(services: Services, request_id: str, account_id: str, client_id: str | None = None) -> PayableLink:
     """The link that a request belongs to, if it is visible with the client id. Two reads, three if it was merged, and
     up to two more for a payout with a `recipientIdentifier`. Raises NotFound."""
     payable = store.payable_of(services.store, request_id)
@@ -109,7 +105,7 @@ def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request
     """
     payable = store.payable_of(services.store, name)
     if isinstance(payable, PayableLink):
-        payable = _screened(services, _with_parents_announcements(services, [payable]))[0]
+        payable = _screened(services, _with_parents_holds(services, [payable]))[0]
     requests, wanted = payable.requests if payable else (), name.lower()
     found = next((each for each in requests if wanted in (each.request_id, each.payment_reference)), None)
     if payable is None or found is None or not viewer.sees(found):
@@ -117,17 +113,15 @@ def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request
     return found, payable
 
 
-def load_many(
-    services: Services, tokens: Sequence[str], parent: PayableLink | None = None
-) -> dict[str, PayableLink]:
-    """The links that exist, by token, each with its first request and its announced transaction; other requests are not
-    read.
+def load_many(services: Services, tokens: Sequence[str], parent: PayableLink | None = None) -> dict[str, PayableLink]:
+    """The links that exist, by token, each with its first request, its announced transaction and its claim to sign;
+    other requests are not read.
 
-    Reads three keys per link, one per multicall that claimed some of them, except `parent`, and two per payout with a
+    Reads four keys per link, two per multicall that claimed some of them, except `parent`, and two per payout with a
     `recipientIdentifier`; in batches of 100.
     """
     found = store.links_with_first_request(services.store, tokens)
-    payments = _with_parents_announcements(services, list(found.values()), parent)
+    payments = _with_parents_holds(services, list(found.values()), parent)
     return dict(zip(found, _screened(services, payments), strict=True))
 
 
@@ -157,11 +151,11 @@ def _screened(services: Services, payments: list[PayableLink]) -> list[PayableLi
     return [_refused(each) if refused & hashes.get(each.link.token, set()) else each for each in payments]
 
 
-def _recipients(payment: PayableLink, merged: Mapping[str, Link]) -> set[str]:
+def _recipients(payable: PayableLink, merged: Mapping[str, Link]) -> set[str]:
     """Whom the payouts of a link name, of those that a secret credential has created."""
-    link = payment.link
+    link = payable.link
     payouts = [merged.get(token) for token in link.merged_tokens] or [link]
-    created_with = {request.position: request.created_with for request in payment.requests}
+    created_with = {request.position: request.created_with for request in payable.requests}
     return {
         payout.recipient_identifier
         for position, payout in enumerate(payouts)
@@ -170,22 +164,30 @@ def _recipients(payment: PayableLink, merged: Mapping[str, Link]) -> set[str]:
     }  # fmt: skip
 
 
-def _refused(payment: PayableLink) -> PayableLink:
-    return replace(payment, link=replace(payment.link, status=LinkStatus.COMPLIANCE_FAILED))
+def _refused(payable: PayableLink) -> PayableLink:
+    return replace(payable, link=replace(payable.link, status=LinkStatus.COMPLIANCE_FAILED))
 
 
-def _with_parents_announcements(
+def _with_parents_holds(
     services: Services, payments: Sequence[PayableLink], known: PayableLink | None = None
 ) -> list[PayableLink]:
     """The links, each with the pending announced transaction of its multicall, if any: that transaction pays the
-    children, too.
+    children, too. So with the claim to sign the multicall, while it is valid and the child has none of its own.
 
-    Reads the announced transactions, except the announced transaction of the `known` parent.
+    Reads both, except those of the `known` parent, whose claim does not hold its children: it is to pay them.
     """
-    parents = {payment.link.parent_token for payment in payments if not payment.is_locked}
+    parents = {payable.link.parent_token for payable in payments if not payable.is_locked}
     parents -= {None, known.link.token if known else None}
-    announcements = store.announcements(services.store, [parent for parent in parents if parent])
+    announcements, claims = store.holding(services.store, [parent for parent in parents if parent])
     if known is not None and known.announced is not None:
-        announcements.append(known.announced)
-    pending = {announced.link_token: announced for announced in announcements if announced.is_locking}
-    return [replace(each, announced=pending.get(each.link.parent_token or "", each.announced)) for each in payments]
+        announcements[known.link.token] = known.announced
+    pending = {token: announced for token, announced in announcements.items() if announced.is_locking}
+    now = services.clock()
+    valid = {token: claim for token, claim in claims.items() if claim.is_valid(now)}
+
+    def with_holds(each: PayableLink) -> PayableLink:
+        parent, own = each.link.parent_token or "", each.signing
+        signing = own if own is not None and own.is_valid(now) else valid.get(parent, own)
+        return replace(each, announced=pending.get(parent, each.announced), signing=signing)
+
+    return [with_holds(each) for each in payments]

@@ -5,7 +5,7 @@ from dataclasses import field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from hmac import compare_digest
-from typing import Self
+from typing import ClassVar, Self
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import lists, place
@@ -42,6 +42,8 @@ class LinkStatus(StrEnum):
     INVALIDATED = "invalidated"
     """Merged into a batch link, which has its requests now."""
     COMPLIANCE_FAILED = "compliance_failed"
+    CANCELLED = "cancelled"
+    """By its owner, before all of it was paid."""
     PARTIALLY_SETTLED = "partially_settled"
     """A multicall of which some children are paid; computed from the children, never stored."""
     AWAITING_CHAIN = "awaiting_chain"
@@ -86,7 +88,12 @@ class Link(Record):
     completed_at: datetime | None = None
     expiry_check_at: datetime | None = None
     """When it is checked again whether the chain was read past `expires_at`; None before the first check."""
-    version: int = 0
+    cancelled_at: datetime | None = None
+    has_known_payees: bool = False
+    """Whether the owner of the client id knows who gets money by it, fees included: it was created by a secret
+    credential, or within `allowed_payees`. A client id alone is public: with it anybody can name himself as payee."""
+    is_being_cancelled: bool = False
+    """Whether it is cancelled and some of its requests do not say so yet: there were too many for one transaction."""
 
     @property
     def listed(self) -> Mapping[str, str]:
@@ -107,7 +114,9 @@ class Link(Record):
     @property
     def next_due(self) -> datetime | None:
         """While pending, its expiry or the next check of it (None for a multicall); while assembling, when it counts as
-        abandoned."""
+        abandoned; while it is being cancelled, since when."""
+        if self.is_being_cancelled:
+            return self.cancelled_at
         if self.status is LinkStatus.ASSEMBLING:
             return self.created_at + ASSEMBLY_TIME
         if self.status is LinkStatus.PENDING and self.payment_type is not PaymentType.MULTICALL:
@@ -154,9 +163,9 @@ class AnnouncedTransaction(Record):
     `wallet` is the Safe or the sender, `nonce` that of its transaction; both are None until they are known. `deadline`
     is the payer's; after `ends_at` the announced transaction lapses. `scanned_to` is the last block that was searched
     for a Safe's execution, `executed_block` the block of the execution, and `transaction_hash` then its transaction;
-    `unseen_since` is since when the node does not have a transaction that was sent, None while it has it. `check_at` is
-    when the announced transaction is checked next. `span` is the
-    most blocks per request to the node after a refusal, None for the usual number. `is_public` means that it was
+    `missing_since` is since when the node does not have a transaction that was sent, None while it has it. `check_at`
+    is when the announced transaction is checked next. `span` is the most blocks per request to the node after a
+    refusal, None for the usual number. `is_public` means that it was
     announced with a public client id, such as the payment page's, which anybody who has the link can do. An announced
     transaction that does not lock (`locks`) was announced after too many public claims; it does so once it has a proof.
     A payment from another chain has a `bridge_transfer`; its `network` is then the one that is paid from, and it ends
@@ -189,7 +198,7 @@ class AnnouncedTransaction(Record):
     public_claims: int = field(default=0, metadata={"attribute": "in_vain"})
     """In the stored record: how many public announcements without the proof PROPOSED or SENT the link has had."""
     proof: Proof | None = None
-    unseen_since: datetime | None = None
+    missing_since: datetime | None = field(default=None, metadata={"attribute": "unseen_since"})
     locks: bool = True
     bridge_transfer: BridgeTransfer | None = None
     failures_notified: int = 0
@@ -198,7 +207,6 @@ class AnnouncedTransaction(Record):
     sent_claims: int = 0
     """In the stored record: how many publicly announced transactions the node has had, which may lock the link."""
     others: "tuple[AnnouncedTransaction, ...]" = ()
-    version: int = 0
 
     @property
     def all(self) -> "tuple[AnnouncedTransaction, ...]":
@@ -226,12 +234,42 @@ class AnnouncedTransaction(Record):
 
 
 @frozen
+class SigningClaim(Record):
+    """Who alone is asked to sign the payment of a link: until `ends_at` it is offered to nobody else.
+
+    `claimant` is the SHA-256 hash of their secret (announcers.py), `calls` the hash of the calls as they gave it,
+    `attempt` counts the batches of the link. `claimed_seconds` is for how long earlier claims have held the link.
+    """
+
+    KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "SIGNING")
+    MEMORY: ClassVar[timedelta] = timedelta(days=1)
+    """How long after its end a claim counts towards what claims may hold of a link, and towards its attempts."""
+
+    link_token: str
+    account_id: str
+    claimant: str
+    calls: str
+    attempt: int
+    claimed_at: datetime
+    ends_at: datetime
+    claimed_seconds: int = 0
+
+    def is_valid(self, now: datetime) -> bool:
+        return now < self.ends_at
+
+    @property
+    def vanishes_at(self) -> datetime:
+        """A day after its end."""
+        return self.ends_at + self.MEMORY
+
+
+@frozen
 class Payable:
     """What is paid and recorded together: one request without a link, or the requests of a link, in order.
 
     `announced` is the record of the transactions that are announced for a link. `order` is the off-ramp order of a
     request without a link that is paid out in fiat. `commerce` is set if the one request of a link is paid through the
-    commerce escrow.
+    commerce escrow. `signing` is who is asked, or was asked last, to sign the payment of a link as one batch of calls.
     """
 
     requests: tuple[Request, ...]
@@ -239,6 +277,7 @@ class Payable:
     announced: AnnouncedTransaction | None = None
     order: Order | None = None
     commerce: CommercePayment | None = None
+    signing: SigningClaim | None = None
 
     def reference_of(self, request: Request) -> str | None:
         """The merchant's reference of a request: its own, else that of the link."""
@@ -248,15 +287,20 @@ class Payable:
         """The platform fee on a request: that of its link, if it has one."""
         return self.link.fee if self.link else Fee(request.fee_percentage, request.fee_address)
 
-    def seen_by(self, announcer: str | None) -> Self:
-        """The link as somebody with this hash of a secret sees it: without the transactions that they announced.
+    def without_announced_by(self, announcer: str | None) -> Self:
+        """The link as somebody with this hash of a secret sees it: without the transactions that they announced, and
+        without their own claim to sign.
 
         Only for reading: the record of its announced transactions is not complete.
         """
-        if self.announced is None or announcer is None:
+        if announcer is None:
             return self
-        seen = [each for each in self.announced.all if not each.is_by(announcer)]
-        return replace(self, announced=replace(seen[0], others=tuple(seen[1:])) if seen else None)
+        is_own = self.signing is not None and compare_digest(self.signing.claimant, announcer)
+        found = replace(self, signing=None) if is_own else self
+        if self.announced is None:
+            return found
+        shown = [each for each in self.announced.all if not each.is_by(announcer)]
+        return replace(found, announced=replace(shown[0], others=tuple(shown[1:])) if shown else None)
 
     @property
     def is_paid(self) -> bool:

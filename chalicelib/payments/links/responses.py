@@ -5,18 +5,19 @@ from typing import Any
 
 from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.accounts.branding.rules import link_branding
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.payments.links.bridge_transfers import announced_bridge_transfers
 from chalicelib.payments.links.errors import (
     LinkAwaitingChain,
+    LinkBeingSigned,
     LinkClosed,
     LinkCompleted,
     LinkLocked,
     TronBatchRefused,
     WrongWallet,
 )
-from chalicelib.payments.links.progress import announced_bridge_transfers
 from chalicelib.payments.links.records import AnnouncedTransaction, LinkStatus, PayableLink
-from chalicelib.payments.links.sent import sent_facts, shown_hash
+from chalicelib.payments.links.sent_transactions import sent_facts, shown_hash
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.http.errors import details_of
 
@@ -24,30 +25,37 @@ from chalicelib.platform.http.errors import details_of
 @details_of.register
 def _(error: LinkCompleted) -> dict[str, Any]:
     paid = [
-        {"requestId": each.request_id, "hasBeenPaid": True, "txHash": each.tx_hash} for each in error.payment.requests
+        {"requestId": each.request_id, "hasBeenPaid": True, "txHash": each.tx_hash} for each in error.payable.requests
     ]
-    facts = {**_page_facts(error.payment, error.branding), "requestStatuses": paid, **_bridge_transfers(error.payment)}
+    facts = {**_page_facts(error.payable, error.branding), "requestStatuses": paid, **_bridge_transfers(error.payable)}
     sent = {"sentTransactions": [sent_facts(each) for each in error.sent]} if error.sent else {}
     return {"status": LinkStatus.COMPLETED.value, **facts, **sent}
 
 
 @details_of.register
 def _(error: LinkLocked) -> dict[str, Any]:
-    statuses = [_locked_status(request, error.announced) for request in error.payment.requests]
-    facts = _page_facts(error.payment, error.branding)
-    bridge_transfers = _bridge_transfers(replace(error.payment, announced=error.announced))
+    statuses = [_locked_status(request, error.announced) for request in error.payable.requests]
+    facts = _page_facts(error.payable, error.branding)
+    bridge_transfers = _bridge_transfers(replace(error.payable, announced=error.announced))
     return {"status": LinkStatus.PENDING.value, **facts, "requestStatuses": statuses, **bridge_transfers}
 
 
 @details_of.register
+def _(error: LinkBeingSigned) -> dict[str, Any]:
+    facts = _page_facts(error.payable, error.branding)
+    ends_at = int(error.ends_at.timestamp())
+    return {"code": "being_signed", "status": LinkStatus.PENDING.value, "signingEndsAt": ends_at, **facts}
+
+
+@details_of.register
 def _(error: LinkAwaitingChain) -> dict[str, Any]:
-    facts = _page_facts(error.payment, error.branding)
+    facts = _page_facts(error.payable, error.branding)
     return {"code": LinkStatus.AWAITING_CHAIN.value, "status": LinkStatus.PENDING.value, **facts}
 
 
 @details_of.register
 def _(error: LinkClosed) -> dict[str, Any]:
-    facts = _page_facts(error.payment, error.branding) if error.payment is not None else {}
+    facts = _page_facts(error.payable, error.branding) if error.payable is not None else {}
     return {"status": error.link_status.value, **facts}
 
 
@@ -61,21 +69,19 @@ def _(error: TronBatchRefused) -> dict[str, Any]:
     return {"advice": error.advice}
 
 
-def _bridge_transfers(payment: PayableLink) -> dict[str, Any]:
+def _bridge_transfers(payable: PayableLink) -> dict[str, Any]:
     """The payments from other chains of a link that has any."""
-    found = announced_bridge_transfers(payment.announced)
+    found = announced_bridge_transfers(payable.announced)
     return {"crosschainIntents": found} if found else {}
 
 
-def _page_facts(payment: PayableLink, branding: PageBranding | None) -> dict[str, Any]:
+def _page_facts(payable: PayableLink, branding: PageBranding | None) -> dict[str, Any]:
     """What the payment page shows of a link that cannot be paid: its branding and its redirect."""
-    link = payment.link
+    link = payable.link
     return {"branding": link_branding(branding), "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
 
 
 def _locked_status(request: Request, announced: AnnouncedTransaction) -> dict[str, Any]:
-    chain = network(announced.network)
-    assert chain is not None, "an intent is recorded on a catalogued network"
     facts = {
         "requestId": request.request_id,
         "hasBeenPaid": request.status is RequestStatus.PAID,
@@ -84,7 +90,7 @@ def _locked_status(request: Request, announced: AnnouncedTransaction) -> dict[st
             if announced.safe_tx_hash
             else {"txHash": shown_hash(announced.network, announced.transaction_hash)}
         ),
-        "chainId": chain.chain_id,
+        "chainId": known_network(announced.network).chain_id,
     }
     deadline = {"safePaymentDeadline": int(announced.deadline.timestamp())} if announced.deadline else {}
     return {**facts, **deadline}

@@ -4,7 +4,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked
+from chalicelib.base.errors import BadRequest, Conflict
+from chalicelib.payments.links.errors import LinkAwaitingChain, LinkBeingSigned, LinkClosed, LinkCompleted, LinkLocked
 from chalicelib.payments.links.records import ASSEMBLY_TIME, Link, LinkStatus, PayableLink
 
 if TYPE_CHECKING:
@@ -32,6 +33,20 @@ def shown_status(status: LinkStatus) -> LinkStatus:
     return LinkStatus.PENDING if status is LinkStatus.AWAITING_CHAIN else status
 
 
+def with_expiry(payable: PayableLink, expires_at: datetime, now: datetime) -> Link:
+    """The link with another expiry. Raises BadRequest unless that is in the future, Conflict for a commerce payment,
+    whose times the escrow knows, and for a link that has ended."""
+    if expires_at <= now:
+        raise BadRequest("expiresAt must be in the future")
+    if payable.commerce is not None:
+        raise Conflict("The times of a commerce payment are part of its terms, which the escrow knows")
+    status = status_at(payable.link, now)
+    if payable.is_paid or status is not LinkStatus.PENDING:
+        shown = LinkStatus.COMPLETED if payable.is_paid else status
+        raise Conflict(f"Only the expiry of a pending link can be changed: this one is {shown.value}")
+    return replace(payable.link, expires_at=expires_at, expiry_check_at=None)
+
+
 def is_read_past(expires_at: datetime, read_until: datetime | None) -> bool:
     """Whether a network was read past an expiry; `read_until` is the time of its newest block that was read."""
     return read_until is not None and read_until > expires_at
@@ -43,31 +58,41 @@ def with_next_check(link: Link, now: datetime) -> Link:
     return replace(link, expiry_check_at=now + delay)
 
 
-def is_payable(payment: PayableLink, now: datetime) -> bool:
-    """Whether the link can be paid now: pending, not expired, and not waiting for an announced transaction."""
-    return not payment.is_paid and not payment.is_locked and status_at(payment.link, now) is LinkStatus.PENDING
+def is_being_signed(payable: PayableLink, now: datetime) -> bool:
+    """Whether somebody else is asked to sign the payment of a link that is pending: no claim hides how a link ended."""
+    is_open = not payable.is_paid and status_at(payable.link, now) is LinkStatus.PENDING
+    return is_open and payable.signing is not None and payable.signing.is_valid(now)
 
 
-def check_payable(payment: PayableLink, now: datetime, branding: "PageBranding | None" = None) -> None:
-    """Raises LinkCompleted, LinkLocked, LinkAwaitingChain or LinkClosed unless the link can be paid now (supplement,
-    error bodies 7.2).
+def is_payable(payable: PayableLink, now: datetime) -> bool:
+    """Whether the link can be paid now: pending, not expired, not waiting for an announced transaction, and nobody else
+    is asked to sign its payment."""
+    is_taken = payable.is_locked or is_being_signed(payable, now)
+    return not payable.is_paid and not is_taken and status_at(payable.link, now) is LinkStatus.PENDING
+
+
+def check_payable(payable: PayableLink, now: datetime, branding: "PageBranding | None" = None) -> None:
+    """Raises LinkCompleted, LinkLocked, LinkBeingSigned, LinkAwaitingChain or LinkClosed unless the link can be paid
+    now (supplement, error bodies 7.2).
 
     `branding` is passed to the error, for the payment page.
     """
-    if payment.is_paid:
-        raise LinkCompleted(payment, branding)
-    check_unlocked(payment, branding)
-    status = status_at(payment.link, now)
+    if payable.is_paid:
+        raise LinkCompleted(payable, branding)
+    check_unlocked(payable, branding)
+    if payable.signing is not None and is_being_signed(payable, now):
+        raise LinkBeingSigned(payable, payable.signing.ends_at, branding)
+    status = status_at(payable.link, now)
     if status is LinkStatus.AWAITING_CHAIN:
-        raise LinkAwaitingChain(payment, branding)
-    if not is_payable(payment, now):
-        raise LinkClosed(status, payment, branding)
+        raise LinkAwaitingChain(payable, branding)
+    if not is_payable(payable, now):
+        raise LinkClosed(status, payable, branding)
 
 
-def check_unlocked(payment: PayableLink, branding: "PageBranding | None" = None) -> None:
+def check_unlocked(payable: PayableLink, branding: "PageBranding | None" = None) -> None:
     """Raises LinkLocked while the link is unpaid and waiting for an announced transaction."""
-    if payment.announced is not None and payment.is_locked:
-        raise LinkLocked(payment, payment.announced, branding)
+    if payable.announced is not None and payable.is_locked:
+        raise LinkLocked(payable, payable.announced, branding)
 
 
 def is_abandoned(parent: Link, now: datetime) -> bool:

@@ -2,19 +2,26 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
 
 from chalicelib.base.urls import WEB_URL, is_url
 from chalicelib.chains.catalogue.interop import Destination, destination_id, interop_address
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.payments.links.bridge_transfers import announced_bridge_transfers
 from chalicelib.payments.links.creation import Draft
 from chalicelib.payments.links.fees.rules import plan_of
 from chalicelib.payments.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
-from chalicelib.payments.links.progress import announced_bridge_transfers
 from chalicelib.payments.links.records import Link, LinkStatus, Payable, PayableLink
-from chalicelib.payments.links.sent import SentOutcome, sent_facts
+from chalicelib.payments.links.sent_transactions import SentOutcome, sent_facts
+from chalicelib.payments.requests.names.schemas import PayeeNameAnswer, name_answer
+from chalicelib.payments.requests.plain_transfers.schemas import (
+    PLAIN_TRANSFER,
+    PlainTransferAnswer,
+    plain_transfer_field,
+)
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.payments.requests.targets import Item
@@ -22,13 +29,15 @@ from chalicelib.platform.http.fields import (
     Amount,
     CurrencyId,
     DestinationId,
+    Instant,
+    Payee,
     Percentage,
     Recipient,
     ShortText,
     form,
     together,
 )
-from chalicelib.platform.http.schemas import Input, Output, rule
+from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
 
 class DestinationAnswer(Output):
@@ -77,7 +86,9 @@ class RequestItem(Input):
 
     amount: Amount = Field(description="Human-readable decimal amount, greater than 0")
     destinationId: DestinationId | None = Field(None, description="ERC-7828 id: {interopAddress}:{tokenAddress}")
-    payee: Recipient | None = Field(None, description="Who is paid, on the currency's network")
+    payee: Payee | None = Field(
+        None, description="Who is paid, on the currency's network: by address or by a name of ENS"
+    )
     invoiceCurrency: CurrencyId | None = Field(
         None, description="The currency of the amount: a token, or a fiat code such as USD"
     )
@@ -158,6 +169,7 @@ class CreateSecurePayment(NewLink):
         description="What is paid to whom; several entries make a batch"
     )
     payerIdentifier: ShortText | None = Field(None, description="Your own name for the payer")
+    plainTransfer: StrictBool | None = Field(None, description=f"{PLAIN_TRANSFER}. For one entry in `requests`")
 
     @property
     def items_written(self) -> int:
@@ -165,18 +177,21 @@ class CreateSecurePayment(NewLink):
 
     def draft(self) -> Draft:
         """The body as plain values."""
-        return Draft(
-            items=tuple(
-                Item(i.amount, i.destinationId, i.payee, i.invoiceCurrency, i.paymentCurrency)
-                for i in self.requests
-            ),
-            fee_percentage=self.feePercentage,
-            fee_address=self.feeAddress,
-            reference=self.reference,
-            payer_identifier=self.payerIdentifier,
-            redirect_url=self.redirectUrl,
-            redirect_label=self.redirectLabel,
-        )
+        items = (Item(i.amount, i.destinationId, i.payee, i.invoiceCurrency, i.paymentCurrency) for i in self.requests)
+        return self.plain(Draft, items=tuple(items))
+
+
+class UpdateSecurePayment(Input):
+    expiresAt: Instant = Field(description="When it can no longer be paid: in the future")
+
+    @property
+    def expires_at(self) -> datetime:
+        return datetime.fromisoformat(self.expiresAt).astimezone(UTC)
+
+
+class SecurePaymentUpdated(Output):
+    token: str
+    expiresAt: str
 
 
 class Branding(Output):
@@ -238,11 +253,11 @@ def sent_answers(sent: Iterable[SentOutcome]) -> list[SentTransactionAnswer]:
     return [SentTransactionAnswer(**sent_facts(each)) for each in sent]
 
 
-def crosschain_answers(payment: Payable, request: Request | None = None) -> list[CrosschainIntentAnswer]:
+def crosschain_answers(payable: Payable, request: Request | None = None) -> list[CrosschainIntentAnswer]:
     """The payments from other chains that were announced for a link, or for one request of it."""
-    is_one_of_several = request is not None and len(payment.requests) > 1
+    is_one_of_several = request is not None and len(payable.requests) > 1
     references = [request.payment_reference] if request is not None and is_one_of_several else None
-    return [CrosschainIntentAnswer(**each) for each in announced_bridge_transfers(payment.announced, references)]
+    return [CrosschainIntentAnswer(**each) for each in announced_bridge_transfers(payable.announced, references)]
 
 
 class SecurePaymentFound(Output):
@@ -281,29 +296,38 @@ class SecurePaymentCreated(Output):
     feePlan: FeePlanAnswer | None = Field(
         description="null unless all amounts are in US dollars, or in one dollar token"
     )
+    payeeNames: list[PayeeNameAnswer] = Field(
+        default_factory=unsent,
+        description="The names by which payees were given, with what they were resolved to, in the order of the body; "
+        "absent without any",
+    )
+    plainTransfer: PlainTransferAnswer = Field(
+        default_factory=unsent, description="Its address for plain transfers; absent if it has none"
+    )
 
     @classmethod
-    def of(cls, payment: PayableLink, pay_url: str) -> Self:
+    def of(cls, payable: PayableLink, pay_url: str) -> Self:
+        names = [name for name in map(name_answer, payable.requests) if name is not None]
+        extra: dict[str, Any] = {"payeeNames": names} if names else {}
+        if len(payable.requests) == 1:
+            extra |= plain_transfer_field(payable.requests[0])
         return cls(
-            requestIds=[request.request_id for request in payment.requests],
-            securePaymentUrl=page_url(payment.link, pay_url),
-            token=payment.link.token,
-            feePlan=fee_plan_or_null(plan_of(payment)),
+            requestIds=[request.request_id for request in payable.requests],
+            securePaymentUrl=page_url(payable.link, pay_url),
+            token=payable.link.token,
+            feePlan=fee_plan_or_null(plan_of(payable)),
+            **extra,
         )
 
 
 def chain_answer(name: str, confirmations: Mapping[str, int]) -> ChainAnswer:
     """The network of that name; `confirmations` are the deployment's own, by network."""
-    chain = network(name)
-    assert chain is not None, "a stored request always has a catalogued network"
-    return ChainAnswer(
-        chainId=chain.chain_id,
+    chain = known_network(name)
+    return ChainAnswer.from_record(
+        chain,
         name=chain.title,
-        label=chain.label,
         confirmations=confirmations.get(chain.name, chain.confirmations),
-        explorerUrl=chain.explorer_url,
-        publicRpcUrls=list(chain.public_rpc_urls),
-        nativeCurrency=CoinAnswer(name=chain.coin.name, symbol=chain.coin.symbol, decimals=chain.coin.decimals),
+        nativeCurrency=CoinAnswer.from_record(chain.coin),
     )
 
 

@@ -1,13 +1,20 @@
 """Reads of payables: links with their requests and announced transactions, and requests without a link."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TypeVar
 
 from chalicelib.base.records import Key, Record
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.offramp.core.records import Order
-from chalicelib.payments.links.records import AnnouncedTransaction, Link, LinkStatus, Payable, PayableLink
+from chalicelib.payments.links.records import (
+    AnnouncedTransaction,
+    Link,
+    LinkStatus,
+    Payable,
+    PayableLink,
+    SigningClaim,
+)
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import Request, RequestPointer
 from chalicelib.platform.storage.store import Store
@@ -28,22 +35,24 @@ def links(store: Store, tokens: Iterable[str]) -> dict[str, Link]:
     return {each.token: each for each in found.values()}
 
 
-def stored(store: Store, payable_id: str) -> Payable | None:
-    """A payable as it is stored, also a link that was merged into a batch. One query.
+def stored(store: Store, payable_id: str, *, may_lag: bool = False) -> Payable | None:
+    """A payable as it is stored, also a link that was merged into a batch. One query (`Store.query_mixed`).
 
     None while a link is not complete: its Link record is written last, or has the status `assembling`.
     """
     if len(payable_id) > _LONGEST_ID:
         return None
-    kinds = (Link, Request, AnnouncedTransaction, Order, CommercePayment)
-    records = store.query_mixed(kinds, Link.KEY.partition(token=payable_id))
+    kinds = (Link, Request, AnnouncedTransaction, Order, CommercePayment, SigningClaim)
+    records = store.query_mixed(kinds, Link.KEY.partition(token=payable_id), may_lag=may_lag)
     link, announced = _first(Link, records), _first(AnnouncedTransaction, records)
     if link is None:
         alone = tuple(each for each in records if isinstance(each, Request) and each.link_token is None)
         return Payable(alone, order=_first(Order, records)) if alone else None
     if link.status is LinkStatus.ASSEMBLING:
         return None
-    return PayableLink(_requests_of(records), link, announced, commerce=_first(CommercePayment, records))
+    requests = _as_cancelled(link, _requests_of(records))
+    commerce, signing = _first(CommercePayment, records), _first(SigningClaim, records)
+    return PayableLink(requests, link, announced, commerce=commerce, signing=signing)
 
 
 def payable(store: Store, payable_id: str) -> Payable | None:
@@ -58,9 +67,9 @@ def payable_of(store: Store, name: str) -> Payable | None:
     return payable(store, payable_id) if payable_id is not None else None
 
 
-def payable_link(store: Store, token: str) -> PayableLink | None:
+def payable_link(store: Store, token: str, *, may_lag: bool = False) -> PayableLink | None:
     """As `stored`, for links alone. One query."""
-    found = stored(store, token)
+    found = stored(store, token, may_lag=may_lag)
     return found if isinstance(found, PayableLink) else None
 
 
@@ -93,29 +102,48 @@ def requests(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
     return alone | {request_id: each for request_id, each in of_links.items() if isinstance(each, Request)}
 
 
-def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, PayableLink]:
-    """The complete links, by token, each with its first request and its announced transaction; other requests are not
-    read.
+def requests_of(store: Store, token: str) -> tuple[Request, ...]:
+    """The requests of a link in its order: of a multicall those of its payouts, and of a payout that was merged into a
+    batch its own, as it is there. One query; for these two up to four batch reads more."""
+    found = payable_link(store, token)
+    if found is None:
+        return ()
+    if found.link.child_tokens:
+        children = links_with_first_request(store, found.link.child_tokens)
+        return tuple(each for child in children.values() for each in child.requests)
+    if found.link.successor_token is None:
+        return found.requests
+    return tuple(requests(store, (each.request_id for each in found.requests)).values())
 
-    Three keys per link, in batches of 100.
+
+def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, PayableLink]:
+    """The complete links, by token, each with its first request, its announced transaction and its claim to sign; other
+    requests are not read.
+
+    Four keys per link, in batches of 100.
     """
     keys = {token: _keys_of(token) for token in tokens if len(token) <= _LONGEST_ID}
     records = store.get_many({key: kind for of_link in keys.values() for key, kind in of_link})
     found = {}
     for token, of_link in keys.items():
-        found_link, request, announced = (records.get(key) for key, _ in of_link)
+        found_link, request, announced, signing = (records.get(key) for key, _ in of_link)
         if found_link is not None and found_link.status is not LinkStatus.ASSEMBLING:
-            requests = _requests_of((request,) if request else ())
-            found[token] = PayableLink(requests, found_link, announced)
+            requests = _as_cancelled(found_link, _requests_of((request,) if request else ()))
+            found[token] = PayableLink(requests, found_link, announced, signing=signing)
     return found
 
 
-def announcements(store: Store, tokens: Iterable[str]) -> list[AnnouncedTransaction]:
-    """The announced transactions of the links that have any, in one record each; in batches of 100."""
-    return list(
-        store.get_many(
-            {AnnouncedTransaction.KEY.of(link_token=token): AnnouncedTransaction for token in tokens}
-        ).values()
+def holding(
+    store: Store, tokens: Collection[str]
+) -> tuple[dict[str, AnnouncedTransaction], dict[str, SigningClaim]]:
+    """What holds links: the announced transactions of each, in one record, and the claim to sign it, by token. Two keys
+    per link, in batches of 100."""
+    announced = {AnnouncedTransaction.KEY.of(link_token=token): AnnouncedTransaction for token in tokens}
+    claims = {SigningClaim.KEY.of(link_token=token): SigningClaim for token in tokens}
+    found = list(store.get_many({**announced, **claims}).values())
+    return (
+        {each.link_token: each for each in found if isinstance(each, AnnouncedTransaction)},
+        {each.link_token: each for each in found if isinstance(each, SigningClaim)},
     )
 
 
@@ -149,6 +177,13 @@ def _requests_of(records: Iterable[Record]) -> tuple[Request, ...]:
     return tuple(record for record in records if isinstance(record, Request))
 
 
+def _as_cancelled(link: Link, requests: tuple[Request, ...]) -> tuple[Request, ...]:
+    """The requests of a link as they are: those of a cancelled one that say nothing of it yet are cancelled, too."""
+    if not link.is_being_cancelled:
+        return requests
+    return tuple(each if each.is_closed else each.as_cancelled() for each in requests)
+
+
 def _request_key(payable_id: str, position: int) -> Key:
     return Request.KEY.of(payable_id=payable_id, position=position)
 
@@ -158,6 +193,7 @@ def _keys_of(token: str) -> tuple[tuple[Key, type[Record]], ...]:
         (Link.KEY.of(token=token), Link),
         (Request.KEY.of(payable_id=token, position=0), Request),
         (AnnouncedTransaction.KEY.of(link_token=token), AnnouncedTransaction),
+        (SigningClaim.KEY.of(link_token=token), SigningClaim),
     )
 
 

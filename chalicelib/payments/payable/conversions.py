@@ -20,8 +20,8 @@ _PATHS_PER_READ = 40
 Pair = tuple[Token, Token]
 
 
-def priced(services: Services, owed: Sequence[Owed], held: Mapping[str, Quote]) -> tuple[Position, ...]:
-    """The payments of what is owed, all on one network; `held` are the quotes by request id.
+def priced(services: Services, owed: Sequence[Owed], quoted: Mapping[str, Quote]) -> tuple[Position, ...]:
+    """The payments of what is owed, all on one network; `quoted` are the quotes by request id.
 
     One call to the node if contracts convert some of them, for each 40 pairs of currencies. Raises RateUnavailable if
     the contract could not convert now, or only by a rate that is too old; BadRequest for amounts that are too large or
@@ -36,7 +36,7 @@ def priced(services: Services, owed: Sequence[Owed], held: Mapping[str, Quote]) 
         if way is Way.DIRECT:
             positions.append(direct(each))
         elif way is Way.QUOTED:
-            positions.append(by_quote(each, held[each.request.request_id]))
+            positions.append(by_quote(each, quoted[each.request.request_id]))
         else:
             path, read, rate = found[_pair(each)]
             positions.append(
@@ -75,27 +75,27 @@ def valid_quotes(services: Services, owed: Sequence[Owed]) -> list[dict[str, Quo
     if not quoted:
         return [{}]
     (request,) = quoted
-    held = quotes.all_valid_at(services.store, request.request_id, services.clock())
-    return [{request.request_id: quote} for quote in held]
+    valid = quotes.all_valid_at(services.store, request.request_id, services.clock())
+    return [{request.request_id: quote} for quote in valid]
 
 
 def least_due(services: Services, owed: Owed) -> int:
-    """What is due in the token that is paid: at the cheapest quote that is held now, if it is converted; 0 without one.
+    """What is due in the token that is paid: at the cheapest quote valid now, if it is converted; 0 without one.
 
     One query if it is converted. Raises RateUnavailable.
     """
     if owed.invoice == owed.token:
         return direct(owed).due.amount
-    held = valid_quotes(services, [owed])
-    return min((by_quote(owed, quote).due.amount for each in held for quote in each.values()), default=0)
+    valid = valid_quotes(services, [owed])
+    return min((by_quote(owed, quote).due.amount for each in valid for quote in each.values()), default=0)
 
 
 def least_asked(services: Services, owed: Owed) -> int | None:
-    """What a payer can have been asked for in the token that is paid: at the cheapest quote that is held now, without
+    """What a payer can have been asked for in the token that is paid: at the cheapest quote that is valid now, without
     one at the last that was given; None if none ever was. At most two queries. Raises RateUnavailable."""
-    held = least_due(services, owed)
-    if held or owed.invoice == owed.token:
-        return held
+    least = least_due(services, owed)
+    if least or owed.invoice == owed.token:
+        return least
     last = quotes.given_at(services.store, owed.request.request_id, services.clock()).last
     return by_quote(owed, last).due.amount if last is not None else None
 

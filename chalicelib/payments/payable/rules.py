@@ -17,7 +17,7 @@ from chalicelib.payments.links.records import Payable
 from chalicelib.payments.links.rules import LARGEST_TOTAL
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.rates.rules import most_to_spend, to_pay
-from chalicelib.payments.requests.fields import refused
+from chalicelib.payments.requests.field_problems import refused
 from chalicelib.payments.requests.quotes.records import Quote
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, invoice_of, remaining

@@ -52,9 +52,7 @@ def rate_of_path(base: Token, quote: Token, found: "PathRate", source: RateSourc
 
 def inverted(rate: Rate) -> Rate:
     """The same rate in the other direction, exactly: what one `quote` is in `base`."""
-    return replace(
-        rate, base=rate.quote, quote=rate.base, numerator=rate.denominator, denominator=rate.numerator
-    )
+    return replace(rate, base=rate.quote, quote=rate.base, numerator=rate.denominator, denominator=rate.numerator)
 
 
 def divided(one: Rate, other: Rate) -> Rate:

@@ -15,7 +15,7 @@ more because a void or reclaim is gone. The events of one payment may be recorde
 from dataclasses import replace
 
 from chalicelib.base.addresses import ZERO_ADDRESS, hex_address
-from chalicelib.base.frozen import frozen
+from chalicelib.base.frozen import frozen, made_from
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.escrow.logs import ENDS, EscrowEventKind, LoggedEscrow
@@ -171,12 +171,10 @@ def ended(
 
 
 def _refunded(payment: CommercePayment, request: Request, entry: EscrowEntry, context: EventContext) -> Event:
-    sent = Refund(
+    sent = made_from(
+        Refund,
+        payment,
         topic=payment.payment_hash or "",
-        currency=payment.currency,
-        request_id=request.request_id,
-        payable_id=request.payable_id,
-        network=payment.network,
         payer=payment.payer or "",
         offered_at=context.now,
         tx_hash=entry.tx_hash,
@@ -188,13 +186,10 @@ def entry_of(payment: CommercePayment, transfer: LoggedTransfer, reference: Refe
     """The entry of an event, before it is posted."""
     event, payer = transfer.escrow, payment.payer if reference is None or reference.payer is None else reference.payer
     assert event is not None, "only events of the escrow are posted"
-    return EscrowEntry(
+    return made_from(
+        EscrowEntry,
+        transfer,
         request_id=payment.request_id,
-        block_number=transfer.block_number,
-        block_hash=transfer.block_hash,
-        tx_hash=transfer.tx_hash,
-        event_key=transfer.event_key,
-        log_index=transfer.log_index,
         kind=event.kind,
         amount=event.amount,
         at=transfer.paid_at,

@@ -10,8 +10,8 @@ from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import day_of
-from chalicelib.payments.requests.counts import Amounts, shard_of, summed
-from chalicelib.payments.requests.listing import wallet
+from chalicelib.payments.requests.counts import Amounts, shard_of, sums_of
+from chalicelib.payments.requests.list_names import wallet
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.records import DailyCount
 
@@ -51,7 +51,7 @@ def marked(payment: Payment) -> Payment:
 def amounts(before: Iterable[Payment], after: Iterable[Payment]) -> Amounts:
     """What is added to which record when payments are written that are `marked`; `before` are they as stored."""
     known = {payment.key: payment for payment in before}
-    return summed(
+    return sums_of(
         (record, facets.name, amount)
         for payment in after
         for each, amount in ((known.get(payment.key), -1), (payment, 1))

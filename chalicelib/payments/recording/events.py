@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from chalicelib.base.addresses import address_of_log, hex_address
 from chalicelib.base.money import BaseUnits, format_amount
-from chalicelib.chains.catalogue.tokens import family_of, token_of_log, token_with_id
+from chalicelib.chains.catalogue.tokens import family_of, known_token, token_of_log
 from chalicelib.payments.events import Counted, event, failed
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording import labels
@@ -42,6 +42,24 @@ def payment_event(payable: Payable, request: Request, payment: Payment, context:
     )
 
 
+def accepted_event(payable: Payable, request: Request, context: EventContext) -> Event:
+    """`payment.confirmed` of no payment: what was paid of `request` before was accepted as full payment."""
+    link = payable.link
+    return event(
+        request,
+        "payment.confirmed",
+        context,
+        Counted(BaseUnits(0)),
+        txHash=request.tx_hash,
+        subStatus="",
+        fees=[],
+        reference=payable.reference_of(request),
+        payerIdentifier=link.payer_identifier if link is not None else None,
+        payerAddress=None,
+        labels=labels.of_paid(request),
+    )
+
+
 def removed_event(request: Request, payment: Payment, context: EventContext) -> Event:
     """`payment.failed` for a confirmed payment that a fork removed; `request` is the state without the payment."""
     return failed(request, "chain_reorganization", context, _counted(payment), payment.tx_hash)
@@ -49,8 +67,7 @@ def removed_event(request: Request, payment: Payment, context: EventContext) -> 
 
 def refunded_event(request: Request, refund: Refund, amount: BaseUnits, context: EventContext) -> Event:
     """`payment.refunded` for a transfer of `amount`, in base units, by which `refund` was last sent."""
-    token = token_with_id(refund.currency)
-    assert token is not None, "only a catalogued token is refunded"
+    token = known_token(refund.currency)
     return event(
         request,
         "payment.refunded",

@@ -10,13 +10,13 @@ from chalicelib.payments.requests.records import Request, RequestStatus
 
 class Label(StrEnum):
     OVER = "over"
-    """It completes the request, and more than its amount is paid then."""
+    """It completes the request, and more than is owed of it is paid then."""
     UNDER = "under"
-    """It leaves something of the request unpaid."""
+    """Less than the amount of the request is paid with it. If the request is paid, its owner has accepted that."""
     LATE = "late"
     """Its block is of the time of the link's expiry or later."""
     DUPLICATE = "duplicate"
-    """The request was paid before it."""
+    """The request was paid or cancelled before it."""
     WRONG_TOKEN = "wrong_token"  # noqa: S105 - a label, no secret
     """It is in another token than that of the request, or in the native coin."""
     WRONG_NETWORK = "wrong_network"
@@ -37,7 +37,13 @@ def of_payment(payable: Payable, request: Request, payment: Payment) -> list[Lab
         return [Label.DUPLICATE, *found]
     if request.status is not RequestStatus.PAID:
         return [Label.UNDER, *found]
-    return [Label.OVER, *found] if request.paid > request.amount else found
+    return [*of_paid(request), *found]
+
+
+def of_paid(request: Request) -> list[Label]:
+    """The labels of a request that is paid, whatever paid it last."""
+    found = [Label.OVER] if request.paid > request.due else []
+    return [*found, Label.UNDER] if request.due < request.amount else found
 
 
 def of_unmatched(payable: Payable, request: Request, transfer: UnmatchedTransfer) -> list[Label]:

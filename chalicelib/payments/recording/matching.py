@@ -9,8 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from chalicelib.base.addresses import hex_address
-from chalicelib.base.frozen import frozen
+from chalicelib.base.addresses import hex_address, same_address
+from chalicelib.base.frozen import frozen, made_from
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.escrow.logs import ENDS
@@ -88,7 +88,7 @@ def reassess(payable: Payable, request: Request, transfer: LoggedTransfer, conte
     payment = _payment_of(payable, request, nothing, Valuation(BaseUnits(0)), context.now)
     if request.status is RequestStatus.PAID:
         events = () if before.status is RequestStatus.PAID else (payment_event(payable, request, payment, context),)
-        return Decision(None, request, _complete(payable, request, context.now), events)
+        return Decision(None, request, complete(payable, request, context.now), events)
     is_taken_back = before.status is RequestStatus.PAID and transfer.escrow is not None and transfer.escrow.kind in ENDS
     events = (removed_event(request, payment, context),) if is_taken_back else ()
     return Decision(None, request, _reopened(payable, request), events)
@@ -133,16 +133,16 @@ def record(
 ) -> Decision | None:
     """What a matching transfer changes; None if it is recorded already. `known` is the stored payment of the transfer.
 
-    A late payment completes an expired link, with events, because the payee has the money. A payment of a paid request
-    is announced by `payment.unexpected` alone: a second `payment.confirmed` could make the merchant ship twice, and
-    anybody could cause it with dust. A payment that a fork removed is confirmed again when its transaction is back in a
-    block; if it is confirmed and now in another block, only its block changes.
+    A late payment completes an expired link, with events, because the payee has the money. A payment of a paid or
+    cancelled request is announced by `payment.unexpected` alone: a second `payment.confirmed` could make the merchant
+    ship twice, and anybody could cause it with dust. A payment that a fork removed is confirmed again when its
+    transaction is back in a block; if it is confirmed and now in another block, only its block changes.
     """
     new = _payment_of(payable, request, transfer, valuation, context.now)
     if known is not None and known.status is PaymentStatus.CONFIRMED:
         moved = moved_to(transfer, known)
         return None if moved == known else Decision(moved, request)
-    was_paid = request.status is RequestStatus.PAID
+    was_closed = request.is_closed
     settled = _moved(_with_amount(request, request.paid + new.value), new.amount)
     if known is None and not _is_listed(request, settled, new):
         return Decision(
@@ -152,20 +152,20 @@ def record(
                 dust_count=request.dust_count + 1,
                 dust_amount=BaseUnits(request.dust_amount + new.value),
             ),
-            _complete(payable, settled, context.now),
+            complete(payable, settled, context.now),
         )
     settled = _with_confirmed(settled, 1)
     if known is None:
         settled = replace(settled, payment_count=request.payment_count + 1)
-    excess = BaseUnits(max(settled.paid - request.amount, 0) - max(request.paid - request.amount, 0))
-    payment = replace(new, version=known.version if known else 0, is_announced=not was_paid, excess=excess)
+    excess = BaseUnits(max(settled.paid - request.due, 0) - max(request.paid - request.due, 0))
+    payment = replace(new, version=known.version if known else 0, is_announced=not was_closed, excess=excess)
     if excess and excess * NOTICED >= request.amount:
         settled = replace(settled, surplus_hash=payment.tx_hash)
-    if was_paid:
+    if was_closed:
         settled, payment, events = unexpected.notified(payable, settled, payment, context)
         return Decision(payment, settled, events=events)
     settled = replace(settled, tx_hash=payment.tx_hash)
-    link = _complete(payable, settled, context.now)
+    link = complete(payable, settled, context.now)
     return Decision(payment, settled, link, _notified(payable, settled, payment, context))
 
 
@@ -189,7 +189,7 @@ def reverse(
     newest = max(rest, key=lambda each: (each.block_number, each.log_index), default=None)
     settled = _with_confirmed(_with_amount(request, request.paid - known.value), -1)
     settled = _moved(settled, -known.amount)
-    settled = _unpaid(request, replace(settled, tx_hash=newest.tx_hash if newest else None), context.now)
+    settled = _unpaid(payable.link, request, replace(settled, tx_hash=newest.tx_hash if newest else None), context.now)
     link = _reopened(payable, settled)
     corrected = unexpected.taken_back(payable, settled, reversed_payment, context)
     reversed_payment = replace(reversed_payment, is_unexpected=False)
@@ -203,9 +203,7 @@ def reverse(
     return Decision(reversed_payment, settled, link, tuple(events), announced)
 
 
-def subtract(
-    payable: Payable, request: Request, removed: LoggedTransfer, context: EventContext
-) -> Decision:
+def subtract(payable: Payable, request: Request, removed: LoggedTransfer, context: EventContext) -> Decision:
     """What changes when a payment that was only added up as dust is no longer on the chain.
 
     With `payment.failed` if the request was paid and is not any more, because the merchant was notified that it is
@@ -217,7 +215,7 @@ def subtract(
         dust_count=request.dust_count - 1,
         dust_amount=BaseUnits(request.dust_amount - payment.value),
     )
-    settled = _unpaid(request, settled, context.now)
+    settled = _unpaid(payable.link, request, settled, context.now)
     link = _reopened(payable, settled)
     if not _is_unpaid_by(request, settled):
         return Decision(None, settled, link)
@@ -236,8 +234,11 @@ def _is_unpaid_by(before: Request, after: Request) -> bool:
     return before.status is RequestStatus.PAID and after.status is not RequestStatus.PAID
 
 
-def _unpaid(before: Request, after: Request, now: datetime) -> Request:
-    """The request after a removal. If it was the paid period of a recurring payout, that has to follow."""
+def _unpaid(link: Link | None, before: Request, after: Request, now: datetime) -> Request:
+    """The request after a removal. If it was the paid period of a recurring payout, that has to follow; if its link was
+    cancelled when it was paid, it is cancelled, too."""
+    if link is not None and link.status is LinkStatus.CANCELLED and _is_unpaid_by(before, after):
+        return replace(after.as_cancelled(), cancelled_at=link.cancelled_at)
     if after.recurring_payment_id is None or not _is_unpaid_by(before, after):
         return after
     return replace(after, unpaid_at=now)
@@ -247,21 +248,14 @@ def new_line(
     kind: type[P], payable: Payable, request: Request, transfer: LoggedTransfer, valuation: Valuation, now: datetime
 ) -> P:
     """A transfer of a request as a record among the payments of its account."""
-    return kind(
+    return made_from(
+        kind,
+        transfer,
         request_id=request.request_id,
-        network=transfer.network,
-        block_hash=transfer.block_hash,
-        log_index=transfer.log_index,
-        block_number=transfer.block_number,
-        tx_hash=transfer.tx_hash,
-        event_key=transfer.event_key,
-        amount=transfer.amount,
-        fee_amount=transfer.fee_amount,
-        fee_address=transfer.fee_address,
         status=PaymentStatus.CONFIRMED,
         detected_at=now,
         paid_at=transfer.paid_at,
-        payer=transfer.payer,
+        payer=_payer(request, transfer),
         type=valuation.type,
         rate=valuation.rate,
         value=valuation.value,
@@ -275,6 +269,12 @@ def new_line(
         reference=payable.reference_of(request),
         recurring_payment_id=request.recurring_payment_id,
     )
+
+
+def _payer(request: Request, transfer: LoggedTransfer) -> str | None:
+    """Who paid; None of a payment from the request's own address for plain transfers, which is not the payer's."""
+    own, payer = request.plain_transfer, transfer.payer
+    return None if own is not None and payer is not None and same_address(payer, own.address) else payer
 
 
 def _payment_of(
@@ -311,14 +311,16 @@ def _moved(request: Request, amount: int) -> Request:
 
 
 def _with_amount(request: Request, paid: int) -> Request:
-    if paid >= request.amount:
+    if request.is_cancelled:
+        status = RequestStatus.CANCELLED
+    elif paid >= request.due:
         status = RequestStatus.PAID
     else:
         status = RequestStatus.PARTIALLY_PAID if paid else RequestStatus.CREATED
     return replace(request, paid=BaseUnits(paid), status=status)
 
 
-def _complete(payable: Payable, settled: Request, now: datetime) -> Link | None:
+def complete(payable: Payable, settled: Request, now: datetime) -> Link | None:
     """The link as completed if this was its last unpaid request; None if no link's status changes."""
     if payable.link is None or payable.link.status is LinkStatus.COMPLETED:
         return None

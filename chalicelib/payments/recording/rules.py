@@ -128,9 +128,7 @@ def confirmed(payments: Iterable[Payment]) -> list[Payment]:
     return [each for each in payments if each.status is PaymentStatus.CONFIRMED]
 
 
-def new_payments(
-    payable: Payable, part: UnrecordedTransfers, stored: Stored
-) -> list[tuple[LoggedTransfer, Request]]:
+def new_payments(payable: Payable, part: UnrecordedTransfers, stored: Stored) -> list[tuple[LoggedTransfer, Request]]:
     """The transfers that a part adds and that count for a request, with their requests.
 
     Without those that only moved to another block, or come back after a fork: they keep their value.

@@ -28,9 +28,7 @@ def recorded(
     )
 
 
-def returned(
-    store: Store, transfers: Iterable[tuple[LoggedTransfer, Request]]
-) -> dict[TransferId, SentRefund]:
+def returned(store: Store, transfers: Iterable[tuple[LoggedTransfer, Request]]) -> dict[TransferId, SentRefund]:
     """The lines of transfers that send refunds of these requests, as far as they exist, in batches of 100."""
     keys = {
         entry.transfer_id: SentRefund.KEY.of(

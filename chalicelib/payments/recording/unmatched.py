@@ -8,7 +8,9 @@ beyond the limit are only logged.
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
+from chalicelib.base.frozen import made_from
 from chalicelib.chains.catalogue.tokens import Token, token_of_log
 from chalicelib.payments.requests.payments.records import UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
@@ -26,6 +28,8 @@ class UnmatchedKind(StrEnum):
 
 MAX_PER_KIND = {UnmatchedKind.UNKNOWN_TOKEN: 20, UnmatchedKind.OTHER_PAYEE: 30, UnmatchedKind.RIGHT_PAYEE: 50}
 """The most transfers of a kind that are stored for a request."""
+_COUNTS = {kind: f"{kind}_count" for kind in UnmatchedKind}
+"""The field of a request that has their number."""
 
 
 def kind_of(request: Request, token_address: str | None, payee: str, network: str) -> UnmatchedKind:
@@ -42,14 +46,8 @@ def has_room(request: Request, kind: UnmatchedKind) -> bool:
 
 def with_one_more(request: Request, kind: UnmatchedKind) -> Request:
     """The request after one more transfer of that kind is stored for it."""
-    count = _count(request, kind) + 1
-    match kind:
-        case UnmatchedKind.UNKNOWN_TOKEN:
-            return replace(request, unknown_token_count=count)
-        case UnmatchedKind.OTHER_PAYEE:
-            return replace(request, other_payee_count=count)
-        case UnmatchedKind.RIGHT_PAYEE:
-            return replace(request, right_payee_count=count)
+    one_more: dict[str, Any] = {_COUNTS[kind]: _count(request, kind) + 1}
+    return replace(request, **one_more)
 
 
 def may_be_truncated(request: Request) -> bool:
@@ -58,30 +56,14 @@ def may_be_truncated(request: Request) -> bool:
 
 
 def _count(request: Request, kind: UnmatchedKind) -> int:
-    return {
-        UnmatchedKind.UNKNOWN_TOKEN: request.unknown_token_count,
-        UnmatchedKind.OTHER_PAYEE: request.other_payee_count,
-        UnmatchedKind.RIGHT_PAYEE: request.right_payee_count,
-    }[kind]
+    count: int = getattr(request, _COUNTS[kind])
+    return count
 
 
 def unmatched_transfer(request: Request, transfer: LoggedTransfer, reason: str, now: datetime) -> UnmatchedTransfer:
     """The record of a transfer with the request's reference that does not count for it."""
-    return UnmatchedTransfer(
-        request_id=request.request_id,
-        network=transfer.network,
-        block_hash=transfer.block_hash,
-        log_index=transfer.log_index,
-        block_number=transfer.block_number,
-        tx_hash=transfer.tx_hash,
-        event_key=transfer.event_key,
-        token_address=transfer.token_address,
-        payee=transfer.payee,
-        amount=transfer.amount,
-        reason=reason,
-        detected_at=now,
-        paid_at=transfer.paid_at,
-    )
+    facts = {"request_id": request.request_id, "reason": reason, "detected_at": now, "paid_at": transfer.paid_at}
+    return made_from(UnmatchedTransfer, transfer, **facts)
 
 
 def token_of(transfer: UnmatchedTransfer) -> Token | None:

@@ -1,4 +1,4 @@
-"""Bases: by which quotes and rates the transfers of a run of the recorder are valued."""
+"""Valuation rates: by which quotes and rates the transfers of a run of the recorder are valued."""
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress

@@ -1,7 +1,8 @@
-"""Views that create a request, and stop or resume its recurrence."""
+"""Views that create a request, and change its recurrence and note."""
 
 from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests.schemas import CreateRequest, RequestCreated, RequestUpdated, UpdateRequest
+from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.http.view import Call
 
 
@@ -10,6 +11,8 @@ def create_request(call: Call[CreateRequest, None]) -> RequestCreated:
 
 
 def update_request(call: Call[UpdateRequest, None]) -> RequestUpdated:
-    is_stopped = call.body.isRecurrenceStopped
-    request = requests.stop_recurrence(call.services, call.path["request_id"], call.caller.owner, is_stopped)
-    return RequestUpdated(requestId=request.request_id, isRecurrenceStopped=is_stopped)
+    name, owner = call.path["request_id"], call.caller.owner
+    request = requests.change(call.services, name, owner, call.actor, call.body.change())
+    is_stopped = request.recurrence is not None and request.recurrence.is_stopped
+    note = {"note": request.note} if request.note is not None and owner.mode is not Mode.CLIENT_ID else {}
+    return RequestUpdated(requestId=request.request_id, isRecurrenceStopped=is_stopped, **note)

@@ -35,10 +35,10 @@ def amounts(before: Iterable[Request], after: Iterable[Request]) -> Amounts:
         for each, amount in ((known.get(request.key), -1), (request, 1)):
             if each is not None and each.counted_as is not None:
                 changes += ((record, each.counted_as, amount) for record in _records(each, shard))
-    return summed(changes)
+    return sums_of(changes)
 
 
-def summed(changes: Iterable[tuple[DailyCount, str, int]]) -> Amounts:
+def sums_of(changes: Iterable[tuple[DailyCount, str, int]]) -> Amounts:
     """The sum of changes, each of one count of a record, without those that cancel each other."""
     records: dict[Hashable, DailyCount] = {}
     total: dict[Hashable, Counter[str]] = {}

@@ -12,7 +12,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.payments.requests.calendar import start_of, started
-from chalicelib.payments.requests.fields import Path, parse_field, refused
+from chalicelib.payments.requests.field_problems import Path, parse_field, refused
 from chalicelib.payments.requests.records import CustomerInfo, Recurrence, Request, RequestStatus
 from chalicelib.payments.requests.references import payment_reference
 from chalicelib.payments.requests.targets import Item, Target, Terms, resolve, without_payee
@@ -31,6 +31,8 @@ class Draft:
     original_request_id: str | None = None
     original_payment_reference: str | None = None
     is_crypto_to_fiat: bool = False
+    plain_transfer: bool | None = None
+    """Whether it gets an address for plain transfers; None leaves that to its account."""
 
 
 def create_request(
@@ -87,6 +89,7 @@ def new_request(
         origin=owner.origin,
         created_at=now,
         invoice_currency=target.invoice.id if target.invoice else None,
+        payee_name=target.payee_name,
     )
 
 

@@ -1,23 +1,30 @@
-"""Creates requests that stand by themselves; stops and resumes their recurrence."""
+"""Creates requests that stand by themselves; changes their recurrence and the notes of all."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from chalicelib.accounts.payees import flows as destinations
 from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.base.frozen import frozen
 from chalicelib.base.money import Fee
 from chalicelib.base.records import Record
 from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.payments.currencies.flows import conversion_facts
 from chalicelib.payments.requests import counts, permissions, store
 from chalicelib.payments.requests.creation import Draft, create_request
-from chalicelib.payments.requests.fields import for_each
+from chalicelib.payments.requests.field_problems import Path, for_each
+from chalicelib.payments.requests.plain_transfers.flows import with_address
+from chalicelib.payments.requests.plain_transfers.rules import watched
 from chalicelib.payments.requests.quotes.records import Quote
 from chalicelib.payments.requests.records import FirstRequest, Reference, Request
 from chalicelib.payments.requests.recurring import with_recurrence
 from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.requests.rules import currency_of
+from chalicelib.payments.requests.serving import check_served
 from chalicelib.payments.requests.targets import Terms
+from chalicelib.platform.access.audit import rules as audit
+from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
@@ -35,8 +42,10 @@ def create(services: Services, owner: Owner, draft: Draft) -> Request:
         from chalicelib.offramp.payers.reading import check_offered
 
         check_offered(services)
+    (draft,) = _with_resolved_payees(services, owner, (draft,), ((),))
     request = create_request(draft, (), owner, terms_of(services), services.clock(), services.entropy, bound)
-    check_served(services, (request,))
+    request = with_address(services, owner, request, owner.settings.fee, draft.plain_transfer)
+    check_served(services, [request.network])
     permissions.check_limits(owner, (request,), None, bound)
     save_many(services, (request,))
     return request
@@ -45,8 +54,9 @@ def create(services: Services, owner: Owner, draft: Draft) -> Request:
 def payout(services: Services, owner: Owner, draft: Draft) -> Request:
     """As `payouts`, for one draft that is the whole body."""
     permissions.check_platform(owner)
+    (draft,) = _with_resolved_payees(services, owner, (draft,), ((),))
     request = create_request(draft, (), owner, terms_of(services), services.clock(), services.entropy, None)
-    check_served(services, (request,))
+    check_served(services, [request.network])
     return request
 
 
@@ -59,11 +69,22 @@ def payouts(services: Services, owner: Owner, drafts: Sequence[Draft]) -> tuple[
     """
     permissions.check_platform(owner)
     terms, now = terms_of(services), services.clock()
+    drafts = _with_resolved_payees(services, owner, drafts, [("requests", str(at)) for at in range(len(drafts))])
     requests = for_each(
         drafts, lambda draft, path: create_request(draft, path, owner, terms, now, services.entropy, None)
     )
-    check_served(services, requests)
+    check_served(services, (each.network for each in requests))
     return tuple(requests)
+
+
+def _with_resolved_payees(
+    services: Services, owner: Owner, drafts: Sequence[Draft], paths: Sequence[Path]
+) -> tuple[Draft, ...]:
+    """The drafts with the addresses of payees that are names. Raises as names.resolve."""
+    from chalicelib.payments.requests.names import flows as names  # workers create without names
+
+    items = names.of_items(services, owner, [each.item for each in drafts], paths)
+    return tuple(replace(draft, item=item) for draft, item in zip(drafts, items, strict=True))
 
 
 def save_many(services: Services, requests: Sequence[Request], quotes: Sequence[Quote] = ()) -> None:
@@ -79,10 +100,10 @@ def save_many(services: Services, requests: Sequence[Request], quotes: Sequence[
     first = list(of_pairs.values())[:LARGEST_TRANSACTION]
     together: list[Record] = [*first]
     for request in requests:
-        if len(together) + 2 > LARGEST_TRANSACTION - counts.LARGEST:
+        if len(together) + 3 > LARGEST_TRANSACTION - counts.LARGEST:
             services.store.write(*created(services, together))
             together = []
-        together += (request, reference_of(request))
+        together += (request, *index_of(request))
     services.store.write(*created(services, together))
     services.store.put_many(quote for quote in quotes if quote not in first)
 
@@ -114,23 +135,44 @@ def counted(new: Sequence[Record]) -> list[Write]:
     return [*marked, *(Add(*each) for each in amounts)]
 
 
-@retried(3)
-def stop_recurrence(services: Services, name: str, owner: Owner, is_stopped: bool) -> Request:
-    """Stops or resumes the recurrence of a request; `name` is its id or its payment reference. One or two reads and one
-    write, none if nothing changes.
+@frozen
+class Change:
+    """What of a request changes: its recurrence, unless None, and with `sets_note` its note."""
 
-    Raises NotFound unless the owner sees the request and may change it, BadRequest if it has no recurrence,
-    WriteConflict after three conflicts.
+    is_recurrence_stopped: bool | None = None
+    sets_note: bool = False
+    note: str | None = None
+
+
+@retried(3)
+def change(services: Services, name: str, owner: Owner, actor: Actor, wanted: Change) -> Request:
+    """Stops or resumes the recurrence of a request, sets its note, or both; `name` is its id or its payment reference.
+    One or two reads and one write, none if nothing changes. A note is set with an audit entry.
+
+    Raises NotFound unless the owner sees the request and may change it, Forbidden for a note with a client id alone,
+    BadRequest if it has no recurrence, Conflict for the note of a payout that was merged into a batch, WriteConflict
+    after three conflicts.
     """
     request = store.request(services.store, name)
     if request is None or not permissions.sees(owner.account_id, owner.client_id, request):
         raise NotFound("Request not found")
     if not permissions.may_change(owner, request):
         raise NotFound("Request not found; the API key that has created it can change it")
-    changed = with_recurrence(request, is_stopped, services.clock())
+    changed = request
+    if wanted.is_recurrence_stopped is not None:
+        changed = with_recurrence(request, wanted.is_recurrence_stopped, services.clock())
+    if wanted.sets_note:
+        changed = permissions.with_note(changed, wanted.note, owner)
     if changed != request:
-        services.store.write(changed)
+        entry = audit.entry(actor, "request.updated", request.request_id, services.clock(), services.entropy)
+        services.store.write(changed, *([entry] if changed.note != request.note else []))
     return changed
+
+
+def index_of(request: Request) -> tuple[Record, ...]:
+    """The index entries that find a request by the logs of its payments."""
+    found = watched(request)
+    return (reference_of(request),) if found is None else (reference_of(request), found)
 
 
 def reference_of(request: Request) -> Reference:
@@ -146,13 +188,6 @@ def check_limits(services: Services, owner: Owner, requests: Iterable[Request], 
     """
     if permissions.is_limited(owner):
         permissions.check_limits(owner, requests, fee_address, bound_destination(services, owner))
-
-
-def check_served(services: Services, requests: Iterable[Request]) -> None:
-    """Raises BadRequest if this deployment does not read the network of one of the requests."""
-    for request in requests:
-        if request.network not in services.chains.networks:
-            raise BadRequest(f"This deployment does not serve {request.network}: payments there would not be seen")
 
 
 def check_fee_addresses(services: Services, charged: Iterable[tuple[Request, Fee]]) -> None:

@@ -1,9 +1,10 @@
-"""Who may create requests for a client id, and what its owner lets it create without a secret credential."""
+"""Who may create and change requests, and what the owner of a client id lets it do without a secret credential."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Protocol
 
-from chalicelib.base.errors import BadRequest, Forbidden
+from chalicelib.base.errors import BadRequest, Conflict, Forbidden
 from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
@@ -31,6 +32,16 @@ def may_change(owner: Owner, owned: Owned) -> bool:
     return owner.mode is not Mode.CLIENT_ID or owned.client_id == owner.client_id
 
 
+def with_note(request: Request, note: str | None, owner: Owner) -> Request:
+    """The request with another note, or with none. Raises Forbidden for a client id alone, as a note is the merchant's
+    own and the id is public; Conflict for a payout that was merged into a batch, which has its request now."""
+    if owner.mode is Mode.CLIENT_ID:
+        raise Forbidden("A client ID is public, and a note is not: send an API key, or sign in for a session")
+    if request.is_moved:
+        raise Conflict("This payout was merged into a batch with the note that it had")
+    return replace(request, note=note)
+
+
 def check_platform(owner: Owner) -> None:
     """Raises Forbidden if the client id is linked to an orchestrator and another caller calls (supplement, part 8)."""
     if owner.settings.orchestrator_id != owner.orchestrator_id:
@@ -56,9 +67,7 @@ def is_limited(owner: Owner) -> bool:
     return is_alone and (settings.allowed_payees is not None or settings.allowed_currencies is not None)
 
 
-def check_limits(
-    owner: Owner, requests: Iterable[Request], fee_address: str | None, bound: Destination | None
-) -> None:
+def check_limits(owner: Owner, requests: Iterable[Request], fee_address: str | None, bound: Destination | None) -> None:
     """Raises Forbidden if a limited client id creates or combines `requests` beyond what its owner allows.
 
     `fee_address` gets a fee on them, if any is charged; `bound` is the client id's active payee destination, which is

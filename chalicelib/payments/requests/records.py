@@ -1,17 +1,19 @@
 """Stored records: requests, what finds them by reference and id, and the daily counts."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Self
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import lists, place
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import OPS, PAYMENTS, Counts, KeyPattern, Record
-from chalicelib.payments.requests import listing
+from chalicelib.payments.requests import list_names
 from chalicelib.payments.requests.executions import Execution, ExecutionStatus
+from chalicelib.payments.requests.plain_transfers.records import PlainTransfer
 from chalicelib.platform.access.modes import Mode
 
 RECURRING = "RECURRING"
@@ -40,7 +42,6 @@ class Reference(Record):
     expires_at: datetime | None = None
     account_id: str = ""
     """Of the request."""
-    version: int = 0
 
     @property
     def vanishes_at(self) -> datetime | None:
@@ -57,7 +58,6 @@ class FirstRequest(Record):
 
     network: str
     created_at: datetime
-    version: int = 0
 
 
 @frozen
@@ -69,13 +69,14 @@ class RequestPointer(Record):
     request_id: str
     payable_id: str = field(metadata={"attribute": "link_token"})
     position: int
-    version: int = 0
 
 
 class RequestStatus(StrEnum):
     CREATED = "created"
     PARTIALLY_PAID = "partially_paid"
     PAID = "paid"
+    CANCELLED = "cancelled"
+    """By its owner, before it was paid; it stays so, whatever is paid afterwards."""
     PROCESSING, FAILED = "processing", "failed"
     """Only as `Request.fiat`: it is paid and the fiat is not sent yet; the fiat was not sent, or came back."""
 
@@ -124,6 +125,18 @@ class Recurrence:
 
 
 @frozen
+class PayeeName:
+    """The name by which a payee was given, normalized, and when it was resolved to the address that is paid.
+
+    `is_primary` is whether the address named itself so at that time: its reverse record was the same name.
+    """
+
+    name: str
+    resolved_at: datetime
+    is_primary: bool
+
+
+@frozen
 class Request(Record):
     """One amount owed to one payee, alone or as part of a link.
 
@@ -169,7 +182,7 @@ class Request(Record):
     other_payee_count: int = 0
     right_payee_count: int = 0
     surplus_hash: str | None = None
-    """The newest transaction that paid more than was due, by enough to be told (payments/links/sent.py)."""
+    """The newest one that paid more than was due, by enough to be told (payments/links/sent_transactions.py)."""
     client_id: str | None = None
     origin: str | None = None
     invoice_currency: str | None = None
@@ -209,7 +222,18 @@ class Request(Record):
     unexpected_unnotified: int = 0
     counted_as: RequestStatus | None = None
     """The status under which the daily counts of its account have it (counts.py); None if they do not have it."""
-    version: int = 0
+    cancelled_at: datetime | None = None
+    paid_when_cancelled: BaseUnits = BaseUnits(0)
+    """What was paid of it until it was cancelled: what is paid afterwards is not owed."""
+    accepted_at: datetime | None = None
+    paid_when_accepted: BaseUnits | None = None
+    """What was paid of it when its owner accepted that as full payment: so much is owed of it from then on."""
+    note: str | None = None
+    """The merchant's own, as it was sent."""
+    payee_name: PayeeName | None = None
+    """The name by which the payee was given, if it was not given by its address."""
+    plain_transfer: PlainTransfer | None = None
+    """Its address for plain transfers; None if it has none."""
 
     @property
     def next_due(self) -> datetime | None:
@@ -224,7 +248,31 @@ class Request(Record):
     @property
     def shown_status(self) -> RequestStatus:
         """Its status as callers see it: with an off-ramp order it is paid when the fiat was sent."""
-        return self.fiat or self.status
+        return self.status if self.is_cancelled else self.fiat or self.status
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self.status is RequestStatus.CANCELLED
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more is owed: it is paid, or cancelled."""
+        return self.status in (RequestStatus.PAID, RequestStatus.CANCELLED)
+
+    @property
+    def due(self) -> BaseUnits:
+        """What is owed of it in all, paid or not: its amount, or what was paid until it was accepted or cancelled."""
+        if self.is_cancelled:
+            return self.paid_when_cancelled
+        return self.amount if self.paid_when_accepted is None else self.paid_when_accepted
+
+    def as_cancelled(self) -> Self:
+        """The request as cancelled, so that nothing more is owed of it."""
+        return replace(self, status=RequestStatus.CANCELLED, paid_when_cancelled=self.paid)
+
+    def as_accepted(self, at: datetime) -> Self:
+        """The request with what is paid of it accepted as full payment."""
+        return replace(self, status=RequestStatus.PAID, accepted_at=at, paid_when_accepted=self.paid)
 
     @property
     def is_executed(self) -> bool:
@@ -248,11 +296,11 @@ class Request(Record):
         found_by = {
             "by_client": self.client_id,
             "by_status": self.shown_status,
-            "by_payer": listing.wallet(self.payer) if self.payer else None,
-            "by_payee": listing.wallet(self.payee) if self.payee else None,
+            "by_payer": list_names.wallet(self.payer) if self.payer else None,
+            "by_payee": list_names.wallet(self.payee) if self.payee else None,
             "by_reference": self.reference,
         }
-        return lists(self.account_id, listing.REQUEST, found_by)
+        return lists(self.account_id, list_names.REQUEST, found_by)
 
     @property
     def listed_at(self) -> str:
@@ -278,4 +326,3 @@ class DailyCount(Record):
     client_id: str
     shard: int
     counts: Counts = field(default_factory=lambda: Counts({}))
-    version: int = 0

@@ -44,7 +44,7 @@ def recurred(original: Request, now: datetime, entropy: Entropy) -> Recurred | N
 def copy_of(request: Request, now: datetime, entropy: Entropy) -> Request:
     """A new unpaid request for the same, that stands by itself and has an id and a reference of its own."""
     invoice = invoice_of(request) if request.invoice_currency is not None else None
-    target = Target(request.payee, currency_of(request), request.amount, invoice)
+    target = Target(request.payee, currency_of(request), request.amount, invoice, request.payee_name)
     owner = Owner(request.account_id, request.client_id, request.origin, mode=request.created_with)
     return replace(
         new_request(None, 0, target, owner, now, entropy),

@@ -1,20 +1,37 @@
 """Models of requests, as merchants create and change them."""
 
 import re
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, StrictBool, StringConstraints, field_validator
+from pydantic import ConfigDict, Field, StrictBool, StringConstraints, field_validator, model_validator
 
-from chalicelib.accounts.sign_in.rules import EMAIL_PATTERN
+from chalicelib.base.email_addresses import STORED_PATTERN
 from chalicelib.payments.requests.creation import Draft
-from chalicelib.payments.requests.records import CustomerAddress, CustomerInfo, Frequency, Recurrence, Request
+from chalicelib.payments.requests.errors import RequestCancelled
+from chalicelib.payments.requests.flows import Change
+from chalicelib.payments.requests.names.schemas import PayeeNameAnswer, name_fields
+from chalicelib.payments.requests.plain_transfers.schemas import (
+    PLAIN_TRANSFER,
+    PlainTransferAnswer,
+    plain_transfer_field,
+)
+from chalicelib.payments.requests.records import (
+    CustomerAddress,
+    CustomerInfo,
+    Frequency,
+    Recurrence,
+    Request,
+    RequestStatus,
+)
 from chalicelib.payments.requests.targets import Item
-from chalicelib.platform.http.fields import Address, Amount, CurrencyId, Recipient, ShortText, form
-from chalicelib.platform.http.schemas import Input, Output, rule
+from chalicelib.platform.http.errors import details_of
+from chalicelib.platform.http.fields import Address, Amount, CurrencyId, Payee, ShortText, form
+from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
+Note = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 _Currency = Annotated[CurrencyId, StringConstraints(min_length=1)]
-_Email = Annotated[str, StringConstraints(max_length=255), form(EMAIL_PATTERN, "email-address")]
+_Email = Annotated[str, StringConstraints(max_length=255), form(STORED_PATTERN, "email-address")]
 
 
 class CustomerAddressBody(Input):
@@ -42,7 +59,7 @@ class CustomerInfoBody(Input):
     @field_validator("email")
     @classmethod
     def _looks_like_one(cls, value: str | None) -> str | None:
-        if value is not None and not (re.fullmatch(EMAIL_PATTERN, value) and value.isprintable()):
+        if value is not None and not (re.fullmatch(STORED_PATTERN, value) and value.isprintable()):
             raise rule("must be an e-mail address")
         return value
 
@@ -76,10 +93,10 @@ class CreateRequest(Input):
     amount: Amount = Field(description="In the invoice currency: a human-readable decimal amount, greater than 0")
     invoiceCurrency: _Currency = Field(description="The currency of the amount: a token, or a fiat code such as USD")
     paymentCurrency: _Currency = Field(description="Which token is paid")
-    payee: Annotated[Recipient, StringConstraints(min_length=1)] | None = Field(
+    payee: Annotated[Payee, StringConstraints(min_length=1)] | None = Field(
         None,
-        description="Who is paid; not needed with a client id that is bound to a payee destination, nor with "
-        "`isCryptoToFiatAvailable`",
+        description="Who is paid, by address or by a name of ENS; not needed with a client id that is bound to a payee "
+        "destination, nor with `isCryptoToFiatAvailable`",
     )
     payer: Address | None = Field(None, description="Who is expected to pay; anybody can")
     reference: ShortText | None = Field(None, description="Your own name for it, such as an invoice number")
@@ -90,6 +107,7 @@ class CreateRequest(Input):
         description="Whether it may be paid out to a bank account (docs/off-ramp.md); then no payee is needed, and no "
         "recurrence possible",
     )
+    plainTransfer: StrictBool | None = Field(None, description=PLAIN_TRANSFER)
     originalRequestId: ShortText | None = Field(None, description="Of the first request of a recurrence")
     originalRequestPaymentReference: ShortText | None = Field(None, description="Its payment reference")
 
@@ -100,31 +118,62 @@ class CreateRequest(Input):
     def draft(self) -> Draft:
         """The body as plain values."""
         recurrence = self.recurrence
-        return Draft(
-            Item(self.amount, None, self.payee, self.invoiceCurrency, self.paymentCurrency),
-            payer=self.payer,
-            reference=self.reference,
+        return self.plain(
+            Draft,
+            item=Item(self.amount, None, self.payee, self.invoiceCurrency, self.paymentCurrency),
             customer_info=self.customerInfo.record() if self.customerInfo else None,
             recurrence=Recurrence(recurrence.startDate, recurrence.frequency) if recurrence else None,
-            original_request_id=self.originalRequestId,
             original_payment_reference=self.originalRequestPaymentReference,
             is_crypto_to_fiat=bool(self.isCryptoToFiatAvailable),
         )
 
 
 class UpdateRequest(Input):
-    isRecurrenceStopped: StrictBool = Field(description="Whether its recurrence has ended; false resumes it")
+    """What to change. Fields that are left out do not change."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    isRecurrenceStopped: StrictBool = Field(
+        default_factory=unsent, description="Whether its recurrence has ended; false resumes it"
+    )
+    note: Note | None = Field(
+        default_factory=unsent,
+        description="Your own text about it, which payers do not see; null removes it. Not with a client ID alone",
+    )
+
+    @model_validator(mode="after")
+    def _has_any(self) -> Self:
+        if not self.model_fields_set:
+            raise rule("give isRecurrenceStopped, note, or both")
+        return self
+
+    def change(self) -> Change:
+        """The body as plain values."""
+        sent = self.sent_fields()
+        return Change(sent.get("is_recurrence_stopped"), "note" in sent, sent.get("note"))
 
 
 class RequestCreated(Output):
     paymentReference: str = Field(description="Stands in the calldata and logs of its payments")
     requestId: str
+    payeeName: PayeeNameAnswer = Field(
+        default_factory=unsent, description="Absent unless the payee was given by a name of ENS"
+    )
+    plainTransfer: PlainTransferAnswer = Field(
+        default_factory=unsent, description="Its address for plain transfers; absent if it has none"
+    )
 
     @classmethod
     def of(cls, request: Request) -> Self:
-        return cls(paymentReference=request.payment_reference, requestId=request.request_id)
+        return cls.from_record(request, **name_fields(request), **plain_transfer_field(request))
 
 
 class RequestUpdated(Output):
     requestId: str
     isRecurrenceStopped: bool
+    note: str = Field("", description="Absent without one, and for a client ID alone")
+
+
+@details_of.register
+def _(error: RequestCancelled) -> dict[str, Any]:
+    return {"status": RequestStatus.CANCELLED.value}

@@ -10,7 +10,8 @@ from chalicelib.chains.catalogue.interop import Destination, parse_destination_i
 from chalicelib.chains.catalogue.networks import network_of_chain
 from chalicelib.chains.catalogue.tokens import Token, family_of, token_at, token_with_id
 from chalicelib.payments.currencies.rules import ConversionFacts, way_of
-from chalicelib.payments.requests.fields import Path, parse_field, refused
+from chalicelib.payments.requests.field_problems import Path, parse_field, refused
+from chalicelib.payments.requests.records import PayeeName
 
 LARGEST_CONVERTED = 2**128 - 1
 """The largest amount of an invoice that is converted, in its units: at any rate it fits in the 256 bits of a token."""
@@ -26,6 +27,8 @@ class Item:
     payee: str | None
     invoice_currency: str | None
     payment_currency: str | None
+    payee_name: PayeeName | None = None
+    """The name that was sent, if `payee` is what it resolved to."""
 
     @property
     def names_payee(self) -> bool:
@@ -52,6 +55,7 @@ class Target:
     token: Token
     amount: BaseUnits
     invoice: Token | None = None
+    payee_name: PayeeName | None = None
 
 
 def resolve(item: Item, path: Path, terms: Terms, bound: Destination | None) -> Target:
@@ -73,7 +77,7 @@ def resolve(item: Item, path: Path, terms: Terms, bound: Destination | None) -> 
     if bound is not None and Destination(address, token.chain_id, token.address) != bound:
         raise Forbidden("Destination does not match the configured payment destination.")
     amount = parse_field((*path, "amount"), lambda text: _amount(text, token, invoice), item.amount)
-    return Target(address, token, amount, invoice)
+    return Target(address, token, amount, invoice, item.payee_name)
 
 
 def _amount(text: str, token: Token, invoice: Token | None) -> BaseUnits:

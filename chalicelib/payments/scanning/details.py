@@ -3,15 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.frozen import made_from
 from chalicelib.base.money import BaseUnits
+from chalicelib.payments.scanning import watching
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
     from chalicelib.chains.catalogue.networks import Network
+    from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
     from chalicelib.chains.nodes.receipts import PaymentSender
 
 RECEIPTS_PER_TICK = {"evm": 500, "tron": 20}
@@ -35,6 +39,11 @@ class Details:
         self.family = network.family
         self._receipts, self._blocks = RECEIPTS_PER_TICK[network.family], BLOCKS_PER_TICK
 
+    @cached_property
+    def watched(self) -> "tuple[PlainAddress, ...]":
+        """The addresses that are watched, read once in a tick (watching.py)."""
+        return watching.addresses(self._services, self._network.name)
+
     def of(self, entries: Sequence[LoggedTransfer]) -> tuple[LoggedTransfer, ...]:
         """The entries with their details. Costs nothing if there are none."""
         if not entries:
@@ -52,10 +61,11 @@ class Details:
         )
 
     def _payers(self, entries: Sequence[LoggedTransfer]) -> "dict[TransferId, PaymentSender | None]":
-        """Only for tokens of the catalogue, because no others are payments. The escrow names its payers itself."""
+        """Only for tokens of the catalogue, because no others are payments. The escrow names its payers itself, and an
+        address for plain transfers has none."""
         from chalicelib.chains.catalogue.tokens import token_of_log
 
-        transfers = (each for each in entries if each.escrow is None)
+        transfers = (each for each in entries if each.escrow is None and each.emptied_address is None)
         wanted = [each for each in transfers if token_of_log(each.network, each.token_address) is not None]
         hashes = list(dict.fromkeys(each.tx_hash for each in wanted))
         most = RECEIPTS_PER_REQUEST[self._network.family]
@@ -74,20 +84,9 @@ class Details:
     def _payers_by_receipts(self, entries: Sequence[LoggedTransfer]) -> "dict[TransferId, PaymentSender | None]":
         from chalicelib.chains.nodes.receipts import PaidTransfer
 
-        senders = self._services.chains.of(self._network.name).payers_of(
-            [
-                PaidTransfer(
-                    tx_hash="0x" + each.tx_hash.removeprefix("0x"),
-                    token_address=each.token_address,
-                    payee=each.payee,
-                    amount=each.amount,
-                    event_key=each.event_key,
-                )
-                for each in entries
-            ]
-        )
-        pairs = zip(entries, senders, strict=True)
-        return {entry.transfer_id: sender for entry, sender in pairs}
+        paid = [made_from(PaidTransfer, each, tx_hash="0x" + each.tx_hash.removeprefix("0x")) for each in entries]
+        senders = self._services.chains.of(self._network.name).payers_of(paid)
+        return {entry.transfer_id: sender for entry, sender in zip(entries, senders, strict=True)}
 
     def _path_amounts(self, entries: Sequence[LoggedTransfer]) -> dict[TransferId, BaseUnits]:
         """What each conversion would have moved by the path of the catalogue, by the rates after its block.

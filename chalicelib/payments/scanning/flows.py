@@ -1,6 +1,6 @@
 """Scanning: reads the next confirmed blocks of a network into the transfer log, and follows its forks.
 
-    blocks ── logs ── transfers ── known references ── details ── log ── work for the recorder ── cursor ── hints
+    blocks ── logs ── evidence ── transfers ── known references ── details ── log ── work for the recorder ── cursor
 
 The log and the work are written before the cursor moves, and writing them again changes nothing. So a range is read
 again after a crash or a race, never skipped. No request, payment or webhook is read here: the cost of a tick depends on
@@ -8,13 +8,15 @@ blocks and events only.
 """
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, network
-from chalicelib.chains.nodes.nodes import one_node, read_by_another
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, known_network, network
+from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.nodes import one_node
 from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
-from chalicelib.payments.scanning import disproof, nodes, ranges, rules, store
+from chalicelib.payments.scanning import absence, disproof, nodes, ranges, rules, store
+from chalicelib.payments.scanning.again import read_again
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.records import Cursor
@@ -24,9 +26,7 @@ from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import Throttled, WriteConflict
 
 if TYPE_CHECKING:
-    from chalicelib.chains.nodes.logs import BlockRange
     from chalicelib.chains.nodes.protocol import Chain
-    from chalicelib.chains.nodes.ranges import RangeReading
 
 _RANGES_PER_TICK = 20
 """The most ranges that one tick reads; the next tick continues from there. Full blocks, which are read one by one,
@@ -62,7 +62,7 @@ def scan(services: Services, name: str, compares_nodes: bool = False) -> int:
 
 def _scan(services: Services, name: str, compares_nodes: bool) -> int:
     deadline = services.clock() + _TIME_PER_TICK
-    every_node, facts = services.chains.of(name), _network(name)
+    every_node, facts = services.chains.of(name), known_network(name)
     confirmations = services.settings.confirmations.get(name, facts.confirmations)
     known = store.cursor(services.store, name)
     is_late = rules.is_late(known, confirmations, nodes.block_time(facts), services.clock())
@@ -71,9 +71,9 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
     cursor = known or _first_cursor(services, chain, facts, head, confirmations)
     if compares_nodes:
         cursor = nodes.compare(services, every_node, facts, confirmations, cursor)
-    if cursor.is_held:
+    if cursor.is_paused:
         return 0
-    details = Details(services, facts, deadline)
+    details, policy = Details(services, facts, deadline), absence.policy(services, facts)
     if cursor.unfinished is not None:
         if confirmed < rules.last_logged(cursor):
             return 0
@@ -82,13 +82,16 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
     while reads < _RANGES_PER_TICK:
         blocks = rules.next_range(cursor, head, confirmations)
         if blocks is None:
-            return count + _verify(services, chain, details, cursor)
+            return count + read_again(services, chain, details, policy, cursor)
         if services.clock() >= deadline:
             break
         try:
-            reading = chain.read_range(blocks, cursor.newest)
-            matched = ranges.matched(services, chain, reading)
-            disproof.check_number(matched, blocks, details.family)
+            new = BlockRange(cursor.scanned_to + 1, blocks.last)
+            listed = chain.read_range(blocks, cursor.newest, absence.wanted_headers(policy, new))
+            weighed = absence.weigh(services, chain, policy, cursor, new, listed, deadline)
+            absence.check_moves_on(name, policy, weighed)
+            matched = ranges.matched(services, chain, weighed.reading, blocks, details.watched)
+            disproof.check_number(chain, matched, blocks, details.family)
         except Disconnected:
             place = {"network": name, "read_to": cursor.scanned_to}
             services.log.error("fork deeper than the confirmations", extra=place)
@@ -100,72 +103,21 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             if refusals == _REFUSALS_PER_TICK or isinstance(error, BlockRefused):
                 break
             continue
-        found = ranges.not_recorded(services, chain, details, cursor, matched)
+        found = ranges.not_recorded(services, chain, details, cursor, matched, weighed.proved_blocks)
         if found.new:
-            cursor = ranges.unfinished(services, cursor, blocks)
+            cursor = ranges.unfinished(services, cursor, blocks, found.new)
         try:
             ranges.write(services, found)
         except Throttled:
             services.log.warning("transfer log throttled", extra={"network": name})
             ranges.store_cursor(services, rules.narrow(cursor, blocks))
             break
-        count, reads = count + len(found.new), reads + (not reading.is_full)
-        cursor = ranges.advanced(services, cursor, blocks, reading, facts.log_range)
+        count, reads = count + len(found.new), reads + (not listed.is_full)
+        cursor = absence.noted(cursor, weighed, services.clock())
+        cursor = ranges.advanced(services, cursor, blocks, listed, facts.log_range, weighed.evidence)
         cursor = ranges.store_cursor(services, rules.with_verifications(cursor, services.clock()))
         hint(services, found.payables)
     return count
-
-
-def _verify(services: Services, chain: "Chain", details: Details, cursor: Cursor) -> int:
-    """Reads old blocks again, at most one range of each verification; returns how many transfers were missing. If the
-    network has several nodes, another one is asked.
-
-    After the last verification the recorder compares the totals of the payables that were paid in these blocks. The
-    blocks are not marked as unfinished: the cursor has checkpoints after them, so a fork that removes them is noticed,
-    and if the tick dies, they are read again.
-    """
-    missing = 0
-    for index in range(len(cursor.verifications)):
-        verified = _read_to_verify(services, chain, cursor, index, details.deadline)
-        if verified is None:
-            continue
-        blocks, reading = verified
-        matched = ranges.matched(services, chain, reading)
-        gone = ranges.not_found_again(services, chain, details, cursor, blocks, matched)
-        found = ranges.not_recorded(services, chain, details, cursor, matched)
-        ranges.write(services, found)
-        services.store.put_many(gone.work)
-        if found.new:
-            services.log.error("transfers were missing", extra={"network": cursor.network, "count": len(found.new)})
-        missing += len(found.new)
-        cursor = ranges.store_cursor(services, rules.verified(cursor, index, blocks.last))
-        hint(services, {**found.payables, **gone.payables})
-        if index == len(cursor.verifications) - 1:
-            hint(services, {entry.payable_id: entry.account_id for entry in matched}, reconcile=True)
-    return missing
-
-
-def _read_to_verify(
-    services: Services, chain: "Chain", cursor: Cursor, index: int, deadline: datetime
-) -> "tuple[BlockRange, RangeReading] | None":
-    """The next range of a verification as it is read now; None if there is none, or it cannot be read now.
-
-    A range that is refused is halved for this reading only, until `deadline`: it must not hold up new blocks.
-    """
-    blocks = rules.blocks_to_verify(cursor, index, services.clock())
-    for refusals in range(_REFUSALS_PER_TICK):
-        if blocks is None or (refusals and services.clock() >= deadline):
-            return None
-        try:
-            return blocks, read_by_another(chain, blocks, cursor.newest)
-        except Disconnected:
-            return None  # a fork, which is followed when the next block is read
-        except BlockRefused as error:
-            ranges.log_refusal(services, cursor.network, blocks, error)
-            return None
-        except RangeTooLarge:
-            blocks = blocks.first_half
-    return None
 
 
 def status(services: Services) -> tuple[NetworkStatus, ...]:
@@ -185,7 +137,7 @@ def status(services: Services) -> tuple[NetworkStatus, ...]:
         rules.network_status(
             name,
             cursors.get(name),
-            settings.confirmations.get(name, _network(name).confirmations),
+            settings.confirmations.get(name, known_network(name).confirmations),
             timedelta(seconds=settings.scan_interval(name)),
             now,
         )
@@ -203,9 +155,3 @@ def _follow_fork(services: Services, chain: "Chain", details: Details, cursor: C
     from chalicelib.payments.scanning.forks import follow  # most processes see no fork
 
     return follow(services, chain, details, cursor, newest)
-
-
-def _network(name: str) -> Network:
-    found = network(name)
-    assert found is not None, "only catalogued networks are scanned"
-    return found

@@ -24,4 +24,4 @@ def hint(services: Services, payables: Mapping[str, str], reconcile: bool = Fals
         for account_id, ids in of_accounts.items()
         for part in (ids[at : at + PAYABLES_PER_MESSAGE] for at in range(0, len(ids), PAYABLES_PER_MESSAGE))
     ]
-    send_hints(services.queue, services.log, services.settings.recordings_queue, messages)
+    send_hints(services.queue, services.log, services.settings.queue("recordings"), messages, continues=True)

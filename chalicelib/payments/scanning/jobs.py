@@ -10,6 +10,7 @@ from chalicelib.chains.catalogue.networks import network
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.payments.scanning import flows, nodes, rules, store
+from chalicelib.payments.scanning.evidence import unproved
 from chalicelib.platform.metrics import LAG
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message
@@ -59,12 +60,13 @@ def start_scans(services: Services) -> None:
         for name in scanned
         for delay in range(0, _MINUTE, services.settings.scan_interval(name))
     ]
-    services.queue.send(services.settings.scans_queue, messages)
-    _measure_lag(services, scanned)
+    services.queue.send(services.settings.queue("scans"), messages)
+    _measure(services, scanned)
 
 
-def _measure_lag(services: Services, networks: Iterable[str]) -> None:
-    """Measures how old the newest block is that was read of each network. One read.
+def _measure(services: Services, networks: Iterable[str]) -> None:
+    """Measures how old the newest block is that was read of each network, and logs which has had unproved blocks for
+    long, unless the operator accepts that. One read.
 
     It is measured here, not by the ticks: so the lag also grows if no tick ends, and one value per minute and network
     is as many as the metric has periods.
@@ -73,3 +75,7 @@ def _measure_lag(services: Services, networks: Iterable[str]) -> None:
         lag = rules.lag(cursor, services.clock())
         if lag is not None:
             services.metrics.add(LAG, name, round(lag.total_seconds()))
+        if rules.is_unproved_long(cursor, services.clock()) and name not in services.settings.unproved_accepted:
+            count, since = unproved(cursor.weak)
+            facts = {"network": name, "count": count, "since": since and iso(since)}
+            services.log.warning("blocks unproved for an hour", extra=facts)

@@ -43,6 +43,47 @@ class NodeCheck:
     agree: bool
 
 
+class Evidence(StrEnum):
+    """How the logs of a range of blocks are known. One node alone is never more than unproved."""
+
+    UNPROVED = "unproved"
+    """One node lists them. Its headers may fit, but one node can make up a whole chain of them."""
+    CORROBORATED = "corroborated"
+    """A node with another URL has the same last block, and lists the same logs."""
+    PROVED_BY_BLOOM = "proved_by_bloom"
+    """Headers that lead to a block on which two nodes agree say that no block has such a log."""
+    PROVED_BY_RECEIPTS = "proved_by_receipts"
+    """The same, and some blocks were read from all of their receipts, which have the root of the header."""
+
+    @property
+    def is_proof(self) -> bool:
+        return self in (Evidence.PROVED_BY_BLOOM, Evidence.PROVED_BY_RECEIPTS)
+
+
+@frozen
+class WeakRange:
+    """Blocks that were read and are not proved, the first of them at `since`. `tried_at` is when a later proof failed,
+    None if none was tried."""
+
+    first: int
+    last: int
+    evidence: Evidence
+    since: datetime
+    tried_at: datetime | None = None
+
+    @property
+    def count(self) -> int:
+        return self.last - self.first + 1
+
+    @property
+    def is_unproved(self) -> bool:
+        return self.evidence is Evidence.UNPROVED
+
+
+Weak = tuple[WeakRange, ...]
+"""In the order of their blocks, none of which is in two of them."""
+
+
 @frozen
 class Cursor(Record):
     """How far a network has been read: every block up to `scanned_to` is confirmed, and its transfers are in the log.
@@ -52,6 +93,8 @@ class Cursor(Record):
     before the first range was read. `verifications` are in the order of rules.VERIFIED_AFTER.
     `unfinished` are blocks whose transfers are being written to the log: if it is stored when a tick starts, an earlier
     tick ended in between, and the log may have transfers of a branch that this cursor has never been on.
+    `evidence` is how the newest range is known, None before the first; `weak` has the blocks that are not proved. The
+    checks by headers and by receipts run since `headers_since` and `receipts_since`.
     """
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "CURSOR")
@@ -65,10 +108,13 @@ class Cursor(Record):
     verifications: tuple[Verification, ...] = ()
     unfinished: BlockRange | None = None
     nodes: NodeCheck | None = None
-    version: int = 0
+    evidence: Evidence | None = None
+    weak: Weak = ()
+    headers_since: datetime | None = None
+    receipts_since: datetime | None = None
 
     @property
-    def is_held(self) -> bool:
+    def is_paused(self) -> bool:
         """Whether the network is not read, because its nodes disagree."""
         return self.nodes is not None and not self.nodes.agree
 
@@ -85,7 +131,6 @@ class ScanLease(Record):
 
     network: str
     ends_at: datetime
-    version: int = 0
 
 
 class TransferState(StrEnum):
@@ -163,7 +208,8 @@ class LoggedTransfer(Record):
     """Set if it is an event of the commerce escrow, which says neither token nor payee."""
     account_id: str = ""
     """Of the payable."""
-    version: int = 0
+    emptied_address: str | None = None
+    """The address for plain transfers that was emptied without an event of a proxy; else None."""
 
     @property
     def partition(self) -> int:
@@ -200,7 +246,6 @@ class LoggedBlock(Record):
     network: str
     block_number: int
     logged_at: datetime
-    version: int = 0
 
     @property
     def vanishes_at(self) -> datetime:
@@ -240,7 +285,6 @@ class UnrecordedTransfers(Record):
     removed: tuple[TransferId, ...] = ()
     waits_for_rate: bool = False
     account_id: str = ""
-    version: int = 0
 
     @property
     def place(self) -> str:

@@ -12,16 +12,25 @@ from datetime import datetime, timedelta
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.readings import NodeView
-from chalicelib.payments.scanning.records import Cursor, NodeCheck, ScanLease, Verification
+from chalicelib.payments.scanning.evidence import (
+    first_weak,
+    pruned,
+    read_first,
+    rolled_back,
+    unproved,
+)
+from chalicelib.payments.scanning.records import Cursor, Evidence, NodeCheck, ScanLease, Verification, Weak, WeakRange
 
 MAX_CHECKPOINTS = 64
 LEASE = timedelta(seconds=60)
 """How long a tick keeps others of its network from starting if its process dies; the longest time of the Lambda."""
 VERIFIED_AFTER = (timedelta(minutes=10), timedelta(hours=6))
-"""Every block is read again when it is this old. A node can answer that there are no logs where there are some, because
-it indexes them late, or has lost them; nothing in its answer shows that."""
+"""Every block that is not proved (evidence.py) is read again when it is this old. A node can answer that there are no
+logs where there are some, because it indexes them late, or has lost them; nothing in its answer shows that."""
 OLDEST_TICK = timedelta(seconds=30)
 """A tick that waited longer in the queue is dropped: newer ticks of its network are behind it."""
+UNPROVED_FOR = timedelta(hours=1)
+"""After this time unproved blocks raise an alarm."""
 LONGEST_BLOCK_TIME = timedelta(seconds=15)
 """More than the average time of a block on every network. The longest is 12 seconds, on mainnet and sepolia; a fifth of
 the slots may be missed there."""
@@ -39,6 +48,9 @@ class NetworkStatus:
     read_at: datetime | None
     sees_payments: bool
     nodes: NodeCheck | None = None
+    evidence: Evidence | None = None
+    unproved_blocks: int = 0
+    unproved_since: datetime | None = None
 
 
 def first_cursor(network: str, head: int, confirmations: int, range_limit: int) -> Cursor:
@@ -82,8 +94,17 @@ def network_status(
         return NetworkStatus(name, None, None, None, False, cursor.nodes if cursor else None)
     age = max(now - cursor.read_until, timedelta(0))
     most = confirmations * LONGEST_BLOCK_TIME + scan_interval + LAG_GRACE
-    sees_payments = age <= most and not cursor.is_held
-    return NetworkStatus(name, age, cursor.read_until, cursor.read_at, sees_payments, cursor.nodes)
+    sees_payments = age <= most and not cursor.is_paused
+    count, since = unproved(cursor.weak)
+    return NetworkStatus(
+        name, age, cursor.read_until, cursor.read_at, sees_payments, cursor.nodes, cursor.evidence, count, since
+    )
+
+
+def is_unproved_long(cursor: Cursor, now: datetime) -> bool:
+    """Whether blocks are unproved that were read more than UNPROVED_FOR ago."""
+    since = unproved(cursor.weak)[1]
+    return since is not None and now - since > UNPROVED_FOR
 
 
 def is_late(cursor: Cursor | None, confirmations: int, block_time: timedelta, now: datetime) -> bool:
@@ -136,9 +157,16 @@ def next_range(cursor: Cursor, head: int, confirmations: int) -> BlockRange | No
 
 
 def advance(
-    cursor: Cursor, last: Checkpoint, time: datetime, max_range: int, now: datetime, is_full: bool = False
+    cursor: Cursor,
+    last: Checkpoint,
+    time: datetime,
+    max_range: int,
+    now: datetime,
+    evidence: Evidence,
+    is_full: bool = False,
 ) -> Cursor:
-    """The cursor after all blocks up to `last` were read; its limit grows slowly back to `max_range`.
+    """The cursor after all blocks up to `last` were read, and are known by `evidence`; its limit grows slowly back to
+    `max_range`.
 
     `time` is the timestamp of the block. After a block that `is_full` (chains/nodes/full_blocks.py) the next one is
     read alone, too: whoever fills blocks fills many, and a range with one of them is refused.
@@ -152,7 +180,20 @@ def advance(
         unfinished=None,
         checkpoints=_thinned((*cursor.checkpoints, last)),
         range_limit=1 if is_full else grown,
+        evidence=evidence,
+        weak=read_first(_weak(cursor, now), BlockRange(cursor.scanned_to + 1, last.number), evidence, now),
     )
+
+
+def _weak(cursor: Cursor, now: datetime) -> Weak:
+    """The list of what is not proved. If the cursor has no evidence yet, code that had none has read what is before it:
+    so nothing is proved that is still to be read again."""
+    if cursor.evidence is not None or not cursor.verifications:
+        return cursor.weak
+    oldest = min(each.verified_to for each in cursor.verifications) + 1
+    if oldest > cursor.scanned_to:
+        return ()
+    return (WeakRange(oldest, cursor.scanned_to, Evidence.UNPROVED, now),)
 
 
 def last_logged(cursor: Cursor) -> int:
@@ -165,12 +206,17 @@ def narrow(cursor: Cursor, refused: BlockRange) -> Cursor:
     return replace(cursor, range_limit=refused.first_half.count)
 
 
-def blocks_to_verify(cursor: Cursor, index: int, now: datetime) -> BlockRange | None:
-    """The next blocks to read again in the verification of VERIFIED_AFTER[index]; None if none are old enough."""
+def blocks_to_verify(cursor: Cursor, index: int, now: datetime) -> tuple[BlockRange, bool] | None:
+    """The next blocks of the verification of VERIFIED_AFTER[index], and whether they are to be read again, as they are
+    not proved; None if none are old enough."""
     each = cursor.verifications[index]
     if now - each.target_at < VERIFIED_AFTER[index] or each.verified_to >= each.target:
         return None
-    return BlockRange(each.verified_to + 1, min(each.verified_to + cursor.range_limit, each.target))
+    blocks = BlockRange(each.verified_to + 1, min(each.verified_to + cursor.range_limit, each.target))
+    weak = first_weak(_weak(cursor, now), blocks)
+    if weak is None:
+        return blocks, False
+    return (weak, True) if weak.first == blocks.first else (BlockRange(blocks.first, weak.first - 1), False)
 
 
 def with_verifications(cursor: Cursor, now: datetime) -> Cursor:
@@ -192,6 +238,12 @@ def verified(cursor: Cursor, index: int, last: int) -> Cursor:
     return replace(cursor, verifications=(*cursor.verifications[:index], each, *cursor.verifications[index + 1 :]))
 
 
+def without_old(cursor: Cursor, now: datetime) -> Cursor:
+    """The cursor without ranges that need no proof any more (evidence.pruned)."""
+    verified_to = cursor.verifications[-1].verified_to if cursor.verifications else cursor.scanned_to
+    return replace(cursor, weak=pruned(cursor.weak, verified_to, now))
+
+
 def roll_back(cursor: Cursor, canonical: Mapping[int, str | None]) -> Cursor:
     """The cursor at the newest checkpoint whose hash is still canonical, before any blocks that are unfinished.
 
@@ -203,10 +255,10 @@ def roll_back(cursor: Cursor, canonical: Mapping[int, str | None]) -> Cursor:
     common = cursor.checkpoints
     while common and (common[-1].number >= first or canonical.get(common[-1].number) != common[-1].hash):
         common = common[:-1]
-    if common:
-        return replace(cursor, scanned_to=common[-1].number, checkpoints=common)
     oldest = min(cursor.scanned_to, first - 1, *(c.number for c in cursor.checkpoints))
-    return replace(cursor, scanned_to=max(oldest - cursor.range_limit, 0), checkpoints=())
+    scanned_to = common[-1].number if common else max(oldest - cursor.range_limit, 0)
+    weak = rolled_back(cursor.weak, scanned_to)
+    return replace(cursor, scanned_to=scanned_to, checkpoints=common, weak=weak)
 
 
 def _thinned(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:

@@ -4,6 +4,7 @@ from typing import Self
 
 from pydantic import Field
 
+from chalicelib.payments.scanning.records import Evidence
 from chalicelib.payments.scanning.rules import NetworkStatus
 from chalicelib.platform.http.schemas import Output, iso_or_none
 
@@ -14,6 +15,23 @@ class NodesAnswer(Output):
     total: int = Field(description="How many there are")
     usable: int = Field(description="How many of them answer and have the newest blocks")
     agree: bool = Field(description="Whether their blocks agree; the network is not read while they do not")
+
+
+class EvidenceAnswer(Output):
+    """How it is known that no payment was left out of what a node listed."""
+
+    newest: Evidence = Field(description="Of the blocks that were read last")
+    unprovedBlocks: int = Field(
+        description="Blocks of the last three days for which only one node vouches; they are read again"
+    )
+    unprovedSince: str | None = Field(description="When the first of them was read")
+
+    @classmethod
+    def of(cls, status: NetworkStatus) -> Self | None:
+        if status.evidence is None:
+            return None
+        since = iso_or_none(status.unproved_since)
+        return cls(newest=status.evidence, unprovedBlocks=status.unproved_blocks, unprovedSince=since)
 
 
 class NetworkStatusAnswer(Output):
@@ -27,17 +45,18 @@ class NetworkStatusAnswer(Output):
         description="Whether the lag is no more than the network's confirmations explain, and its nodes do not disagree"
     )
     nodes: NodesAnswer | None = Field(description="How the network's nodes compare; null if it has only one")
+    evidence: EvidenceAnswer | None = Field(description="How the blocks are known")
 
     @classmethod
     def of(cls, status: NetworkStatus) -> Self:
         nodes = status.nodes
-        return cls(
-            network=status.network,
+        return cls.from_record(
+            status,
             lagSeconds=None if status.lag is None else int(status.lag.total_seconds()),
-            readUntil=iso_or_none(status.read_until),
             lastRead=iso_or_none(status.read_at),
             isSeeingPayments=status.sees_payments,
-            nodes=None if nodes is None else NodesAnswer(total=nodes.total, usable=nodes.usable, agree=nodes.agree),
+            nodes=None if nodes is None else NodesAnswer.from_record(nodes),
+            evidence=EvidenceAnswer.of(status),
         )
 
 

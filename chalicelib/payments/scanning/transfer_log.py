@@ -6,7 +6,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
+from chalicelib.base.frozen import made_from
 from chalicelib.chains.nodes.logs import InconsistentNode, ProxyTransfer
+from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
 
 TRANSFERS_PER_PART = 10
@@ -43,28 +45,28 @@ def entries(
     The transfers must have the times of their blocks (`paid_at`).
     """
     return [
-        LoggedTransfer(
-            network=transfer.network,
-            block_number=transfer.block_number,
-            block_hash=transfer.block_hash,
-            tx_hash=transfer.tx_hash,
-            event_key=transfer.event_key,
-            log_index=transfer.log_index,
-            reference_topic=transfer.reference_topic,
+        made_from(
+            LoggedTransfer,
+            transfer,
             payable_id=payables[transfer.reference_topic].payable_id,
             account_id=payables[transfer.reference_topic].account_id,
-            token_address=transfer.token_address,
-            payee=transfer.payee,
-            amount=transfer.amount,
-            fee_amount=transfer.fee_amount,
-            fee_address=transfer.fee_address,
             paid_at=_time(transfer),
             detected_at=now,
             conversion=transfer.conversion,
             escrow=transfer.escrow,
+            emptied_address=transfer.emptied_address,
         )
         for transfer in sorted(transfers, key=lambda each: (each.block_number, each.log_index))
     ]
+
+
+def emptied_addresses(found: Iterable[LoggedTransfer]) -> set[PlainAddress]:
+    """The addresses for plain transfers that were emptied without an event, by which such entries are found again."""
+    return {
+        PlainAddress(each.emptied_address, each.token_address, each.payee, each.reference_topic)
+        for each in found
+        if each.emptied_address is not None and each.token_address is not None
+    }
 
 
 def reindexed(found: Iterable[LoggedTransfer], stored: Mapping[TransferId, LoggedTransfer]) -> list[LoggedTransfer]:

@@ -2,9 +2,8 @@
 
 from chalicelib.base.addresses import address_of_log
 from chalicelib.base.money import format_amount
-from chalicelib.base.timestamps import iso
 from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import known_network
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.requests.payments.records import Payment, UnmatchedTransfer
 from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of
@@ -22,7 +21,6 @@ from chalicelib.payments.transfers.schemas import (
     TransferAnswer,
     TransfersAnswer,
 )
-from chalicelib.platform.http.schemas import iso_or_none
 from chalicelib.platform.http.view import Call
 from chalicelib.platform.settings import ValueForm
 
@@ -69,17 +67,13 @@ def _transfer(listed: ListedTransfer, value_form: ValueForm) -> TransferAnswer:
     request, transfer, token = each.request, each.transfer, each.token
     invoice = invoice_of(request)
     paid = transfer if isinstance(transfer, Payment) else None
-    return TransferAnswer(
+    return TransferAnswer.from_record(
+        transfer,
         requestId=request.request_id,
         paymentReference=request.payment_reference,
         classification=each.classification,
         late=each.late,
         counted=each.counts,
-        network=transfer.network,
-        txHash=transfer.tx_hash,
-        logIndex=transfer.log_index,
-        blockNumber=transfer.block_number,
-        blockHash=transfer.block_hash,
         payee=_payee(each),
         currency=token.id if token else None,
         tokenAddress=_token_address(each),
@@ -90,9 +84,6 @@ def _transfer(listed: ListedTransfer, value_form: ValueForm) -> TransferAnswer:
         expectedAmount=amount_text(request.amount, request),
         excessAmount=None if each.excess is None else amount_text(each.excess, request),
         feeAmount=format_amount(paid.fee_amount, currency_of(request).decimals) if paid else None,
-        paidAt=iso_or_none(transfer.paid_at),
-        detectedAt=iso(transfer.detected_at),
-        status=transfer.status.value,
         payerAddress=listed.payer,
         recoveryAction=each.action,
         refund=_refund(listed.refund, value_form) if listed.refund else None,
@@ -115,9 +106,7 @@ def _token_address(each: ClassifiedTransfer) -> str | None:
 
 
 def _display_address(transfer: UnmatchedTransfer, address: str) -> str:
-    chain = network(transfer.network)
-    assert chain is not None, "only catalogued networks are scanned"
-    return address_of_log(address, chain.family)
+    return address_of_log(address, known_network(transfer.network).family)
 
 
 def _refund(refund: RefundOffer, value_form: ValueForm) -> RefundAnswer:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender
+from chalicelib.chains.nodes.receipts import PaymentSender
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.reading import Viewer, load_request, load_visible
 from chalicelib.payments.links.records import Link, PayableLink, PaymentType, Proof
@@ -16,8 +16,8 @@ from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.transfers import refund_offers
 from chalicelib.payments.transfers import rules as transfers
-from chalicelib.payments.transfers.keeping import kept
 from chalicelib.payments.transfers.refund_offers import RefundOffer
+from chalicelib.payments.transfers.refund_references import kept
 from chalicelib.payments.transfers.rules import ClassifiedTransfer, TransfersOfChildren
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
 from chalicelib.platform.services import Services
@@ -66,12 +66,12 @@ def list_of_link(services: Services, token: str, viewer: Viewer) -> Listing:
     decides what is late. Raises NotFound, TransfersOfChildren for a multicall, and LinkLocked while a transaction that
     is announced for the link is pending.
     """
-    payment = load_visible(services, token, viewer)
-    if payment.link.payment_type is PaymentType.MULTICALL:
-        raise TransfersOfChildren(payment.link.child_tokens)
-    check_unlocked(payment)
-    current = link_store.current(services.store, payment) or payment
-    return _listing(services, payment.requests, current.link, _known_wallets(payment, current))
+    payable = load_visible(services, token, viewer)
+    if payable.link.payment_type is PaymentType.MULTICALL:
+        raise TransfersOfChildren(payable.link.child_tokens)
+    check_unlocked(payable)
+    current = link_store.current(services.store, payable) or payable
+    return _listing(services, payable.requests, current.link, _known_wallets(payable, current))
 
 
 def list_of_request(services: Services, name: str, viewer: Viewer) -> tuple[Request, Listing]:
@@ -150,7 +150,9 @@ def _payers(
     if not refundable:
         return {}
     chain = services.chains.of(refundable[0].request.network)
-    read = chain.payers_of([_paid_transfer(each) for each in refundable])
+    read = chain.payers_of(
+        [refund_offers.paid_transfer(each.request, each.transfer, each.token) for each in refundable if each.token]
+    )
     return {each: _reachable(each, payer) for each, payer in zip(refundable, read, strict=True)}
 
 
@@ -161,18 +163,6 @@ def _reachable(each: ClassifiedTransfer, payer: PaymentSender | None) -> Payment
     if payer is None or payer.bridged_from is None or origin is None or origin.refund_to is None:
         return payer
     return PaymentSender(origin.refund_to, is_wallet=True)
-
-
-def _paid_transfer(each: ClassifiedTransfer) -> PaidTransfer:
-    """The transfer as the node needs it: transaction hashes with 0x, on Tron, too."""
-    assert each.token is not None, "only a catalogued token is refunded"
-    return PaidTransfer(
-        tx_hash="0x" + each.transfer.tx_hash.removeprefix("0x"),
-        token_address=None if each.token.is_native else each.token.address,
-        payee=each.request.payee,
-        amount=each.transfer.amount,
-        event_key=each.transfer.event_key,
-    )
 
 
 def _listed_transfer(

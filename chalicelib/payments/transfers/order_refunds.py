@@ -12,7 +12,6 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, format_amount, parse_amount
 from chalicelib.chains.catalogue.tokens import family_of
-from chalicelib.chains.nodes.receipts import PaidTransfer
 from chalicelib.payments.links.reading import Viewer, load_request
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording.rules import confirmed
@@ -21,8 +20,8 @@ from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.payments.transfers import refund_offers
-from chalicelib.payments.transfers.keeping import kept
 from chalicelib.payments.transfers.refund_offers import RefundOffer
+from chalicelib.payments.transfers.refund_references import kept
 from chalicelib.platform.services import Services
 
 MAX_RECEIPTS = 50
@@ -117,7 +116,9 @@ def _payers(services: Services, request: Request, payments: Sequence[Payment]) -
     moved = sum(each.amount for each in payments)
     if len(payments) > MAX_RECEIPTS or moved != request.received:
         return None
-    found = services.chains.of(request.network).payers_of([_paid_transfer(request, each) for each in payments])
+    found = services.chains.of(request.network).payers_of(
+        [refund_offers.paid_transfer(request, each, currency_of(request)) for each in payments]
+    )
     by_address = dict[str, int]()
     for payment, sender in zip(payments, found, strict=True):
         address = sender.address if sender is not None and sender.is_wallet else None
@@ -136,17 +137,6 @@ def _with_returned(services: Services, request: Request, paid: Mapping[str, int]
     return [_Payer(address, amount, returned[address]) for address, amount in paid.items()]
 
 
-def _paid_transfer(request: Request, payment: Payment) -> PaidTransfer:
-    token = currency_of(request)
-    return PaidTransfer(
-        tx_hash="0x" + payment.tx_hash.removeprefix("0x"),
-        token_address=None if token.is_native else token.address,
-        payee=request.payee,
-        amount=payment.amount,
-        event_key=payment.event_key,
-    )
-
-
 def _parsed(amount: str, decimals: int) -> BaseUnits:
     try:
         return parse_amount(amount, decimals)
@@ -158,4 +148,4 @@ def _address(text: str, family: str) -> str:
     try:
         return address_of_family(text, family)
     except (BadRequest, ValueError):
-        raise BadRequest(f"to: is no address of the network of this request ({family})") from None
+        raise BadRequest(f"to: is not an address of the network of this request ({family})") from None

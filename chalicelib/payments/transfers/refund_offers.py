@@ -14,7 +14,8 @@ from chalicelib.chains.calldata.explanations.calls import explain
 from chalicelib.chains.calldata.explanations.parts import Explanation
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.payments.requests.payments.records import Refund
+from chalicelib.chains.nodes.receipts import PaidTransfer
+from chalicelib.payments.requests.payments.records import Payment, Refund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.references import payment_reference, reference_topic
 from chalicelib.payments.transfers.rules import ClassifiedTransfer
@@ -53,6 +54,12 @@ def refund_key(each: ClassifiedTransfer, payer: str) -> RefundKey:
 def order_refund_key(request: Request, receiver: str, currency: str) -> RefundKey:
     """The key of the Refund of a request to an address in a currency."""
     return reference_topic(_reference(request, receiver)), currency
+
+
+def paid_transfer(request: Request, transfer: Payment | UnmatchedTransfer, token: Token) -> PaidTransfer:
+    """A transfer as the node needs it: transaction hashes with 0x, on Tron, too."""
+    tx_hash, address = "0x" + transfer.tx_hash.removeprefix("0x"), None if token.is_native else token.address
+    return PaidTransfer(tx_hash, address, request.payee, transfer.amount, transfer.event_key)
 
 
 def offer_of(request: Request, token: Token, receiver: str, amount: BaseUnits) -> RefundOffer:

@@ -7,9 +7,9 @@ payment counts for and its excess are in the units of the request's amount; a re
     class           counts  when                                                  recovery action
     exact           yes     pays exactly what is owed                               none
     late            yes     as exact, after the expiry of its link                none
-    partial         yes     pays less                                             pay_remaining; none once all is paid
+    partial         yes     pays less, or what was accepted instead of all        pay_remaining; none once all is paid
     over            yes     pays more                                             refund_excess
-    duplicate       yes     nothing is owed any more                              refund
+    duplicate       yes     nothing is owed any more: it is paid, or cancelled    refund
     wrong_token     no      another token, or the native coin, to the payee       refund; contact_payee for a token that
                                                                                   is not in the catalogue
     wrong_payee     no      to another address                                    contact_receiver
@@ -126,15 +126,15 @@ def without_payer(each: ClassifiedTransfer) -> ClassifiedTransfer:
 
 def _classified_payments(link: Link | None, request: Request, payments: Sequence[Payment]) -> list[ClassifiedTransfer]:
     listed = sum(p.value for p in payments if p.status is PaymentStatus.CONFIRMED)
-    is_owed = listed + request.dust_amount < request.amount
+    is_owed = not request.is_cancelled and listed + request.dust_amount < request.due
     if_partial = RecoveryAction.PAY_REMAINING if is_owed else RecoveryAction.NONE
-    owed, classified = max(request.amount - request.dust_amount, 0), []
+    owed, classified = max(request.due - request.dust_amount, 0), []
     for each in payments:
         late, token = _is_late(link, each), token_with_id(request.currency)
         if each.status is PaymentStatus.REVERSED:
             kind, counts, excess, action = Classification.REVERSED, False, 0, if_partial
         else:
-            kind, action = _classification(each.value, owed, late, if_partial)
+            kind, action = _classification(each.value, owed, late, if_partial, request.due < request.amount)
             counts, excess = True, max(each.value - owed, 0)
             owed = max(owed - each.value, 0)
         classified.append(ClassifiedTransfer(each, request, token, kind, late, counts, BaseUnits(excess), action))
@@ -142,13 +142,13 @@ def _classified_payments(link: Link | None, request: Request, payments: Sequence
 
 
 def _classification(
-    value: int, owed: int, late: bool, if_partial: RecoveryAction
+    value: int, owed: int, late: bool, if_partial: RecoveryAction, is_part_owed: bool
 ) -> tuple[Classification, RecoveryAction]:
     if owed == 0:
         return Classification.DUPLICATE, RecoveryAction.REFUND
     if value > owed:
         return Classification.OVER, RecoveryAction.REFUND_EXCESS
-    if value < owed:
+    if value < owed or is_part_owed:
         return Classification.PARTIAL, if_partial
     return Classification.LATE if late else Classification.EXACT, RecoveryAction.NONE
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from chalicelib.payments.transactions import ExplanationAnswer, TransactionAnswer
 from chalicelib.payments.transfers.rules import Classification, RecoveryAction, TransfersOfChildren
@@ -28,16 +28,11 @@ class RefundRequest(Input):
     """What to refund of a request. Without fields all that is left, to who has paid."""
 
     amount: Amount | None = Field(None, description="In units of the request's token; null for all that is left")
-    to: Recipient | None = Field(
+    to: Annotated[Recipient, AfterValidator(address_text)] | None = Field(
         None,
         description="Who receives it: needed if several have paid, or the chain does not show a wallet that has paid; "
         "null for who has paid",
     )
-
-    @field_validator("to")
-    @classmethod
-    def _to(cls, text: str | None) -> str | None:
-        return None if text is None else address_text(text)
 
 
 class OrderRefundAnswer(Output):

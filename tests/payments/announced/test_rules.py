@@ -149,8 +149,8 @@ def test_a_public_one_lapses_so_also_where_no_service_answers_unless_one_has_tol
         assert decide(unheard, look(block_time=late), end).status is AnnouncedStatus.PENDING
         paid = look(execution=SUCCESS, is_completed=True, block_time=late)
         assert decide(unheard, paid, late).status is AnnouncedStatus.SETTLED
-    told = replace(ANNOUNCED, is_public=True, proof=Proof.PROPOSED)
-    assert decide(told, look(block_time=late), late).status is AnnouncedStatus.PENDING
+    in_public = replace(ANNOUNCED, is_public=True, proof=Proof.PROPOSED)
+    assert decide(in_public, look(block_time=late), late).status is AnnouncedStatus.PENDING
     assert decide(ANNOUNCED, look(block_time=late), late).status is AnnouncedStatus.PENDING
 
 

@@ -61,14 +61,14 @@ def test_a_fee_needs_an_address(shop: Shop) -> None:
 
 
 @pytest.mark.usefixtures("nothing_written")
-@pytest.mark.parametrize("address", [ZERO, "", "0x", "0x1234", FEE_ADDRESS + "00", MISCASED, TRON_PAYEE, "shop.eth"])
+@pytest.mark.parametrize("address", [ZERO, "", "0x", "0x1234", FEE_ADDRESS + "00", MISCASED, TRON_PAYEE, "shop"])
 def test_a_fee_address_that_cannot_receive_is_refused(shop: Shop, address: str) -> None:
     refused(shop.create(feePercentage="1", feeAddress=address), "feeAddress")
 
 
 @pytest.mark.usefixtures("nothing_written")
 @pytest.mark.parametrize(
-    "payee", ["0x", "0x1234", PAYEE[2:], PAYEE + "0", PAYEE.replace("0x", "0X"), TRON_PAYEE, "shop.eth", PAYEE + "\n"]
+    "payee", ["0x", "0x1234", PAYEE[2:], PAYEE + "0", PAYEE.replace("0x", "0X"), TRON_PAYEE, "shop", PAYEE + "\n"]
 )
 def test_a_payee_that_is_no_evm_address_is_refused(shop: Shop, payee: str) -> None:
     refused(shop.create(item(payee=payee)), "requests.0.payee", "Invalid EVM address")

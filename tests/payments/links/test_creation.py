@@ -143,7 +143,7 @@ def test_funds_do_not_go_to_the_zero_address() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "field", "told"),
+    ("changes", "field", "text"),
     [
         ({"payee": "0x12"}, "payee", "Invalid EVM address"),
         ({"amount": "0.0000001"}, "amount", "has too many decimals"),
@@ -155,13 +155,13 @@ def test_funds_do_not_go_to_the_zero_address() -> None:
         ({"destination_id": "x"}, "", "Give either destinationId, or payee"),
     ],
 )
-def test_every_item_that_is_wrong_is_named_by_its_whole_path(changes: dict[str, Any], field: str, told: str) -> None:
+def test_every_item_that_is_wrong_is_named_by_its_whole_path(changes: dict[str, Any], field: str, text: str) -> None:
     with pytest.raises(ValidationFailed) as error:
         made(items=(item(), item(**changes), item(payee="0x34")))
     first, second = error.value.problems
     assert first.field == ".".join(filter(None, ("requests.1", field)))
     assert second.field == "requests.2.payee"
-    assert first.message.startswith(told)
+    assert first.message.startswith(text)
 
 
 def test_a_batch_is_on_one_network_and_not_on_tron() -> None:

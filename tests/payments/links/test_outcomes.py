@@ -9,7 +9,7 @@ from chalicelib.payments.links.errors import LinkCompleted
 from chalicelib.payments.links.outcomes import outcomes
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import PayableLink
-from chalicelib.payments.links.sent import MAX_ASKED, Outcome
+from chalicelib.payments.links.sent_transactions import MAX_ASKED, Outcome
 from chalicelib.payments.transfers.order_refunds import refund
 from tests.fakes.announcements import with_safe
 from tests.fakes.world import WALLET, World, draft
@@ -31,7 +31,7 @@ def pays(world: World, payment: PayableLink, amount: int | None = None) -> str:
     return str(log["transactionHash"])
 
 
-def told(world: World, payment: PayableLink, *hashes: str) -> list[tuple[Outcome, int]]:
+def outcomes_of(world: World, payment: PayableLink, *hashes: str) -> list[tuple[Outcome, int]]:
     found = outcomes(world.services, world.load(payment), hashes)[: len(hashes)]
     assert [each.tx_hash for each in found] == list(hashes)
     return [(each.outcome, each.excess) for each in found]
@@ -41,7 +41,7 @@ def test_the_second_of_two_payments_is_a_surplus(world: World) -> None:
     payment = world.create_link()
     first, second = pays(world, payment), pays(world, payment)
     amount = payment.requests[0].amount
-    assert told(world, payment, second, first, NOWHERE) == [
+    assert outcomes_of(world, payment, second, first, NOWHERE) == [
         (Outcome.SURPLUS, amount), (Outcome.COUNTED, 0), (Outcome.UNKNOWN, 0),
     ]
 
@@ -50,7 +50,7 @@ def test_what_was_paid_beyond_the_rest_is_a_surplus_of_the_payment_that_complete
     payment = world.create_link()
     half = payment.requests[0].amount // 2
     part, rest = pays(world, payment, half), pays(world, payment)
-    assert told(world, payment, part, rest) == [(Outcome.COUNTED, 0), (Outcome.SURPLUS, half)]
+    assert outcomes_of(world, payment, part, rest) == [(Outcome.COUNTED, 0), (Outcome.SURPLUS, half)]
 
 
 def test_a_little_more_is_no_surplus_unless_nothing_was_due(world: World) -> None:
@@ -58,7 +58,7 @@ def test_a_little_more_is_no_surplus_unless_nothing_was_due(world: World) -> Non
     amount = payment.requests[0].amount
     more = pays(world, payment, amount + amount // 101)
     dust = pays(world, payment, amount // 500)
-    assert told(world, payment, more, dust) == [(Outcome.COUNTED, 0), (Outcome.SURPLUS, amount // 500)]
+    assert outcomes_of(world, payment, more, dust) == [(Outcome.COUNTED, 0), (Outcome.SURPLUS, amount // 500)]
 
 
 def test_of_a_batch_each_payment_by_the_transaction_is_looked_at(world: World) -> None:
@@ -67,7 +67,7 @@ def test_of_a_batch_each_payment_by_the_transaction_is_looked_at(world: World) -
     world.chain.mine()
     together = [str(world.chain.pay_too(request)["transactionHash"]) for request in payment.requests]
     again = pays(world, replace(payment, requests=payment.requests[2:]))
-    assert [each for each, _ in told(world, payment, together[0], again)] == [Outcome.COUNTED, Outcome.SURPLUS]
+    assert [each for each, _ in outcomes_of(world, payment, together[0], again)] == [Outcome.COUNTED, Outcome.SURPLUS]
 
 
 def test_a_link_that_is_paid_tells_it_to_who_asks(world: World) -> None:
@@ -89,7 +89,7 @@ def test_a_surplus_that_is_next_to_nothing_is_told_to_its_sender_alone(world: Wo
     payment = world.create_link()
     pays(world, payment)
     dust = pays(world, payment, 1)
-    assert told(world, payment, dust) == [(Outcome.SURPLUS, 1)]
+    assert outcomes_of(world, payment, dust) == [(Outcome.SURPLUS, 1)]
     assert outcomes(world.services, world.load(payment), ()) == ()
 
 
@@ -107,4 +107,4 @@ def test_a_refund_is_no_payment_that_counted(world: World) -> None:
     log = world.chain.pay(refund_of(first, WALLET), amount=first.amount)
     world.scan()
     assert world.load(payment).requests[0].refunded == first.amount
-    assert told(world, payment, log["transactionHash"]) == [(Outcome.UNKNOWN, 0)]
+    assert outcomes_of(world, payment, log["transactionHash"]) == [(Outcome.UNKNOWN, 0)]

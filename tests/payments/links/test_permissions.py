@@ -12,7 +12,7 @@ from chalicelib.base.errors import Forbidden
 from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.links.creation import create_link
-from chalicelib.payments.links.permissions import check_limits
+from chalicelib.payments.links.permissions import check_link_limits
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.permissions import is_limited
 from chalicelib.payments.requests.targets import Item
@@ -43,7 +43,7 @@ def limited(**settings: Any) -> Owner:
 
 def refuses(owner: Owner, made: PayableLink, why: str, bound: Destination | None = None) -> None:
     with pytest.raises(Forbidden) as refused:
-        check_limits(owner, [made], bound)
+        check_link_limits(owner, [made], bound)
     assert str(refused.value) == f"{NOT_ALLOWED}{why}. {PUT}"
 
 
@@ -51,7 +51,7 @@ TO_PAYEE = payment((PAYEE, "fUSDC-sepolia"))
 
 
 def test_without_limits_a_client_id_pays_anybody_in_anything() -> None:
-    check_limits(OWNER, [TO_PAYEE, payment((WALLET, "ETH-sepolia-sepolia"), fee=("100", WALLET))], None)
+    check_link_limits(OWNER, [TO_PAYEE, payment((WALLET, "ETH-sepolia-sepolia"), fee=("100", WALLET))], None)
     assert not is_limited(OWNER)
 
 
@@ -59,24 +59,24 @@ def test_a_payee_has_to_be_allowed() -> None:
     owner = limited(allowed_payees=(WALLET,))
     refuses(owner, TO_PAYEE, f"payee {PAYEE} is not in its allowedPayees")
     refuses(owner, payment((WALLET, "fUSDC-sepolia"), (PAYEE, "fUSDC-sepolia")), f"payee {PAYEE} is not in its allowedPayees")
-    check_limits(owner, [payment((WALLET, "fUSDC-sepolia"), (WALLET, "fUSDT-sepolia"))], None)
+    check_link_limits(owner, [payment((WALLET, "fUSDC-sepolia"), (WALLET, "fUSDT-sepolia"))], None)
 
 
 def test_a_currency_has_to_be_allowed() -> None:
     owner = limited(allowed_currencies=("fUSDT-sepolia",))
     refuses(owner, TO_PAYEE, "currency fUSDC-sepolia is not in its allowedCurrencies")
-    check_limits(owner, [payment((PAYEE, "fUSDT-sepolia"))], None)
+    check_link_limits(owner, [payment((PAYEE, "fUSDT-sepolia"))], None)
 
 
 def test_every_payment_that_is_combined_has_to_be_allowed() -> None:
     owner = limited(allowed_payees=(PAYEE,))
     with pytest.raises(Forbidden, match=WALLET):
-        check_limits(owner, [TO_PAYEE, payment((WALLET, "fUSDC-sepolia"))], None)
+        check_link_limits(owner, [TO_PAYEE, payment((WALLET, "fUSDC-sepolia"))], None)
 
 
 def test_the_bound_destination_is_always_allowed_and_nothing_else_of_its_wallet() -> None:
     owner = limited(allowed_payees=(), allowed_currencies=())
-    check_limits(owner, [TO_PAYEE], BOUND)
+    check_link_limits(owner, [TO_PAYEE], BOUND)
     refuses(owner, TO_PAYEE, f"payee {PAYEE} is not in its allowedPayees")
     refuses(owner, payment((PAYEE, "fUSDT-sepolia")), f"payee {PAYEE} is not in its allowedPayees", BOUND)
 
@@ -87,17 +87,17 @@ def test_a_fee_goes_to_the_client_ids_own_address_or_an_allowed_payee() -> None:
     why = f"feeAddress {FEE_ADDRESS} is neither its own nor in its allowedPayees"
     refuses(limited(allowed_payees=(PAYEE,)), charged, why)
     refuses(limited(allowed_payees=()), charged, why, BOUND)
-    check_limits(limited(allowed_payees=(PAYEE, FEE_ADDRESS)), [charged], None)
-    check_limits(limited(allowed_payees=(PAYEE,), fee_address=FEE_ADDRESS), [charged], None)
-    check_limits(limited(allowed_payees=(PAYEE,)), [payment((PAYEE, "fUSDC-sepolia"), fee=("0", FEE_ADDRESS))], None)
-    check_limits(limited(allowed_currencies=("fUSDC-sepolia",)), [charged], None)
+    check_link_limits(limited(allowed_payees=(PAYEE, FEE_ADDRESS)), [charged], None)
+    check_link_limits(limited(allowed_payees=(PAYEE,), fee_address=FEE_ADDRESS), [charged], None)
+    check_link_limits(limited(allowed_payees=(PAYEE,)), [payment((PAYEE, "fUSDC-sepolia"), fee=("0", FEE_ADDRESS))], None)
+    check_link_limits(limited(allowed_currencies=("fUSDC-sepolia",)), [charged], None)
 
 
 @pytest.mark.parametrize("mode", [Mode.API_KEY, Mode.SESSION, Mode.ORCHESTRATOR])
 def test_who_holds_a_secret_of_the_account_or_its_orchestrator_is_not_limited(mode: Mode) -> None:
     owner = replace(limited(allowed_payees=(), allowed_currencies=()), mode=mode)
     assert not is_limited(owner)
-    check_limits(owner, [TO_PAYEE], None)
+    check_link_limits(owner, [TO_PAYEE], None)
 
 
 @given(
@@ -122,8 +122,16 @@ def test_what_is_created_is_what_is_allowed(
         for item in items
     )
     try:
-        check_limits(owner, [payment(*items)], BOUND if is_bound else None)
+        check_link_limits(owner, [payment(*items)], BOUND if is_bound else None)
     except Forbidden:
         assert not expected
     else:
         assert expected
+
+
+def test_the_owner_knows_the_payees_of_what_a_secret_credential_creates_or_the_limits_admit() -> None:
+    assert not payment((PAYEE, "fUSDC-sepolia")).link.has_known_payees
+    assert payment((PAYEE, "fUSDC-sepolia"), owner=limited(allowed_payees=(PAYEE,))).link.has_known_payees
+    assert not payment((PAYEE, "fUSDC-sepolia"), owner=limited(allowed_currencies=CURRENCIES)).link.has_known_payees
+    for mode in (Mode.API_KEY, Mode.SESSION, Mode.ORCHESTRATOR):
+        assert payment((PAYEE, "fUSDC-sepolia"), owner=replace(OWNER, mode=mode)).link.has_known_payees

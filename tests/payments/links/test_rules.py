@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked
@@ -16,10 +17,12 @@ from chalicelib.payments.links.rules import (
     is_read_past,
     shown_status,
     status_at,
+    with_expiry,
     with_next_check,
 )
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.platform.access.callers import Owner
+from tests.fakes.commerce import new_payment
 from tests.fakes.payouts import on_its_way
 from tests.fakes.world import FEE_ADDRESS, START, TERMS, draft
 
@@ -99,13 +102,13 @@ def test_a_link_that_cannot_be_paid_any_more_says_its_status() -> None:
         payment = with_status(status)
         with pytest.raises(LinkClosed) as refused:
             check_payable(payment, END)
-        assert (refused.value.link_status, refused.value.payment) == (status, payment)
+        assert (refused.value.link_status, refused.value.payable) == (status, payment)
 
 
 def test_a_link_that_awaits_the_chain_is_refused_by_an_error_of_its_own() -> None:
     with pytest.raises(LinkAwaitingChain) as refused:
         check_payable(MADE, END)
-    assert refused.value.payment == MADE
+    assert refused.value.payable == MADE
 
 
 @pytest.mark.parametrize(
@@ -132,3 +135,24 @@ def test_a_fee_is_a_share_of_the_amount_rounded_down_where_it_has_an_address(
 ) -> None:
     link = replace(MADE.link, fee_percentage=percentage, fee_address=address)
     assert link.fee.on(BaseUnits(amount)) == fee
+
+
+def test_the_expiry_of_an_open_link_can_be_moved_in_both_directions() -> None:
+    for expires_at in (START + timedelta(microseconds=1), END + timedelta(days=900)):
+        moved = with_expiry(MADE, expires_at, START)
+        assert (moved.expires_at, moved.next_due) == (expires_at, expires_at)
+    with pytest.raises(BadRequest, match="in the future"):
+        with_expiry(MADE, START, START)
+
+
+def test_the_expiry_of_a_link_that_has_ended_stays() -> None:
+    later = END + timedelta(days=1)
+    for ended in (LinkStatus.EXPIRED, LinkStatus.INVALIDATED, LinkStatus.CANCELLED, LinkStatus.COMPLIANCE_FAILED):
+        with pytest.raises(Conflict, match=ended.value):
+            with_expiry(with_status(ended), later, START)
+    with pytest.raises(Conflict, match="completed"):
+        with_expiry(paid(), later, START)
+    with pytest.raises(Conflict, match="awaiting_chain"):
+        with_expiry(MADE, later, END)
+    with pytest.raises(Conflict, match="part of its terms"):
+        with_expiry(replace(MADE, commerce=new_payment(START)), later, START)

@@ -1,5 +1,6 @@
-"""Conservation: after 10,000 random histories of an escrow, with forks, repeats and crashes, the books are the chain's."""
+"""Conservation: after random histories of an escrow, with forks, repeats and crashes, the books are the chain's."""
 
+import os
 import random
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -27,8 +28,10 @@ from tests.fakes.commerce import new_payment
 from tests.fakes.world import START
 from tests.payments.recording.test_deciding import ACCEPTED
 from tests.payments.recording.test_matching import CONTEXT, new_payable, transfer
+from tests.support.rehearsed import few
 
-HISTORIES, GROUPS = 10_000, 10
+HISTORIES, GROUPS = int(os.environ.get("HISTORIES", "1000")), 10
+"""`make chaos` takes 10,000."""
 KINDS = {
     "authorize": EscrowEventKind.AUTHORIZED,
     "charge": EscrowEventKind.CHARGED,
@@ -183,7 +186,7 @@ def history(seed: int) -> tuple[Escrow, Books]:
     return escrow, books
 
 
-@pytest.mark.parametrize("group", range(GROUPS))
+@pytest.mark.parametrize("group", few(range(3), range(GROUPS)))
 def test_money_is_conserved_and_the_books_are_those_of_the_chain(group: int) -> None:
     for seed in range(group, HISTORIES, GROUPS):
         escrow, books = history(seed)

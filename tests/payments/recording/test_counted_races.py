@@ -16,6 +16,7 @@ from chalicelib.payments.search.requests import listing
 from chalicelib.payments.search.requests.listing import Wanted
 from infra.local.cloud import Cloud
 from tests.fakes.world import PAYEE, PREFIX, World, draft
+from tests.support.rehearsed import rehearsed
 
 LINKS, PAYMENTS = 6, 4
 
@@ -39,6 +40,7 @@ def numbers(world: World) -> dict[str, int]:
     return found
 
 
+@rehearsed
 def test_recorders_of_one_account_count_every_payment_once_and_a_fork_takes_it_back(cloud: Cloud, world: World) -> None:
     world.scan()
     items = (Item("5", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia"),) * PAYMENTS

@@ -65,7 +65,7 @@ def notified(
 ) -> list[dict[str, Any]]:
     request = request or paid()
     event = payment_event(Payable((request,), link), request, payment, CONTEXT)
-    forms = [(event.kind, event.body), *((variant.kind, variant.body) for variant in event.variants)]
+    forms = [*event.bodies]
     bodies = [json.loads(body) for _, body in forms]
     assert [kind for kind, _ in forms] == [body["event"] for body in bodies]
     for body in bodies:
@@ -213,5 +213,5 @@ def test_every_event_of_a_request_says_what_it_was_created_with(mode: Mode | Non
         removed_event(request, PAYMENT, CONTEXT),
         refunded_event(request, refund, BaseUnits(1), CONTEXT),
     ]
-    bodies = [json.loads(each.body) for event in events for each in (event, *event.variants)]
+    bodies = [json.loads(body) for event in events for _, body in event.bodies]
     assert [body.get("createdWith") for body in bodies] == [mode and mode.value] * 4

@@ -22,6 +22,7 @@ from chalicelib.payments.transfers import flows as transfers
 from infra.bench.calls import counted
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import PAYEE, World
+from tests.support.rehearsed import rehearsed
 
 WORTHLESS = "0x" + "77" * 20
 FUSDT = "0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78"
@@ -75,7 +76,7 @@ def traffic(client: Any) -> Iterator[Traffic]:
 
     def before(params: Any, **_: Any) -> None:
         measured.calls += 1
-        measured.sent += len(params["body"])
+        measured.sent += len(json.dumps(params["body"]))
 
     def after(parsed: Any, **_: Any) -> None:
         measured.received += len(json.dumps({name: parsed[name] for name in parsed.keys() - {"ResponseMetadata"}}))
@@ -102,10 +103,11 @@ def test_a_flood_of_unmatched_transfers_is_recorded_with_few_calls_and_none_when
     assert calls == {"Query": 3, "BatchGetItem": 2 * parts, "TransactWriteItems": parts}
     assert len(unmatched_transfers(world, request)) == 20
     world.chain.mine(2)
-    reads = {"GetItem": 2, "UpdateItem": 3, "BatchGetItem": 3}
-    assert calls_of(world, world.tick) == reads, "the lease, the cursor, the reference, and 150 entries of the log"
+    reads = {"GetItem": 2, "Query": 1, "UpdateItem": 3, "BatchGetItem": 3}
+    assert calls_of(world, world.tick) == reads, "the lease, the cursor, the reference, watched addresses, and 150 entries of the log"
 
 
+@rehearsed
 def test_5000_transfers_of_one_unit_keep_100_payments_and_their_exact_sum_and_delay_no_other_link(world: World) -> None:
     world.services = replace(world.services, store=MemoryStore())
     dusty, other = world.create_link(), world.create_link()
@@ -127,6 +129,7 @@ def test_5000_transfers_of_one_unit_keep_100_payments_and_their_exact_sum_and_de
     assert world.load(dusty).link.status is LinkStatus.COMPLETED
 
 
+@rehearsed
 def test_a_batch_of_200_that_is_paid_at_once_is_recorded_in_20_transactions(world: World) -> None:
     item = Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
     batch = world.create_link(items=(item,) * 200)
@@ -142,17 +145,17 @@ def test_a_batch_of_200_that_is_paid_at_once_is_recorded_in_20_transactions(worl
     assert {request.status for request in after.requests} == {RequestStatus.PAID}
 
 
-def with_earlier_payments(world: World, listed: int, unlisted: int) -> PayableLink:
+def with_earlier_payments(world: World, listed: int, dust: int) -> PayableLink:
     """A link whose request has had so many payments of one unit. At most 300 of the listed ones are stored."""
     payment = world.load(world.create_link())
     (request,) = payment.requests
     known = replace(
         request,
         payment_count=listed,
-        paid=BaseUnits(listed + unlisted),
+        paid=BaseUnits(listed + dust),
         status=RequestStatus.PARTIALLY_PAID,
-        dust_count=unlisted,
-        dust_amount=BaseUnits(unlisted),
+        dust_count=dust,
+        dust_amount=BaseUnits(dust),
     )
     world.services.store.write(known)
     world.services.store.put_many([payment_number(request, number, world) for number in range(min(listed, 300))])
@@ -186,8 +189,8 @@ def payment_number(request: Request, number: int, world: World) -> Payment:
 def test_a_request_with_100_000_payments_costs_the_recorder_the_same_calls_and_bytes_as_one_with_10(world: World) -> None:
     """The numbers of payments have as many digits as they need; nothing else may differ."""
 
-    def cost_of_one_more(listed: int, unlisted: int) -> Traffic:
-        payment = with_earlier_payments(world, listed, unlisted)
+    def cost_of_one_more(listed: int, dust: int) -> Traffic:
+        payment = with_earlier_payments(world, listed, dust)
         world.chain.pay(payment.requests[0], amount=1_000_000)
         world.chain.mine(2)
         scanning.scan(world.services, "sepolia")
@@ -195,7 +198,7 @@ def test_a_request_with_100_000_payments_costs_the_recorder_the_same_calls_and_b
             assert recording.record(world.services, payment.link.token) == 1
         return measured
 
-    few, many = cost_of_one_more(10, unlisted=0), cost_of_one_more(1_999, unlisted=98_001)
+    few, many = cost_of_one_more(10, dust=0), cost_of_one_more(1_999, dust=98_001)
     assert many.calls == few.calls
     assert abs(many.sent - few.sent) < 50
     assert abs(many.received - few.received) < 50

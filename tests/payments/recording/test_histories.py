@@ -24,7 +24,7 @@ from chalicelib.payments.recording import matching
 from chalicelib.payments.recording.counting import ACCOUNT
 from chalicelib.payments.recording.rules import requests_by_topic
 from chalicelib.payments.requests.counts import series_of
-from chalicelib.payments.requests.listing import PAYMENT
+from chalicelib.payments.requests.list_names import PAYMENT
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.quotes.records import Quote
 from chalicelib.payments.requests.records import DailyCount, Request, RequestStatus
@@ -42,7 +42,7 @@ from tests.fakes.world import PAYEE, World
 
 UNITS_OF_TOKEN = 100
 """What a base unit of fUSDC is in the units of an invoice in dollars, at one dollar for one: 8 decimals for 6."""
-HISTORIES = int(os.environ.get("HISTORIES", "400"))
+HISTORIES = int(os.environ.get("HISTORIES", "80"))
 STRANGER = "0x" + "22" * 20
 
 

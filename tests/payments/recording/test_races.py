@@ -32,6 +32,7 @@ from chalicelib.webhooks.endpoints import flows as webhooks
 from infra.local.cloud import Cloud
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import PAYEE, PREFIX, START, WALLET, World, draft
+from tests.support.rehearsed import rehearsed
 
 PARALLEL = 20
 _worlds = itertools.count()
@@ -72,6 +73,7 @@ def scan_and_record(services: Services, payable_id: str) -> int:
     return recording.record(services, payable_id)
 
 
+@rehearsed
 def test_20_processes_that_hold_a_rate_at_once_give_the_same_quote(cloud: Cloud, world: World) -> None:
     world.prices.set("USD", "USDC", "1.0003")
     request = store_request(world.services, world.account_id, invoice_currency="USD")
@@ -114,6 +116,7 @@ def test_parallel_payments_of_one_request_are_all_counted(cloud: Cloud, world: W
     assert world.load(payment).requests[0].payment_count == 5
 
 
+@rehearsed
 def test_20_parallel_scans_and_recorders_count_each_transfer_to_a_request_without_a_link_once(
     cloud: Cloud, world: World
 ) -> None:
@@ -173,6 +176,7 @@ def test_a_payment_that_is_detected_while_20_announce_is_the_last_word(cloud: Cl
         check_payable(world.load(payment), world.now)
 
 
+@rehearsed
 def test_20_parallel_scans_of_a_link_of_several_requests_complete_it_once(cloud: Cloud, world: World) -> None:
     """Each records all of it, or looks again because another one was faster."""
     items = tuple(Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia") for _ in range(3))
@@ -210,6 +214,7 @@ def test_one_url_gets_one_webhook_from_20_registrations(cloud: Cloud, world: Wor
     assert len(webhooks.list_endpoints(world.services, world.account_id, world.client_id, only_public=False)) == 1
 
 
+@rehearsed
 def test_of_20_batches_of_the_same_payouts_one_is_made_and_has_their_requests(cloud: Cloud, world: World) -> None:
     def payout() -> PayableLink:
         about = draft(items=(), fee_percentage=None, fee_address=None)

@@ -153,9 +153,9 @@ def test_a_client_id_with_a_destination_of_its_own_creates_none_for_a_bank_accou
 
 def test_a_client_id_that_is_limited_to_payees_creates_none_for_a_bank_account(new_shop: Shop) -> None:
     limit(new_shop, allowedPayees=[PAYEE])
-    told = "a bank account, which isCryptoToFiatAvailable leads to, is not in its allowedPayees"
-    refused_by_limit(create(new_shop, payee=None, isCryptoToFiatAvailable=True), told)
-    refused_by_limit(create(new_shop, isCryptoToFiatAvailable=True), told)
+    wanted = "a bank account, which isCryptoToFiatAvailable leads to, is not in its allowedPayees"
+    refused_by_limit(create(new_shop, payee=None, isCryptoToFiatAvailable=True), wanted)
+    refused_by_limit(create(new_shop, isCryptoToFiatAvailable=True), wanted)
 
 
 # --- what is refused ---

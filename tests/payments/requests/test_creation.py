@@ -15,7 +15,7 @@ from chalicelib.chains.catalogue.interop import Destination, destination_id
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.currencies.rules import ConversionFacts
 from chalicelib.payments.requests.creation import Draft, create_request, new_request
-from chalicelib.payments.requests.fields import for_each, parse_field
+from chalicelib.payments.requests.field_problems import for_each, parse_field
 from chalicelib.payments.requests.records import CustomerInfo, Frequency, Recurrence, Request, RequestStatus
 from chalicelib.payments.requests.references import payment_reference
 from chalicelib.payments.requests.rules import amount_text
@@ -149,9 +149,10 @@ def test_the_problems_of_all_entries_are_told_with_their_places() -> None:
         return number
 
     assert for_each([2, 3], at_least_two) == [2, 3]
-    with pytest.raises(ValidationFailed) as told:
+    with pytest.raises(ValidationFailed) as raised:
         for_each([1, 2, 0], at_least_two)
-    assert [problem.sentence for problem in told.value.problems] == ["requests.0.number: No 1", "requests.2.number: No 0"]
+    sentences = [problem.sentence for problem in raised.value.problems]
+    assert sentences == ["requests.0.number: No 1", "requests.2.number: No 0"]
 
 
 def at_most_nothing(text: str) -> int:

@@ -82,8 +82,8 @@ def test_what_a_limited_client_id_creates_is_what_its_owner_allows(
     )
     fee_is_allowed = fee_address in (None, own_fee_address) or payees is None or fee_address in payees
     made = [request(*item) for item in items]
-    told = is_refused(owner, *made, fee_address=fee_address, bound=BOUND if is_bound else None)
-    assert (told is None) == (not is_limited(owner) or (pays_the_allowed and fee_is_allowed))
+    refusal = is_refused(owner, *made, fee_address=fee_address, bound=BOUND if is_bound else None)
+    assert (refusal is None) == (not is_limited(owner) or (pays_the_allowed and fee_is_allowed))
 
 
 def test_a_refusal_says_what_is_not_allowed_and_who_can_change_it() -> None:

@@ -1,4 +1,4 @@
-"""PATCH /v2/request/{requestId}: a recurrence is stopped and resumed by its owner."""
+"""PATCH /v2/request/{requestId}: its owner stops and resumes a recurrence, and keeps a note."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -83,6 +83,35 @@ def test_a_request_of_somebody_else_is_as_unknown_as_one_that_does_not_exist(sho
     assert shop.api.request("PATCH", path, {"isRecurrenceStopped": True}, shop.by_key).status == 200
 
 
+def test_a_note_is_kept_shown_to_its_owner_alone_and_removed(shop: Shop) -> None:
+    for request_id in (create(shop), shop.create(item()).json["requestIds"][0]):
+        path = f"/v2/request/{request_id}"
+
+        def send(body: Any, path: str = path) -> Reply:
+            return shop.api.request("PATCH", path, body, shop.by_key)
+
+        reply = send({"note": "Call Ann <b>first</b>"})
+        shown = {"requestId": request_id, "isRecurrenceStopped": False, "note": "Call Ann <b>first</b>"}
+        assert (reply.status, reply.json) == (200, shown)
+        notes = [shop.api.request("GET", path, None, each).json["note"] for each in (shop.by_key, shop.by_client)]
+        assert notes == ["Call Ann <b>first</b>", None], "a client id is public"
+        reply = update(shop, request_id, {"note": "mine"})
+        assert reply.status == 403 and "a note is not" in reply.message
+        for wrong in ("", "x" * 1001, 7):
+            refused(send({"note": wrong}), "note")
+        assert send({"note": None}).json == {"requestId": request_id, "isRecurrenceStopped": False}
+        assert shop.api.request("GET", path, None, shop.by_key).json["note"] is None
+    actions = [each["action"] for each in shop.api.request("GET", "/v1/audit", None, shop.by_key).json["entries"]]
+    assert actions.count("request.updated") == 4
+
+
+def test_a_note_and_a_recurrence_change_together_or_not_at_all(shop: Shop) -> None:
+    path = f"/v2/request/{create(shop)}"
+    reply = shop.api.request("PATCH", path, {"note": "x", "isRecurrenceStopped": True}, shop.by_key)
+    assert "has no recurrence" in refused(reply)
+    assert shop.api.request("GET", path, None, shop.by_key).json["note"] is None
+
+
 # --- beside other writes ---
 
 
@@ -101,7 +130,7 @@ def test_it_costs_a_read_and_a_write_and_no_write_if_nothing_changes(world: Worl
     request = recurring(world)
     for expected in ({"BatchGetItem": 1, "UpdateItem": 1}, {"BatchGetItem": 1}):
         with counted(world.client) as calls:
-            flows.stop_recurrence(world.services, request.request_id, world.owner, True)
+            flows.change(world.services, request.request_id, world.owner, world.actor, flows.Change(True))
         assert dict(calls.by_operation) == expected
 
 
@@ -115,7 +144,7 @@ def test_a_payment_in_between_is_kept(world: World) -> None:
 
     for fatal in (1, 2):
         services = world.start(FragileClient(world.client, Interruption(fatal, pay)))
-        flows.stop_recurrence(services, request.request_id, world.owner, fatal == 1)
+        flows.change(services, request.request_id, world.owner, world.actor, flows.Change(fatal == 1))
     found = store.request(world.services.store, request.request_id)
     assert found is not None and found.paid == found.amount
     assert found.recurrence == request.recurrence
@@ -126,10 +155,10 @@ def test_of_two_at_once_both_take_effect_one_after_the_other(world: World, posit
     request = recurring(world)
 
     def stop() -> None:
-        flows.stop_recurrence(world.services, request.request_id, world.owner, True)
+        flows.change(world.services, request.request_id, world.owner, world.actor, flows.Change(True))
 
     services = world.start(FragileClient(world.client, Interruption(position, stop)))
-    stopped = flows.stop_recurrence(services, request.request_id, world.owner, True).recurrence
+    stopped = flows.change(services, request.request_id, world.owner, world.actor, flows.Change(True)).recurrence
     assert stopped == Recurrence("2101-01-01", Frequency.DAILY, is_stopped=True, period=1)
     found = store.request(world.services.store, request.request_id)
     assert found is not None and found.version == 2, "the second one found it stopped"

@@ -1,11 +1,13 @@
 """A log that is not there: listed twice, or made up, by one node or by one of two; at the first reading and later ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
 from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
 from chalicelib.chains.nodes.receipts import BlockReceipts
 from chalicelib.payments.links.records import LinkStatus, PayableLink
@@ -55,6 +57,30 @@ def test_a_log_that_a_node_lists_twice_counts_for_nothing_until_its_receipt_agre
     with pytest.raises(InconsistentNode) as raised:
         scanning.scan(world.services, "sepolia")
     assert "is not in the receipt" in raised.value.reason
+    assert paid(world, payment) == 0
+    world.chain.forged.clear()
+    world.scan()
+    assert paid(world, payment) == 6_250_000
+
+
+@pytest.mark.parametrize("is_fork", [True, False])
+def test_nor_does_it_when_blocks_of_a_fork_or_of_a_tick_that_died_are_read_again(world: World, is_fork: bool) -> None:
+    world.scan()
+    payment = world.create_link()
+    world.chain.mine(6)
+    world.scan()
+    if is_fork:
+        world.chain.fork(6)
+    else:
+        cursor = store.cursor(world.services.store, "sepolia")
+        assert cursor is not None
+        unfinished = BlockRange(cursor.scanned_to + 1, cursor.scanned_to + 1)
+        world.services.store.write(replace(cursor, unfinished=unfinished))
+    log = half(world, payment)
+    twice(world.chain, log)
+    world.chain.mine(2)
+    with pytest.raises(InconsistentNode):
+        scanning.scan(world.services, "sepolia")
     assert paid(world, payment) == 0
     world.chain.forged.clear()
     world.scan()
@@ -112,10 +138,10 @@ def test_what_was_counted_twice_is_taken_back_when_its_block_is_read_again(world
     assert states(world) == [TransferState.PAYMENT, TransferState.REVERSED]
     world.drain()
     assert "payment.failed" in world.receiver.events
-    told = list(world.receiver.events)
+    notified = list(world.receiver.events)
     read_later(world, LATER[2])
     world.drain()
-    assert (paid(world, payment), world.receiver.events) == (6_250_000, told)
+    assert (paid(world, payment), world.receiver.events) == (6_250_000, notified)
 
 
 def test_a_payment_that_was_made_up_is_taken_back_and_comes_back_with_its_log(world: World) -> None:
@@ -184,6 +210,87 @@ def test_a_log_that_one_of_two_nodes_has_twice_holds_the_network_and_counts_for_
     assert paid(world, payment) == 0
 
 
+def made_up(pair: Pair, world: World, payment: PayableLink, names: str) -> None:
+    """A node lists a payment by a transaction that does not exist, or that is in another block."""
+    other = world.chain.pay(payment.requests[0], amount=1)["transactionHash"]
+    for _ in range(3):
+        world.scan()
+    log = world.chain.pay(payment.requests[0])
+    world.chain.blocks[-1].logs.remove(log)
+    log["transactionHash"] = other if names == "another block" else "0x" + "f0" * 32
+    pair.first.forged.append(log)
+
+
+@pytest.mark.parametrize("names", ["no block", "another block"])
+def test_a_log_that_one_of_two_nodes_made_up_counts_for_nothing_though_the_other_has_no_receipt(
+    pair: Pair, names: str
+) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    made_up(pair, world, payment, names)
+    receipts_of_liar(pair)
+    world.chain.mine(2)
+    with pytest.raises(NodesDisagree) as raised:
+        scanning.scan(world.services, "sepolia")
+    assert "is at first and not at second" in raised.value.reason
+    pair.first.forged.clear()
+    world.tick(network="sepolia")
+    assert paid(world, payment) == 1
+
+
+def test_nor_does_one_that_the_other_node_lists_when_blocks_are_read_again(pair: Pair) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    pair.first, pair.second = pair.second, pair.first
+    made_up(pair, world, payment, "no block")
+    receipts_of_liar(pair)
+    forged, pair.first.forged = pair.first.forged, []
+    world.scan()
+    assert paid(world, payment) == 1
+    pair.first.forged += forged
+    for _ in range(2):
+        world.advance(601)
+        for _ in range(3):
+            world.chain.mine(2)
+            world.tick(network="sepolia")
+    assert paid(world, payment) == 1
+
+
+def test_every_payment_of_a_flood_is_compared_with_the_other_node(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(disproof.COMPARED_PER_RANGE, "evm", 4)
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    for _ in range(12):
+        world.chain.pay(payment.requests[0], amount=1)
+    for number in range(6):
+        log = world.chain.pay_too(payment.requests[0], amount=1)
+        log["transactionHash"] = "0x" + f"{number:064x}"
+    pair.first.forged.append({**log, "transactionHash": "0x" + "f0" * 32, "logIndex": "0x9"})
+    for _ in range(3):
+        world.chain.mine(2)
+        world.tick(network="sepolia")
+    assert paid(world, payment) == 11, "up to the block of the log that is made up"
+    pair.first.forged.clear()
+    scanning.scan(world.services, "sepolia", compares_nodes=True)
+    world.record()
+    assert paid(world, payment) == 18
+
+
+def test_another_node_that_is_behind_says_nothing_against_a_payment(pair: Pair) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    half(world, payment)
+    world.chain.mine(2)
+    pair.second.lag = 5
+    pair.second.logs_of_transactions = lambda hashes: ()  # type: ignore[method-assign]
+    world.scan()
+    assert paid(world, payment) == 6_250_000
+
+
 def test_a_node_that_contradicts_its_receipt_is_asked_last_and_the_other_one_is_read(pair: Pair) -> None:
     world = pair.world
     world.scan()
@@ -222,7 +329,7 @@ def test_what_one_node_made_up_while_the_other_was_away_is_taken_back_by_both_an
             world.tick(network="sepolia")
     cursor = store.cursor(world.services.store, "sepolia")
     assert cursor is not None
-    assert cursor.is_held is insists
+    assert cursor.is_paused is insists
     assert paid(world, payment) == (12_500_000 if insists else 6_250_000)
     assert states(world)[1] is (TransferState.PAYMENT if insists else TransferState.REVERSED)
 
@@ -230,3 +337,85 @@ def test_what_one_node_made_up_while_the_other_was_away_is_taken_back_by_both_an
 def with_forged(block: BlockReceipts, chain: FakeChain) -> BlockReceipts:
     forged = {each: [log for log in chain.forged if log["transactionHash"] == each] for each in block.logs}
     return BlockReceipts(block.hash, {each: (*logs, *forged[each]) for each, logs in block.logs.items()})
+
+
+def test_a_block_stays_unproved_until_every_node_has_said_that_a_transfer_is_not_in_it(pair: Pair) -> None:
+    """The rest of it is proved meanwhile: then nobody would look for the transfer again."""
+    world = pair.world
+    pair.first.is_checkable = pair.second.is_checkable = True
+    world.scan()
+    payment = world.create_link()
+    log = half(world, payment)
+    pair.first.forged.append({**log, "transactionHash": "0x" + "f0" * 32, "logIndex": "0x7f"})
+    pair.second.is_down = True
+    world.scan()
+    assert paid(world, payment) == 12_500_000
+    pair.first.forged.clear()
+    pair.second.is_down, answers = False, pair.second.read_receipts
+    pair.second.read_receipts = is_silent  # type: ignore[method-assign]
+    later(world, 601)
+    assert paid(world, payment) == 12_500_000
+    pair.second.read_receipts = answers  # type: ignore[method-assign]
+    later(world, 3601)
+    assert paid(world, payment) == 6_250_000
+
+
+def test_what_one_node_adds_to_a_block_that_is_proved_makes_it_unproved(pair: Pair) -> None:
+    """The newest blocks are read twice, and the other node is silent at the second time."""
+    world = pair.world
+    pair.first.is_checkable = pair.second.is_checkable = True
+    world.scan()
+    payment = world.create_link()
+    log = half(world, payment)
+    world.scan()
+    assert paid(world, payment) == 6_250_000
+    pair.first.forged.append({**log, "transactionHash": "0x" + "f0" * 32, "logIndex": "0x7f"})
+    answers = pair.second.read_receipts
+    pair.second.read_receipts = is_silent  # type: ignore[method-assign]
+    world.scan()
+    assert paid(world, payment) == 12_500_000
+    pair.first.forged.clear()
+    pair.second.read_receipts = answers  # type: ignore[method-assign]
+    later(world, 601)
+    assert paid(world, payment) == 6_250_000
+
+
+def test_what_the_second_reading_of_one_node_adds_stays_unproved_while_the_other_is_silent(pair: Pair) -> None:
+    """Blocks that were corroborated are read again by the other node, which may make something up."""
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    log = half(world, payment)
+    world.scan()
+    later(world, 601)  # the blocks of the payment are read again the next time
+    assert paid(world, payment) == 6_250_000
+    pair.second.forged.append({**log, "transactionHash": "0x" + "f0" * 32, "logIndex": "0x7f"})
+    honest, answers = pair.second.read_receipts, pair.first.read_receipts
+    pair.second.read_receipts = lambda number, hashes: with_forged(  # type: ignore[method-assign]
+        honest(number, hashes), pair.second
+    )
+    logs = pair.second.logs_of_transactions
+    pair.second.logs_of_transactions = lambda hashes: (*logs(hashes), *pair.second.forged)  # type: ignore[method-assign]
+    pair.first.read_receipts = is_silent  # type: ignore[method-assign]
+    pair.first.logs_of_transactions = is_away  # type: ignore[method-assign]
+    later(world, 601)
+    assert paid(world, payment) == 12_500_000, "the node that read again was believed"
+    pair.second.forged.clear()
+    pair.first.read_receipts = answers  # type: ignore[method-assign]
+    later(world, 3601)
+    assert paid(world, payment) == 6_250_000
+
+
+def is_away(hashes: Sequence[str]) -> Any:
+    raise ChainUnavailable("The sepolia node does not answer")
+
+
+def is_silent(number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
+    raise ChainUnavailable("The sepolia node does not answer")
+
+
+def later(world: World, seconds: int) -> None:
+    world.advance(seconds)
+    for _ in range(3):
+        world.chain.mine(2)
+        world.tick(network="sepolia")

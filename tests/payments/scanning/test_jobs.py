@@ -15,6 +15,7 @@ from infra.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.node import FakeNode, TimedChain, chain_of
 from tests.fakes.world import World
+from tests.support.rehearsed import rehearsed
 
 
 def test_every_network_with_a_node_is_scanned_tron_too_and_nothing_else_that_has_a_url(world: World) -> None:
@@ -25,7 +26,7 @@ def test_every_network_with_a_node_is_scanned_tron_too_and_nothing_else_that_has
     assert planned == [*(("sepolia", delay) for delay in (0, 20, 40)), *(("tron", delay) for delay in (0, 30))]
 
 
-@pytest.mark.parametrize(("network", "most"), [("tron", 60_000), ("base", 35_000)])
+@pytest.mark.parametrize(("network", "most"), [("tron", 60_000), pytest.param("base", 35_000, marks=rehearsed)])
 def test_an_idle_day_of_ticks_takes_so_many_requests_to_the_node(world: World, network: str, most: int) -> None:
     """TronGrid allows 100,000 a day; what the ticks leave is for payers. The requests of an hour are counted, with blocks
     at the network's own pace."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.readings import NodeView
-from chalicelib.payments.scanning.records import Cursor, NodeCheck, ScanLease, Verification
+from chalicelib.payments.scanning.records import Cursor, Evidence, NodeCheck, ScanLease, Verification
 from chalicelib.payments.scanning.rules import (
     LEASE,
     MAX_CHECKPOINTS,
@@ -51,7 +51,7 @@ def test_every_confirmed_block_is_read_exactly_once_and_in_order(
             assert blocks.last - blocks.first < limit
             assert blocks.first <= cursor.scanned_to + 1
             read += range(max(blocks.first, cursor.scanned_to + 1), blocks.last + 1)
-            cursor = advance(cursor, Checkpoint(blocks.last, f"h{blocks.last}"), TIME, limit, NOW)
+            cursor = advance(cursor, Checkpoint(blocks.last, f"h{blocks.last}"), TIME, limit, NOW, Evidence.UNPROVED)
     assert read == list(range(first, max(head - confirmations + 2, first)))
     assert len(cursor.checkpoints) <= MAX_CHECKPOINTS
 
@@ -59,7 +59,7 @@ def test_every_confirmed_block_is_read_exactly_once_and_in_order(
 def test_the_range_before_is_read_once_more_where_there_is_room() -> None:
     cursor = Cursor("sepolia", 10, (), 100)
     for number in (20, 25):
-        cursor = advance(cursor, Checkpoint(number, f"h{number}"), TIME, 100, NOW)
+        cursor = advance(cursor, Checkpoint(number, f"h{number}"), TIME, 100, NOW, Evidence.UNPROVED)
     assert next_range(cursor, 30, 1) == BlockRange(21, 30)
     assert next_range(replace(cursor, range_limit=5), 30, 1) == BlockRange(26, 30)
 
@@ -68,10 +68,10 @@ def test_a_refused_range_is_halved_and_the_limit_grows_back() -> None:
     cursor = narrow(Cursor("sepolia", 0, (), 100), BlockRange(1, 50))
     assert cursor.range_limit == 25
     for number in range(1, 60):
-        cursor = advance(cursor, Checkpoint(number, "h"), TIME, 100, NOW)
+        cursor = advance(cursor, Checkpoint(number, "h"), TIME, 100, NOW, Evidence.UNPROVED)
     assert cursor.range_limit == 100
     assert narrow(Cursor("sepolia", 0, (), 1), BlockRange(7, 7)).range_limit == 1
-    assert advance(cursor, Checkpoint(60, "h"), TIME, 100, NOW, is_full=True).range_limit == 1
+    assert advance(cursor, Checkpoint(60, "h"), TIME, 100, NOW, Evidence.UNPROVED, is_full=True).range_limit == 1
 
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=400))
@@ -79,7 +79,7 @@ def test_the_memory_of_checkpoints_is_short_and_reaches_far_back(steps: list[int
     cursor, number = Cursor("sepolia", 0, (), 10), 0
     for step in steps:
         number += step
-        cursor = advance(cursor, Checkpoint(number, "h"), TIME, 10, NOW)
+        cursor = advance(cursor, Checkpoint(number, "h"), TIME, 10, NOW, Evidence.UNPROVED)
     numbers = [checkpoint.number for checkpoint in cursor.checkpoints]
     assert numbers == sorted(set(numbers))
     assert numbers[-1] == number
@@ -91,7 +91,7 @@ def test_the_memory_of_checkpoints_is_short_and_reaches_far_back(steps: list[int
 def test_a_fork_leads_back_to_the_newest_common_checkpoint(length: int, fork_at: int) -> None:
     cursor = Cursor("sepolia", 0, (), 10)
     for number in range(1, length + 1):
-        cursor = advance(cursor, Checkpoint(number, f"a{number}"), TIME, 10, NOW)
+        cursor = advance(cursor, Checkpoint(number, f"a{number}"), TIME, 10, NOW, Evidence.UNPROVED)
     canonical = {n: f"a{n}" if n <= fork_at else f"b{n}" for n in range(1, length + 1)}
     rolled = roll_back(cursor, canonical)
     common = [c.number for c in cursor.checkpoints if c.number <= fork_at]
@@ -113,7 +113,7 @@ def test_the_range_before_is_read_once_more_only_where_both_fit_into_the_limit()
 
 @pytest.mark.parametrize(("limit", "grown"), [(1, 2), (15, 16), (16, 18), (31, 33), (32, 35), (98, 100), (100, 100)])
 def test_a_limit_grows_by_a_sixteenth_and_one(limit: int, grown: int) -> None:
-    assert advance(Cursor("sepolia", 0, (), limit), Checkpoint(1, "h"), TIME, 100, NOW).range_limit == grown
+    assert advance(Cursor("sepolia", 0, (), limit), Checkpoint(1, "h"), TIME, 100, NOW, Evidence.UNPROVED).range_limit == grown
 
 
 def test_a_fork_below_all_checkpoints_is_read_again_from_a_range_before_the_oldest() -> None:
@@ -146,13 +146,13 @@ def test_a_cursor_goes_back_before_its_unfinished_blocks_whatever_checkpoints_ar
 
 def test_a_cursor_that_advanced_has_no_unfinished_blocks() -> None:
     cursor = Cursor("sepolia", 30, (), 5, unfinished=BlockRange(31, 35))
-    assert advance(cursor, Checkpoint(35, "h35"), TIME, 5, NOW).unfinished is None
+    assert advance(cursor, Checkpoint(35, "h35"), TIME, 5, NOW, Evidence.UNPROVED).unfinished is None
 
 
 def test_of_the_newest_16_blocks_every_checkpoint_is_kept_and_of_older_ones_one_in_spans_of_2_4_and_8() -> None:
     cursor = Cursor("sepolia", 0, (), 10)
     for number in range(1, 101):
-        cursor = advance(cursor, Checkpoint(number, f"h{number}"), TIME, 10, NOW)
+        cursor = advance(cursor, Checkpoint(number, f"h{number}"), TIME, 10, NOW, Evidence.UNPROVED)
     spans = [
         (1, 8),
         *((n, 8) for n in range(8, 40, 8)),
@@ -167,14 +167,14 @@ def test_of_the_newest_16_blocks_every_checkpoint_is_kept_and_of_older_ones_one_
 def test_no_more_than_64_checkpoints_are_kept_the_newest() -> None:
     cursor = Cursor("sepolia", 0, (), 10)
     for number in range(1, 3_000):
-        cursor = advance(cursor, Checkpoint(number, f"h{number}"), TIME, 10, NOW)
+        cursor = advance(cursor, Checkpoint(number, f"h{number}"), TIME, 10, NOW, Evidence.UNPROVED)
     numbers = [checkpoint.number for checkpoint in cursor.checkpoints]
     assert (MAX_CHECKPOINTS, len(numbers)) == (64, 64)
     assert numbers[-16:] == list(range(2_984, 3_000))
 
 
 def test_a_cursor_has_the_time_of_its_newest_block_and_when_it_was_read() -> None:
-    cursor = advance(Cursor("sepolia", 0, (), 10), Checkpoint(7, "h7"), TIME, 10, NOW)
+    cursor = advance(Cursor("sepolia", 0, (), 10), Checkpoint(7, "h7"), TIME, 10, NOW, Evidence.UNPROVED)
     assert (cursor.scanned_to, cursor.read_until, cursor.read_at) == (7, TIME, NOW)
     assert lag(cursor, NOW) == timedelta(seconds=24)
     assert lag(Cursor("sepolia", 7, (), 10), NOW) is None
@@ -208,7 +208,7 @@ def test_the_blocks_that_were_read_are_read_again_after_10_minutes_and_after_6_h
     assert cursor.verifications == (Verification(100, 190, NOW),) * 2
     for index, age in enumerate(VERIFIED_AFTER):
         assert blocks_to_verify(cursor, index, NOW + age - timedelta(milliseconds=1)) is None
-        assert blocks_to_verify(cursor, index, NOW + age) == BlockRange(101, 140)
+        assert blocks_to_verify(cursor, index, NOW + age) == (BlockRange(101, 140), True)
 
 
 def test_a_verification_reads_ranges_up_to_its_target_and_then_gets_the_next_target() -> None:
@@ -216,7 +216,9 @@ def test_a_verification_reads_ranges_up_to_its_target_and_then_gets_the_next_tar
     cursor = with_verifications(replace(cursor, scanned_to=190), NOW)
     later = NOW + timedelta(hours=1)
     read = []
-    while blocks := blocks_to_verify(cursor, 0, later):
+    while due := blocks_to_verify(cursor, 0, later):
+        blocks, is_weak = due
+        assert is_weak, "a cursor without evidence is of code that had none"
         read.append((blocks.first, blocks.last))
         cursor = verified(cursor, 0, blocks.last)
         moved = with_verifications(replace(cursor, scanned_to=300), later)

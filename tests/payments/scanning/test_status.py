@@ -85,4 +85,4 @@ def test_anybody_may_ask(api: Api) -> None:
     names = {each["network"] for each in reply.json["networks"]}
     assert names == set(running().chains.networks)
     for each in reply.json["networks"]:
-        assert set(each) == {"network", "lagSeconds", "readUntil", "lastRead", "isSeeingPayments", "nodes"}
+        assert set(each) == {"network", "lagSeconds", "readUntil", "lastRead", "isSeeingPayments", "nodes", "evidence"}

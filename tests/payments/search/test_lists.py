@@ -10,6 +10,7 @@ from chalicelib.webhooks.records import Event
 from tests.fakes.requests import store_request
 from tests.fakes.world import PAYEE, WALLET
 from tests.support.client import Reply, Shop, item
+from tests.support.items import BATCH, PAYOUTS, payout
 from tests.support.running import running
 from tests.support.stored_links import complete
 
@@ -98,6 +99,51 @@ def test_requests_of_links_and_by_themselves_are_listed_with_the_status_of_their
     assert {each["status"] for each in get(new_shop, "/v2/request", status="paid").json["requests"]} == {"paid"}
 
 
+def of_link(shop: Shop, token: str, **query: Any) -> list[str]:
+    reply = get(shop, "/v2/request", securePaymentToken=token, **query)
+    assert reply.status == 200, reply.json
+    return [each["requestId"] for each in reply.json["requests"]]
+
+
+def test_the_requests_of_one_link_are_listed_in_its_order_page_by_page(new_shop: Shop) -> None:
+    new_shop.link()
+    made = new_shop.create(*(item(amount=f"{number}") for number in range(1, 6)), reference="INV-9").json
+    token, seen, cursor = made["token"], list[str](), ""
+    while cursor is not None:
+        page = get(new_shop, "/v2/request", securePaymentToken=token, limit=2, cursor=cursor).json
+        assert page["pagination"]["total"] == 5
+        assert all(each["securePaymentToken"] == token for each in page["requests"])
+        seen, cursor = seen + [each["requestId"] for each in page["requests"]], page["pagination"]["nextCursor"]
+    assert seen == made["requestIds"] == of_link(new_shop, token)
+    assert of_link(new_shop, token, offset=3, limit=1) == seen[3:4] and of_link(new_shop, token, offset=5) == []
+    assert of_link(new_shop, token, status="created", walletAddress=PAYEE) == seen
+    assert of_link(new_shop, token, status="paid") == of_link(new_shop, token, toDate="2020-01-01T00:00:00Z") == []
+    cursor = get(new_shop, "/v2/request", securePaymentToken=token, limit=2).json["pagination"]["nextCursor"]
+    others: tuple[dict[str, str], ...] = ({}, {"securePaymentToken": new_shop.link()}, {"securePaymentToken": token, "status": "created"})
+    for other in others:
+        assert get(new_shop, "/v2/request", cursor=cursor, **other).status == 400
+
+
+def test_a_link_of_another_account_or_client_id_has_no_requests_for_the_caller(shop: Shop, new_shop: Shop) -> None:
+    token = shop.link()
+    assert len(of_link(shop, token)) == 1 and of_link(new_shop, token) == []
+    assert of_link(shop, token, clientId="cli_other") == of_link(shop, "no-such-link") == []
+    by_client = f"/v2/request?{urlencode({'securePaymentToken': token})}"
+    assert shop.api.get(by_client, shop.by_client).json["requests"] == [], "links are for their payers"
+
+
+def test_a_multicall_lists_the_requests_of_its_payouts_and_a_merged_payout_its_own(new_shop: Shop) -> None:
+    made = [new_shop.send("POST", PAYOUTS, payout(amount=f"{number}")).json for number in range(1, 5)]
+    tokens, ids_of = [each["token"] for each in made], [each["requestIds"][0] for each in made]
+    multicall = new_shop.send("POST", f"{PAYOUTS.rpartition('/')[0]}/multicall-payouts", {"childTokens": tokens[:2]}).json
+    batch = new_shop.send("POST", BATCH, {"tokens": tokens[2:]}).json
+    assert of_link(new_shop, multicall["token"]) == ids_of[:2]
+    assert of_link(new_shop, batch["token"]) == ids_of[2:]
+    assert of_link(new_shop, tokens[3]) == ids_of[3:]
+    complete(batch["token"])
+    assert of_link(new_shop, tokens[2], status="paid") == ids_of[2:3], "as it is in the batch"
+
+
 @pytest.mark.parametrize(
     ("path", "query", "field"),
     [
@@ -107,6 +153,8 @@ def test_requests_of_links_and_by_themselves_are_listed_with_the_status_of_their
         ("/v2/request", {"status": "gone"}, "status"),
         ("/v2/request", {"fromDate": "2026-02-01T00:00:00Z", "toDate": "2026-01-01T00:00:00Z"}, "toDate"),
         ("/v2/request", {"cursor": "nonsense"}, "cursor"),
+        ("/v2/request", {"securePaymentToken": "x" * 65}, "securePaymentToken"),
+        ("/v2/request", {"securePaymentToken": "x", "cursor": "nonsense"}, "cursor"),
         ("/v2/secure-payments", {"limit": 0}, "limit"),
         ("/v2/secure-payments", {"status": "awaiting_chain"}, "status"),
         ("/v2/secure-payments", {"fromDate": "yesterday"}, "fromDate"),

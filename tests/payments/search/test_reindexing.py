@@ -9,10 +9,9 @@ from chalicelib.base.lists import LISTS
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.payments.links.records import LINKS, Link
-from chalicelib.payments.requests.listing import REQUEST
+from chalicelib.payments.requests.list_names import REQUEST
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.targets import Item
-from chalicelib.payments.search import reindexing
 from chalicelib.payments.search.payments import flows
 from chalicelib.payments.search.payments.records import Filters
 from chalicelib.payments.search.requests import listing
@@ -20,6 +19,7 @@ from chalicelib.payments.search.requests.listing import Wanted
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.pages import Listing, page_after
 from chalicelib.webhooks.records import EVENTS, Event
+from infra import reindexing
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.world import PAYEE, PREFIX, WALLET, World, draft
 

@@ -57,7 +57,7 @@ class Shop:
         self.world.chain.pay(refund_of(self.request, to), amount=amount)
         self.world.scan()
 
-    def told(self, kind: str = "payment.refunded") -> list[dict[str, Any]]:
+    def sent(self, kind: str = "payment.refunded") -> list[dict[str, Any]]:
         found = sorted(self.store.all(Event), key=lambda each: each.event_id)
         bodies = [json.loads(each.body) for each in found if each.kind == kind]
         for body in bodies:
@@ -82,13 +82,13 @@ def test_half_of_an_order_is_refunded_and_then_the_rest(shop: Shop) -> None:
     assert shop.refund("6.25") == half, "nothing was sent"
     shop.send(6_250_000)
     assert (shop.request.refunded, shop.request.refund_count) == (6_250_000, 1)
-    (told,) = shop.told()
-    assert (told["refundedTo"], told["refundAmount"], told["requestId"]) == (WALLET, "6.25", shop.request.request_id)
+    (sent,) = shop.sent()
+    assert (sent["refundedTo"], sent["refundAmount"], sent["requestId"]) == (WALLET, "6.25", shop.request.request_id)
     rest = shop.refund()
     assert (rest.offer.amount, rest.left) == (6_250_000, 0)
     assert rest.offer.transactions[-1].data != half.offer.transactions[0].data
     shop.send(6_250_000)
-    assert (shop.request.refunded, len(shop.told())) == (FULL, 2)
+    assert (shop.request.refunded, len(shop.sent())) == (FULL, 2)
     assert shop.request.status.value == "paid"
     with pytest.raises(Conflict):
         shop.refund()
@@ -146,7 +146,7 @@ def test_more_than_was_paid_is_told_and_not_counted(shop: Shop) -> None:
         shop.send(6_000_000)
     assert shop.request.refunded == 10_000_000
     assert [each.amount for each in sorted(shop.lines, key=lambda each: each.block_number)] == [6_000_000, 4_000_000]
-    assert len(shop.told()) == 3 < MAX_ANNOUNCED
+    assert len(shop.sent()) == 3 < MAX_ANNOUNCED
 
 
 def test_a_refund_that_a_fork_removes_is_not_counted_and_one_that_moves_is_counted_once(shop: Shop) -> None:
@@ -156,7 +156,7 @@ def test_a_refund_that_a_fork_removes_is_not_counted_and_one_that_moves_is_count
     shop.send(5_000_000)
     shop.world.chain.fork(3, moved_by=1)
     shop.world.scan()
-    assert (shop.request.refunded, shop.request.refund_count, len(shop.told())) == (5_000_000, 1, 1)
+    assert (shop.request.refunded, shop.request.refund_count, len(shop.sent())) == (5_000_000, 1, 1)
     (line,) = shop.lines
     assert shop.world.chain.blocks[line.block_number].hash == line.block_hash
     shop.world.chain.fork(len(shop.world.chain.blocks) - before)
@@ -192,7 +192,7 @@ def test_dust_with_a_refunds_reference_makes_a_bounded_number_of_lines_and_hides
         for _ in range(10):
             shop.world.chain.pay(refund_of(shop.request, WALLET), amount=1)
         shop.world.scan()
-    assert (len(shop.lines), shop.request.refund_count, len(shop.told())) == (100, 100, MAX_ANNOUNCED)
+    assert (len(shop.lines), shop.request.refund_count, len(shop.sent())) == (100, 100, MAX_ANNOUNCED)
     shop.send(6_250_000)
-    assert shop.told()[-1]["refundAmount"] == "6.25"
+    assert shop.sent()[-1]["refundAmount"] == "6.25"
     assert (shop.request.refunded, len(shop.lines)) == (6_250_100, 101)

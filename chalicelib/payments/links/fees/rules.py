@@ -54,7 +54,7 @@ def resolve(requested: Fee, client_fee: Fee, family: str) -> Fee:
         address_of_family(client_fee.address, family)
     except BadRequest:
         raise BadRequest(
-            f"The fee of this client ID goes to {client_fee.address}, which is no {family} address: "
+            f"The fee of this client ID goes to {client_fee.address}, which is not an address of {family}: "
             "change its feeAddress, or set its feePercentage to 0"
         ) from None
     return client_fee
@@ -78,12 +78,12 @@ def _check_requested(requested: Fee, family: str) -> Fee:
     return Fee(requested.percentage, address)
 
 
-def plan_of(payment: PayableLink) -> FeePlan | None:
+def plan_of(payable: PayableLink) -> FeePlan | None:
     """The plan of a link's full amounts, including what is paid already.
 
     None unless all are invoiced in US dollars, or all in one dollar token.
     """
-    link, requests = payment.link, payment.requests
+    link, requests = payable.link, payable.requests
     invoices = {invoice_of(request) for request in requests}
     if len(invoices) != 1:
         return None
@@ -107,9 +107,7 @@ def preview(amount: str, currency: str, client_fee: Fee, flow: Flow, default_bea
     except BadRequest as error:
         raise ValidationFailed((Problem(("amount",), error.message),)) from None
     fee = resolve(Fee(), client_fee, family_of(token))
-    percentage = fee.percentage if fee.is_charged else None
-    charged = money.fee_of(gross, money.parse_percentage(percentage or "0"))
-    return FeePlan(flow, default_bearer, token.decimals, gross, charged, fee)
+    return FeePlan(flow, default_bearer, token.decimals, gross, fee.on(gross), fee)
 
 
 def _is_dollar(token: Token) -> bool:

@@ -12,11 +12,11 @@ from chalicelib.platform.http.view import Call
 def create_multicall_payout(call: Call[CreateMulticall, None]) -> MulticallCreated:
     body = call.body
     details = multicalls.create(call.services, call.caller.owner, body.childTokens, body.requestedExecutionKind)
-    return multicall_created(details, page_url(details.payment.link, call.services.settings.pay_url))
+    return multicall_created(details, page_url(details.payable.link, call.services.settings.pay_url))
 
 
 def read_multicall_payout(call: Call[None, None]) -> MulticallAnswer:
     services = call.services
     details = reading.read(services, call.path["token"], call.caller.account_id)
-    client_branding = branding.of_client(services, details.payment.link.client_id)
+    client_branding = branding.of_client(services, details.payable.link.client_id)
     return multicall_answer(details, client_branding, services.settings.confirmations)

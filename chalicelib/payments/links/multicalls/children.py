@@ -13,7 +13,7 @@ from enum import StrEnum
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLink, PaymentType
-from chalicelib.payments.links.rules import is_abandoned, status_at
+from chalicelib.payments.links.rules import is_abandoned, is_being_signed, status_at
 from chalicelib.payments.requests.records import Request
 
 
@@ -73,18 +73,18 @@ class Child:
 
     position: int
     token: str
-    payment: PayableLink | None
+    payable: PayableLink | None
     reason: Reason | None
     detail: str | None = None
 
     @property
     def request(self) -> Request | None:
         """The child's request; None if the link does not exist, or its request was merged into a batch."""
-        return self.payment.requests[0] if self.payment and self.payment.requests else None
+        return self.payable.requests[0] if self.payable and self.payable.requests else None
 
     @property
     def is_paid(self) -> bool:
-        return self.payment is not None and self.payment.is_paid
+        return self.payable is not None and self.payable.is_paid
 
 
 @frozen
@@ -143,35 +143,36 @@ def claimed_by_others(parent: Link, found: Mapping[str, PayableLink]) -> set[str
 
 
 def evaluate_children(
-    parent: Link, found: Mapping[str, PayableLink], held: Container[str], now: datetime
+    parent: Link, found: Mapping[str, PayableLink], claimed: Container[str], now: datetime
 ) -> tuple[Child, ...]:
-    """The children of `parent` in order, with block reasons; `held` are the tokens that other multicalls hold."""
+    """The children of `parent` in order, with block reasons; `claimed` are the tokens that other multicalls hold."""
     children: list[Child] = []
-    seen: set[str] = set()
+    before: set[str] = set()
     for position, token in enumerate(parent.child_tokens):
-        payment = found.get(token)
-        reason = Reason.DUPLICATE_CHILD if token in seen else block_reason(payment, parent, token in held, now)
-        children.append(Child(position, token, payment, reason))
-        seen.add(token)
+        payable = found.get(token)
+        reason = Reason.DUPLICATE_CHILD if token in before else block_reason(payable, parent, token in claimed, now)
+        children.append(Child(position, token, payable, reason))
+        before.add(token)
     return tuple(children)
 
 
-def block_reason(payment: PayableLink | None, parent: Link, is_held: bool, now: datetime) -> Reason | None:
+def block_reason(payable: PayableLink | None, parent: Link, is_claimed: bool, now: datetime) -> Reason | None:
     """The first reason why a child of `parent` cannot be paid; None if it can. Partly paid children can be paid."""
-    if payment is None:
+    if payable is None:
         return Reason.NOT_FOUND
-    link, announced, status = payment.link, payment.announced, status_at(payment.link, now)
+    link, announced, status = payable.link, payable.announced, status_at(payable.link, now)
+    is_processing = (announced is not None and announced.is_locking) or is_being_signed(payable, now)
     in_order = (
         (Reason.NOT_OWNED, not _is_visible_to(parent, link)),
         (Reason.NOT_OUTGOING, link.flow is not Flow.PAY),
         (Reason.NOT_SINGLE_PAYMENT, link.payment_type is not PaymentType.SINGLE),
-        (Reason.INVALID_CHILD_LINKAGE, is_held),
-        (Reason.ALREADY_PAID, payment.is_paid),
-        (Reason.REQUEST_PROCESSING, announced is not None and announced.is_locking),
+        (Reason.INVALID_CHILD_LINKAGE, is_claimed),
+        (Reason.ALREADY_PAID, payable.is_paid),
+        (Reason.REQUEST_PROCESSING, is_processing),
         (Reason.SECURE_PAYMENT_EXPIRED, status is LinkStatus.EXPIRED),
-        (Reason.SECURE_PAYMENT_NOT_PENDING, status is LinkStatus.INVALIDATED),
+        (Reason.SECURE_PAYMENT_NOT_PENDING, status in (LinkStatus.INVALIDATED, LinkStatus.CANCELLED)),
         (Reason.COMPLIANCE_FAILED, status is LinkStatus.COMPLIANCE_FAILED),
-        (Reason.NOT_PAYABLE_CHILD, status is not LinkStatus.PENDING or not payment.requests),
+        (Reason.NOT_PAYABLE_CHILD, status is not LinkStatus.PENDING or not payable.requests),
     )
     return next((reason for reason, applies in in_order if applies), None)
 

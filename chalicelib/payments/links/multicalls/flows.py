@@ -6,7 +6,7 @@ from datetime import datetime
 
 from chalicelib.payments.links import reading as links
 from chalicelib.payments.links import store as link_store
-from chalicelib.payments.links.flows import check_limits
+from chalicelib.payments.links.flows import check_link_limits
 from chalicelib.payments.links.multicalls.children import (
     Child,
     Reason,
@@ -46,7 +46,7 @@ def create(
     Forbidden if an orchestrator has to create for the client id or its owner limits what it combines, WriteConflict
     after three conflicts with other writes.
 
-    Reads three keys per child in batches of 100 (150 children: 5 calls, 1,000: 30), and the multicalls that claimed
+    Reads four keys per child in batches of 100 (150 children: 6 calls, 1,000: 40), and the multicalls that claimed
     them before. Writes one transaction for up to 98 children, else 99 records per transaction (150: 2, 1,000: 11).
     """
     check_platform(owner)
@@ -55,12 +55,12 @@ def create(
     now = services.clock()
     found = links.load_many(services, unique)
     parent = new_parent(owner, child_tokens, kind, found, now, services.entropy)
-    held = held_tokens(services, found, now, parent.token)
-    children = evaluate_children(parent, found, held, now)
+    claimed = claimed_tokens(services, found, now, parent.token)
+    children = evaluate_children(parent, found, claimed, now)
     check_none_blocked(children, now)
     check_combination(kind, children)
     _check_routes(services, kind, children)
-    check_limits(services, owner, [found[token] for token in child_tokens])
+    check_link_limits(services, owner, [found[token] for token in child_tokens])
     link = _claim(services, parent, [found[token] for token in child_tokens])
     return multicall_details(PayableLink((), link), children, now)
 
@@ -78,7 +78,7 @@ def _check_routes(services: Services, kind: ExecutionKind | None, children: Sequ
         )
 
 
-def held_tokens(
+def claimed_tokens(
     services: Services, found: Mapping[str, PayableLink], now: datetime, own: str | None = None
 ) -> set[str]:
     """The tokens that another multicall holds, that is one that can still be paid; reads all its children to decide.

@@ -17,36 +17,36 @@ def read(services: Services, token: str, account_id: str) -> MulticallDetails:
 
     Raises NotFound, Forbidden if it belongs to another account, Locked while a transaction is pending for it.
     """
-    payment = links.load(services, token)
-    if payment is None or payment.link.payment_type is not PaymentType.MULTICALL:
+    payable = links.load(services, token)
+    if payable is None or payable.link.payment_type is not PaymentType.MULTICALL:
         raise NotFound("Multicall payout not found")
-    if payment.link.account_id != account_id:
+    if payable.link.account_id != account_id:
         raise Forbidden("Not authorized for this multicall payout")
-    found = details(services, payment)
-    check_unlocked(replace(payment, requests=found.requests))
+    found = details(services, payable)
+    check_unlocked(replace(payable, requests=found.requests))
     return found
 
 
-def details(services: Services, payment: PayableLink) -> MulticallDetails:
-    """A multicall with its children as they are now. Three keys per child, in batches of 100."""
-    now, link = services.clock(), payment.link
-    found = links.load_many(services, link.child_tokens, payment)
-    return multicall_details(payment, evaluate_children(link, found, claimed_by_others(link, found), now), now)
+def details(services: Services, payable: PayableLink) -> MulticallDetails:
+    """A multicall with its children as they are now. Four keys per child, in batches of 100."""
+    now, link = services.clock(), payable.link
+    found = links.load_many(services, link.child_tokens, payable)
+    return multicall_details(payable, evaluate_children(link, found, claimed_by_others(link, found), now), now)
 
 
 def payable_children(
-    services: Services, payment: PayableLink, check: Callable[[PayableLink], None]
+    services: Services, payable: PayableLink, check: Callable[[PayableLink], None]
 ) -> tuple[PayableLink, ...]:
     """The children to pay, in order. The reads of `details`. `check` is called with the multicall and its requests.
 
     Raises what `check` raises, MulticallRefused with every child that cannot be paid, SetRefused if the children cannot
     be paid together.
     """
-    found = details(services, payment)
-    is_over = found.time_status is LinkStatus.EXPIRED
-    status = LinkStatus.EXPIRED if is_over else LinkStatus.PENDING
+    found = details(services, payable)
+    is_over = found.time_status in (LinkStatus.EXPIRED, LinkStatus.CANCELLED)
+    status = found.time_status if is_over else LinkStatus.PENDING
     status = LinkStatus.COMPLETED if found.status is LinkStatus.COMPLETED else status
-    check(PayableLink(found.requests, replace(payment.link, status=status), payment.announced))
+    check(replace(payable, requests=found.requests, link=replace(payable.link, status=status)))
     check_none_blocked(found.children, found.now)
-    execution_kind(payment.link.execution_kind, found.requests)
-    return tuple(child.payment for child in found.children if child.payment is not None)
+    execution_kind(payable.link.execution_kind, found.requests)
+    return tuple(child.payable for child in found.children if child.payable is not None)

@@ -8,7 +8,7 @@ from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.accounts.branding.schemas import LinkBranding
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.catalogue.tokens import known_token
 from chalicelib.payments.links.fees.rules import plan_of
 from chalicelib.payments.links.fees.schemas import fee_plan_or_null
 from chalicelib.payments.links.multicalls.children import (
@@ -33,48 +33,26 @@ from chalicelib.payments.links.multicalls.schemas import (
 )
 from chalicelib.payments.links.rules import shown_status, status_at
 from chalicelib.payments.links.schemas import chain_answer, sent_answers
-from chalicelib.payments.links.sent import SentOutcome
+from chalicelib.payments.links.sent_transactions import SentOutcome
+from chalicelib.payments.requests.names.schemas import shown_name
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, remaining
 from chalicelib.platform.http.errors import details_of
 
 _WHOLE_MULTICALL = "*"
 """The token of a failure that concerns the whole multicall."""
-_REQUEST_FIELDS = (
-    "amount",
-    "remainingAmount",
-    "payee",
-    "network",
-    "paymentCurrency",
-    "isNativeCurrency",
-    "tokenAddress",
-    "decimals",
-    "paymentReference",
-)
-"""The fields that are null for a child without a request, or that does not exist."""
 
 
 def multicall_created(details: MulticallDetails, url: str) -> MulticallCreated:
     """The response to the creation of a multicall, whose children have just been checked."""
-    link = details.payment.link
+    link = details.payable.link
     items = [
-        MulticallItem(
-            securePaymentToken=request.payable_id,
-            requestId=request.request_id,
-            position=position,
-            eligibility="eligible",
+        MulticallItem.from_record(
+            request, securePaymentToken=request.payable_id, position=position, eligibility="eligible"
         )
         for position, request in enumerate(details.requests)
     ]
-    return MulticallCreated(
-        type="multicall",
-        token=link.token,
-        securePaymentUrl=url,
-        status="pending",
-        expiresAt=iso(link.expires_at),
-        createdAt=iso(link.created_at),
-        items=items,
-    )
+    return MulticallCreated.from_record(link, type="multicall", securePaymentUrl=url, status="pending", items=items)
 
 
 def multicall_answer(
@@ -84,9 +62,10 @@ def multicall_answer(
     sent: Sequence[SentOutcome] = (),
 ) -> MulticallAnswer:
     """The details of a multicall: each child, why it is blocked, the totals, and transactions that were `sent`."""
-    link, children = details.payment.link, details.children
+    link, children = details.payable.link, details.children
     networks = [request.network for request in details.requests]
-    return MulticallAnswer(
+    return MulticallAnswer.from_record(
+        link,
         paymentType="multicall",
         status=shown_status(details.status).value,
         redirectUrl=None,
@@ -98,10 +77,7 @@ def multicall_answer(
             creationTimestamp=iso(link.created_at), numberOfPaymentsExcludingFees=len(children)
         ),
         requestIds=[request.request_id for request in details.requests],
-        token=link.token,
         canExecute=details.can_execute,
-        expiresAt=iso(link.expires_at),
-        createdAt=iso(link.created_at),
         children=[_child(child, details) for child in children],
         totals=_totals(details),
         **({"sentTransactions": sent_answers(sent)} if sent else {}),
@@ -109,22 +85,24 @@ def multicall_answer(
 
 
 def _child(child: Child, details: MulticallDetails) -> ChildAnswer:
+    """A child. What is not known, of one without a request or one that does not exist, is null."""
     request, reason = child.request, child.reason
-    return ChildAnswer(
-        securePaymentToken=child.token,
-        requestId=request.request_id if request else "",
-        position=child.position,
-        executable=reason is None,
-        blockReason=reason,
-        messageKey=message_key(reason) if reason else None,
-        context=ChildContext(**child_context(child, details.now)),
-        recoveryAction=recovery_action(reason) if reason else None,
-        feePlan=fee_plan_or_null(plan_of(child.payment)) if child.payment else None,
-        reference=child.payment.link.reference if child.payment else None,
-        feePercentage=child.payment.link.fee_percentage if child.payment else None,
-        feeAddress=child.payment.link.fee_address if child.payment else None,
-        **(_request_facts(request) if request else dict.fromkeys(_REQUEST_FIELDS)),
-    )
+    facts: dict[str, Any] = {
+        **dict.fromkeys(ChildAnswer.model_fields),
+        "securePaymentToken": child.token,
+        "requestId": request.request_id if request else "",
+        "position": child.position,
+        "executable": reason is None,
+        "context": ChildContext(**child_context(child, details.now)),
+        **(_request_facts(request) if request else {}),
+    }
+    if reason is not None:
+        facts |= {"blockReason": reason, "messageKey": message_key(reason), "recoveryAction": recovery_action(reason)}
+    if child.payable is not None:
+        link = child.payable.link
+        facts |= {"feePlan": fee_plan_or_null(plan_of(child.payable)), "reference": link.reference}
+        facts |= {"feePercentage": link.fee_percentage, "feeAddress": link.fee_address}
+    return ChildAnswer(**facts)
 
 
 def _request_facts(request: Request) -> dict[str, Any]:
@@ -133,6 +111,7 @@ def _request_facts(request: Request) -> dict[str, Any]:
         "amount": format_amount(request.amount, token.decimals),
         "remainingAmount": format_amount(remaining(request), token.decimals),
         "payee": request.payee,
+        **shown_name(request),
         "network": request.network,
         "paymentCurrency": token.id,
         "isNativeCurrency": token.is_native,
@@ -168,9 +147,7 @@ def _summary(total: CurrencySum) -> AmountSummary:
 
 
 def _text(units: int, total: CurrencySum) -> str:
-    token = token_with_id(total.currency)
-    assert token is not None, "a stored request always has a catalogued currency"
-    return format_amount(units, token.decimals)
+    return format_amount(units, known_token(total.currency).decimals)
 
 
 @details_of.register
@@ -220,9 +197,9 @@ def child_context(child: Child, now: datetime) -> dict[str, Any]:
         "position": child.position,
         "hasBeenPaid": child.is_paid and not is_hidden,
     }
-    if child.payment is None or is_hidden:
+    if child.payable is None or is_hidden:
         return facts
-    link = child.payment.link
+    link = child.payable.link
     facts |= {"securePaymentStatus": shown_status(status_at(link, now)).value, "expiresAt": iso(link.expires_at)}
     if request is not None:
         facts |= {"requestStatus": request.status.value, "network": request.network, "currency": request.currency}

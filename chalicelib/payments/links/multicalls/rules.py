@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chalicelib.base import ids
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
-from chalicelib.base.money import BaseUnits, Fee
+from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.bridges import has_source, is_bridgeable
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.payments.links.multicalls.children import (
@@ -51,7 +51,7 @@ class MulticallDetails:
     `time_status` is the status without regard to payments: `pending`, `awaiting_chain` or `expired`.
     """
 
-    payment: PayableLink
+    payable: PayableLink
     children: tuple[Child, ...]
     now: datetime
     status: LinkStatus
@@ -73,7 +73,7 @@ def new_parent(
     entropy: Entropy,
 ) -> Link:
     """A new multicall of these children, with their earliest expiry, and the owner's client id or else theirs."""
-    client_ids = {payment.link.client_id for payment in found.values()} - {None}
+    client_ids = {payable.link.client_id for payable in found.values()} - {None}
     return Link(
         token=ids.ulid(now, entropy),
         account_id=owner.account_id,
@@ -82,7 +82,7 @@ def new_parent(
         payment_type=PaymentType.MULTICALL,
         status=LinkStatus.PENDING,
         created_at=now,
-        expires_at=min((payment.link.expires_at for payment in found.values()), default=now),
+        expires_at=min((payable.link.expires_at for payable in found.values()), default=now),
         flow=Flow.PAY,
         child_tokens=tuple(child_tokens),
         execution_kind=kind,
@@ -108,9 +108,9 @@ def check_combination(requested: str | None, children: Sequence[Child]) -> None:
             "There is no chain and token from which all of these children are paid, as none is exchanged for another "
             "token of its chain and a route takes at least 1 USD: make a multicall of each currency"
         )
-    if len({child.payment.link.creator_wallet for child in children if child.payment is not None}) > 1:
+    if len({child.payable.link.creator_wallet for child in children if child.payable is not None}) > 1:
         raise _apart("The children name different wallets as creatorWalletAddress: combine each one's")
-    if len({child.payment.link.client_id for child in children if child.payment is not None} - {None}) > 1:
+    if len({child.payable.link.client_id for child in children if child.payable is not None} - {None}) > 1:
         raise _apart("The children belong to client IDs that may not see each other's: combine each one's")
     if any(each.amount + each.fees > LARGEST_TOTAL for each in totals_by_currency(children)):
         too_much = "The children of one currency come to more than a token amount can be: combine fewer of them"
@@ -119,15 +119,9 @@ def check_combination(requested: str | None, children: Sequence[Child]) -> None:
 
 def _dues(children: Sequence[Child]) -> list[tuple[Token, BaseUnits]]:
     """What is left of each child, with its fee."""
-    return [
-        (currency_of(child.request), _with_fee(remaining(child.request), child.payment.link.fee))
-        for child in children
-        if child.request is not None and child.payment is not None
-    ]
-
-
-def _with_fee(amount: BaseUnits, fee: Fee) -> BaseUnits:
-    return BaseUnits(amount + fee.on(amount))
+    known = [(each.request, each.payable) for each in children if each.request is not None and each.payable is not None]
+    owed = [(currency_of(request), remaining(request), payable.link.fee) for request, payable in known]
+    return [(token, BaseUnits(amount + fee.on(amount))) for token, amount, fee in owed]
 
 
 def _apart(detail: str) -> SetRefused:
@@ -174,14 +168,15 @@ def is_cross_chain(requested: str | None, requests: Sequence[Request]) -> bool:
         return False
 
 
-def multicall_details(payment: PayableLink, children: tuple[Child, ...], now: datetime) -> MulticallDetails:
+def multicall_details(payable: PayableLink, children: tuple[Child, ...], now: datetime) -> MulticallDetails:
     """A multicall with its children, its computed status, and whether it can be paid now."""
-    time_status = _time_status(payment.link, children, now)
-    is_locked = payment.announced is not None and payment.announced.is_locking
-    blocked = is_locked or now >= payment.link.expires_at or any(child.reason for child in children)
+    time_status = _time_status(payable.link, children, now)
+    is_locked = payable.announced is not None and payable.announced.is_locking
+    is_open = status_at(payable.link, now) is LinkStatus.PENDING
+    blocked = is_locked or not is_open or any(child.reason for child in children)
     status = _status(children, time_status)
-    details = MulticallDetails(payment, children, now, status, time_status, can_execute=not blocked)
-    if blocked or _has_execution_kind(payment.link, details.requests):
+    details = MulticallDetails(payable, children, now, status, time_status, can_execute=not blocked)
+    if blocked or _has_execution_kind(payable.link, details.requests):
         return details
     return replace(details, can_execute=False)
 
@@ -191,12 +186,12 @@ def totals_by_currency(children: Sequence[Child]) -> tuple[CurrencySum, ...]:
     totals: dict[str, CurrencySum] = {}
     for child in children:
         request = child.request
-        if request is None or child.payment is None:
+        if request is None or child.payable is None:
             continue
         zero = CurrencySum(request.network, request.currency, BaseUnits(0), BaseUnits(0))
         before = totals.get(request.currency, zero)
         amount = BaseUnits(before.amount + request.amount)
-        fees = BaseUnits(before.fees + child.payment.link.fee.on(request.amount))
+        fees = BaseUnits(before.fees + child.payable.link.fee.on(request.amount))
         totals[request.currency] = CurrencySum(request.network, request.currency, amount, fees)
     return tuple(totals.values())
 
@@ -205,7 +200,8 @@ def _status(children: Sequence[Child], time_status: LinkStatus) -> LinkStatus:
     paid = sum(child.is_paid for child in children)
     if paid == len(children):
         return LinkStatus.COMPLETED
-    return LinkStatus.PARTIALLY_SETTLED if paid else time_status
+    is_partial = paid and time_status is not LinkStatus.CANCELLED
+    return LinkStatus.PARTIALLY_SETTLED if is_partial else time_status
 
 
 def _time_status(parent: Link, children: Sequence[Child], now: datetime) -> LinkStatus:
@@ -213,7 +209,7 @@ def _time_status(parent: Link, children: Sequence[Child], now: datetime) -> Link
     status = status_at(parent, now)
     if status is not LinkStatus.AWAITING_CHAIN:
         return status
-    waiting = (status_at(child.payment.link, now) for child in children if child.payment is not None)
+    waiting = (status_at(child.payable.link, now) for child in children if child.payable is not None)
     return status if LinkStatus.AWAITING_CHAIN in waiting else LinkStatus.EXPIRED
 
 

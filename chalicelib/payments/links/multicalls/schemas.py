@@ -80,6 +80,7 @@ class ChildAnswer(Output):
     feePlan: FeePlanAnswer | None
     amount: str | None
     payee: str | None
+    payeeName: str | None = Field(description="A name by which the payee named itself")
     reference: str | None
     remainingAmount: str | None
     network: str | None

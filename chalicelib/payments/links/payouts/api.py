@@ -8,10 +8,10 @@ from chalicelib.platform.http.view import Call
 
 def create_payout(call: Call[CreatePayout, None]) -> SecurePaymentCreated:
     caller = call.caller
-    payment = payouts.create(call.services, caller.owner, caller.session, call.body.draft())
-    return SecurePaymentCreated.of(payment, call.services.settings.pay_url)
+    payable = payouts.create(call.services, caller.owner, caller.session, call.body.draft())
+    return SecurePaymentCreated.of(payable, call.services.settings.pay_url)
 
 
 def batch_payouts(call: Call[BatchPayouts, None]) -> SecurePaymentCreated:
-    payment = payouts.combine(call.services, call.caller.owner, call.body.draft())
-    return SecurePaymentCreated.of(payment, call.services.settings.pay_url)
+    payable = payouts.combine(call.services, call.caller.owner, call.body.draft())
+    return SecurePaymentCreated.of(payable, call.services.settings.pay_url)

@@ -3,11 +3,14 @@
 from dataclasses import replace
 
 from chalicelib.base.errors import Conflict, NotFound
+from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links import reading
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft, create_payout, merge
 from chalicelib.payments.links.records import Flow, LinkStatus, PayableLink, PaymentType
+from chalicelib.payments.requests.names import flows as names
+from chalicelib.payments.requests.names.rules import NamedField, is_name
 from chalicelib.payments.requests.permissions import check_platform
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
@@ -24,10 +27,20 @@ def create(services: Services, owner: Owner, session: Session | None, draft: Pay
     """
     check_platform(owner)
     wallet = Wallet(session.subject, session.chain_id) if session and session.kind is SessionKind.WALLET else None
-    payment = create_payout(draft, owner, links.terms_of(services), services.clock(), services.entropy, wallet)
-    links.check_limits(services, owner, (payment,))
-    links.save(services, payment)
-    return payment
+    draft = _with_address(services, owner, draft)
+    payable = create_payout(draft, owner, links.terms_of(services), services.clock(), services.entropy, wallet)
+    links.check_link_limits(services, owner, (payable,))
+    links.save(services, payable)
+    return payable
+
+
+def _with_address(services: Services, owner: Owner, draft: PayoutDraft) -> PayoutDraft:
+    """The draft with the address of a recipient that is a name. Raises as names.resolve."""
+    token = token_with_id(draft.currency)
+    if token is None or not is_name(draft.recipient):
+        return draft
+    (found,) = names.resolve(services, owner, [NamedField(("recipient",), draft.recipient, token.network)])
+    return replace(draft, recipient=found.address, recipient_name=found.payee)
 
 
 @retried(3)
@@ -35,15 +48,15 @@ def combine(services: Services, owner: Owner, draft: MergeDraft) -> PayableLink:
     """Creates a batch of the owner's payouts, which are invalidated in the same transaction.
 
     The index entries of a request (by reference, by id, from an unfinalized transfer) are not changed: they lead to the
-    payout, and its `successor_token` leads to the batch. Reads three keys per payout in one call, and the multicalls
+    payout, and its `successor_token` leads to the batch. Reads four keys per payout in one call, and the multicalls
     that claimed them. Raises MulticallRefused, BadRequest, Forbidden, and WriteConflict after three conflicts.
     """
     check_platform(owner)
     now = services.clock()
     found = reading.load_many(services, list(dict.fromkeys(draft.tokens)))
-    held = multicalls.held_tokens(services, found, now)
-    merged = merge(draft, owner, found, held, links.terms_of(services), now, services.entropy)
-    links.check_limits(services, owner, (merged.batch,))
+    claimed = multicalls.claimed_tokens(services, found, now)
+    merged = merge(draft, owner, found, claimed, links.terms_of(services), now, services.entropy)
+    links.check_link_limits(services, owner, (merged.batch,))
     children = [record for child in merged.children for record in (child.link, *child.requests)]
     return replace(merged.batch, link=services.store.write(merged.batch.link, *merged.batch.requests, *children))
 
@@ -54,11 +67,11 @@ def refuse(services: Services, token: str, actor: Actor) -> None:
     Raises NotFound, Conflict for what is not a payout, or none that is pending; and for a multicall, whose payouts
     would be free to be paid otherwise.
     """
-    payment = reading.load(services, token)
-    if payment is None:
+    payable = reading.load(services, token)
+    if payable is None:
         raise NotFound("Secure payment not found")
-    link = payment.link
-    if link.flow is not Flow.PAY or payment.is_paid or link.status is not LinkStatus.PENDING:
+    link = payable.link
+    if link.flow is not Flow.PAY or payable.is_paid or link.status is not LinkStatus.PENDING:
         raise Conflict(f"Only a pending payout can be refused: this is {link.flow.value}, {link.status.value}")
     if link.payment_type is PaymentType.MULTICALL:
         raise Conflict(f"A multicall pays payouts of their own: refuse its payouts, {', '.join(link.child_tokens)}")

@@ -16,7 +16,8 @@ from chalicelib.payments.links.errors import TronBatchRefused
 from chalicelib.payments.links.multicalls import rules as multicall
 from chalicelib.payments.links.multicalls.children import check_none_blocked, evaluate_children
 from chalicelib.payments.links.records import Link, LinkStatus, PayableLink, PaymentType
-from chalicelib.payments.requests.fields import parse_field, refused
+from chalicelib.payments.requests.field_problems import parse_field, refused
+from chalicelib.payments.requests.records import PayeeName
 from chalicelib.payments.requests.targets import Target
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.sessions.records import Wallet
@@ -36,6 +37,8 @@ class PayoutDraft:
     currency: str
     amount: str
     link: Draft
+    recipient_name: PayeeName | None = None
+    """The name that was sent, if `recipient` is what it resolved to."""
 
 
 @frozen
@@ -71,7 +74,8 @@ def create_payout(
     if wallet is not None:
         _check_signed_in(creator, wallet, chain)
     amount = parse_field(("amount",), lambda text: money.parse_amount(text, token.decimals), draft.amount)
-    payout = build_link(draft.link, [Target(recipient, token, amount)], owner, terms, now, entropy, creator)
+    target = Target(recipient, token, amount, payee_name=draft.recipient_name)
+    payout = build_link(draft.link, [target], owner, terms, now, entropy, creator)
     return replace(payout, requests=tuple(replace(each, payer=creator) for each in payout.requests))
 
 
@@ -79,12 +83,12 @@ def merge(
     draft: MergeDraft,
     owner: Owner,
     found: Mapping[str, PayableLink],
-    held: Container[str],
+    claimed: Container[str],
     terms: Terms,
     now: datetime,
     entropy: Entropy,
 ) -> Merge:
-    """The batch of the payouts in `found`; `held` are the tokens that a live multicall holds.
+    """The batch of the payouts in `found`; `claimed` are the tokens that a live multicall holds.
 
     The batch takes over their requests with ids, references and paid amounts, so that calldata built before still pays
     its request, and the daily counts have them as before. The payouts are invalidated and name their successor. Their
@@ -92,27 +96,27 @@ def merge(
     batch. Raises MulticallRefused with every payout that cannot be merged, BadRequest if they do not fit together.
     """
     parent = multicall.new_parent(owner, draft.tokens, None, found, now, entropy)
-    check_none_blocked(evaluate_children(parent, found, held, now), now)
-    payments = [found[token] for token in draft.tokens]
-    _check_mergeable(payments)
-    link = _batch_link(draft, parent, payments, now + terms.lifetime)
+    check_none_blocked(evaluate_children(parent, found, claimed, now), now)
+    payables = [found[token] for token in draft.tokens]
+    _check_mergeable(payables)
+    link = _batch_link(draft, parent, payables, now + terms.lifetime)
     requests = tuple(
         replace(
-            payment.requests[0],
+            payable.requests[0],
             payable_id=link.token,
             position=position,
-            reference=payment.link.reference,
+            reference=payable.link.reference,
             version=0,
         )
-        for position, payment in enumerate(payments)
+        for position, payable in enumerate(payables)
     )
     check_totals(link, requests)
-    return Merge(PayableLink(requests, link), tuple(_invalidated(payment, link.token) for payment in payments))
+    return Merge(PayableLink(requests, link), tuple(_invalidated(payable, link.token) for payable in payables))
 
 
-def _batch_link(draft: MergeDraft, parent: Link, payments: Sequence[PayableLink], expires_at: datetime) -> Link:
-    first = payments[0].link
-    origins = {payment.link.origin for payment in payments}
+def _batch_link(draft: MergeDraft, parent: Link, payables: Sequence[PayableLink], expires_at: datetime) -> Link:
+    first = payables[0].link
+    origins = {payable.link.origin for payable in payables}
     return replace(
         parent,
         payment_type=PaymentType.BATCH,
@@ -155,30 +159,30 @@ def _check_signed_in(creator: str, wallet: Wallet, chain: Network) -> None:
         raise Forbidden("creatorWalletAddress is not the wallet that signed in")
 
 
-def _check_mergeable(payments: Sequence[PayableLink]) -> None:
+def _check_mergeable(payables: Sequence[PayableLink]) -> None:
     """Raises BadRequest unless one wallet can pay the payouts in one transaction, with one fee to one address."""
-    if any(payment.requests[0].network == "tron" for payment in payments):
+    if any(payable.requests[0].network == "tron" for payable in payables):
         raise TronBatchRefused("Combine them by POST /v2/secure-payments/multicall-payouts")
     shared: tuple[tuple[str, Callable[[PayableLink], object]], ...] = (
-        ("network", lambda payment: payment.requests[0].network),
-        ("creatorWalletAddress", lambda payment: payment.link.creator_wallet),
+        ("network", lambda payable: payable.requests[0].network),
+        ("creatorWalletAddress", lambda payable: payable.link.creator_wallet),
         ("fee percentage and feeAddress", _fee_of),
-        ("client ID", lambda payment: payment.link.client_id),
+        ("client ID", lambda payable: payable.link.client_id),
     )
-    first = payments[0]
+    first = payables[0]
     for name, value_of in shared:
-        others = [payment.link.token for payment in payments if value_of(payment) != value_of(first)]
+        others = [payable.link.token for payable in payables if value_of(payable) != value_of(first)]
         if others:
             raise BadRequest(f"A batch has one {name}, and {', '.join(others)} have another than {first.link.token}")
 
 
-def _fee_of(payment: PayableLink) -> object:
+def _fee_of(payable: PayableLink) -> object:
     """The percentage as a number, so that 1 and 1.0 are equal, and the address; None if no fee is charged."""
-    fee = payment.link.fee
+    fee = payable.link.fee
     return (money.parse_percentage(fee.percentage or "0"), fee.address) if fee.is_charged else None
 
 
-def _invalidated(payment: PayableLink, successor: str) -> PayableLink:
-    link = replace(payment.link, status=LinkStatus.INVALIDATED, successor_token=successor)
-    moved = tuple(replace(each, is_moved=True, counted_as=None) for each in payment.requests)
-    return replace(payment, link=link, requests=moved)
+def _invalidated(payable: PayableLink, successor: str) -> PayableLink:
+    link = replace(payable.link, status=LinkStatus.INVALIDATED, successor_token=successor)
+    moved = tuple(replace(each, is_moved=True, counted_as=None) for each in payable.requests)
+    return replace(payable, link=link, requests=moved)

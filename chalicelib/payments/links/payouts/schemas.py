@@ -7,14 +7,14 @@ from pydantic import Field, StringConstraints, model_validator
 from chalicelib.payments.links.creation import Draft
 from chalicelib.payments.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft
 from chalicelib.payments.links.schemas import NewLink, Redirect
-from chalicelib.platform.http.fields import Amount, CurrencyId, NetworkName, Recipient, ShortText
+from chalicelib.platform.http.fields import Amount, CurrencyId, NetworkName, Payee, Recipient, ShortText
 from chalicelib.platform.http.schemas import rule
 
 Token = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 
 
 class CreatePayout(NewLink):
-    recipient: Recipient = Field(description="Who is paid: an address of the network's family")
+    recipient: Payee = Field(description="Who is paid: an address of the network's family, or a name of ENS")
     creatorWalletAddress: Recipient = Field(description="Who pays: an address of the network's family")
     network: Annotated[NetworkName, StringConstraints(min_length=1)] = Field(description="The network of the currency")
     currency: Annotated[CurrencyId, StringConstraints(min_length=1)] = Field(description="<symbol>-<network>")
@@ -23,16 +23,7 @@ class CreatePayout(NewLink):
 
     def draft(self) -> PayoutDraft:
         """The body as plain values."""
-        link = Draft(
-            items=(),
-            fee_percentage=self.feePercentage,
-            fee_address=self.feeAddress,
-            reference=self.reference,
-            payer_identifier=None,
-            redirect_url=self.redirectUrl,
-            redirect_label=self.redirectLabel,
-            recipient_identifier=self.recipientIdentifier,
-        )
+        link = self.plain(Draft, items=(), payer_identifier=None)
         return PayoutDraft(self.recipient, self.creatorWalletAddress, self.network, self.currency, self.amount, link)
 
 

@@ -11,7 +11,7 @@ from chalicelib.base.lists import lists, place
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.payments.rates.records import Rate
-from chalicelib.payments.requests import listing
+from chalicelib.payments.requests import list_names
 
 NOTICED = 100
 """What is paid beyond the amount is announced if it is at least this part of the amount. Less comes from a rate that
@@ -110,7 +110,6 @@ class Payment(Record):
     """Of a payment that a bridge brought; `payer` is then the wallet that deposited it on the other network."""
     excess: BaseUnits = BaseUnits(0)
     """What of it was not owed when it was recorded, in the units of `value`."""
-    version: int = 0
 
     @property
     def payment_id(self) -> str:
@@ -142,20 +141,18 @@ class Payment(Record):
         origin = self.origin and self.origin.tx_hash
         found_by = {
             "by_client": self.client_id,
-            "by_payer": listing.wallet(self.payer) if self.payer else None,
-            "by_payee": listing.wallet(self.payee),
+            "by_payer": list_names.wallet(self.payer) if self.payer else None,
+            "by_payee": list_names.wallet(self.payee),
             "by_reference": self.reference,
-            "by_tx": listing.transaction(self.tx_hash),
-            "by_source_tx": listing.transaction(origin) if origin else None,
+            "by_tx": list_names.transaction(self.tx_hash),
+            "by_source_tx": list_names.transaction(origin) if origin else None,
             "by_request": self.request_id,
             "by_network": self.network,
             "by_type": self.type,
             "by_currency": self.currency,
-            "by_symbol": listing.symbol(self.currency),
             "by_invoice": self.invoice_currency,
-            "by_invoice_symbol": listing.symbol(self.invoice_currency),
         }
-        return lists(self.account_id, listing.PAYMENT, found_by)
+        return lists(self.account_id, list_names.PAYMENT, found_by)
 
     @property
     def listed_at(self) -> str:
@@ -198,7 +195,6 @@ class UnmatchedTransfer(Record):
     status: PaymentStatus = PaymentStatus.CONFIRMED
     is_unexpected: bool = False
     """As in Payment."""
-    version: int = 0
 
 
 @frozen
@@ -225,4 +221,3 @@ class Refund(Record):
     block_number: int | None = None
     announced_count: int = 0
     """The number of transfers that the merchant was notified of by an event."""
-    version: int = 0

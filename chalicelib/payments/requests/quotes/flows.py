@@ -11,7 +11,8 @@ from chalicelib.payments.requests.quotes.records import Quote
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, invoice_of
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Store, WriteConflict
+from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Store
 
 _LONGEST = timedelta(hours=1)
 """The longest time for which a quote holds (settings.quote_seconds)."""
@@ -34,21 +35,18 @@ class Given:
     last: Quote | None
 
 
+@retried(10)
 def hold(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
     """By request id, the quotes of stored requests that hold for at least half of their time from now on.
 
     Where there is none, a new one is written, with one rate for all requests of the same currencies. However often it
     is asked for, and by how many processes: one new quote in half of `quote_seconds`. One query for each request, and
-    one transaction for 99 new quotes. Raises RateUnavailable.
+    one transaction for 99 new quotes. Raises RateUnavailable, and WriteConflict after ten conflicts.
     """
-    while True:
-        locked, new = renewed(services, requests)
-        try:
-            for start in range(0, len(new), LARGEST_TRANSACTION):
-                services.store.write(*new[start : start + LARGEST_TRANSACTION])
-            return locked
-        except WriteConflict:  # another process wrote the same number, which may be an old one by now
-            continue
+    locked, new = renewed(services, requests)
+    for start in range(0, len(new), LARGEST_TRANSACTION):
+        services.store.write(*new[start : start + LARGEST_TRANSACTION])
+    return locked
 
 
 def renewed(services: Services, requests: Sequence[Request]) -> tuple[dict[str, Quote], list[Quote]]:

@@ -26,7 +26,6 @@ class Quote(Record):
     rate: Rate
     at: datetime
     ends_at: datetime
-    version: int = 0
 
     @property
     def vanishes_at(self) -> datetime:
@@ -38,7 +37,7 @@ class Quote(Record):
 class LockedRate(Record):
     """A rate that is locked until `ends_at` for the one payment of a request that a payment intent makes.
 
-    It is no quote: nobody is offered it, and no other payment is valued by it. The payment is known by the deposit that
+    It is not a quote: it is not offered, and values no other payment. The payment is known by the deposit that
     brings it: `fill_key` (chains/nodes/bridges/deposits.py), None until the deposit was read. It is of `amount` base
     units, and comes from a deposit of the `payer` on the `source` network. `tx_hash` and `event_key` are those of the
     payment once it is recorded: a second one in its transaction is valued as any other.
@@ -56,7 +55,6 @@ class LockedRate(Record):
     fill_key: str | None = None
     tx_hash: str | None = None
     event_key: str | None = None
-    version: int = 0
 
     @property
     def vanishes_at(self) -> datetime:

@@ -2,15 +2,16 @@
 
     filters ── daily counts: how many, on which days ── the list that leaves least ── a page of it ── their requests
 
-Each takes one query for a single filter, at most: a request keeps the number of its payments. A list that has to leave
-much out, because of other filters, is read by a bounded number of queries.
+Each takes one query for a single filter, at most, or for a symbol one for each of its currencies, at the same time: a
+request keeps the number of its payments. A list that has to leave much out, because of other filters, is read by a
+bounded number of queries.
 """
 
 from dataclasses import replace
 
 from chalicelib.base.cursors import Position, cursor_of, position_of
 from chalicelib.base.errors import BadRequest
-from chalicelib.base.lists import Found, Span, below, edges, skipped, with_edge
+from chalicelib.base.lists import Found, Span, below, partial_days, skipped, with_partial_day
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.payments.records import Payment
@@ -72,15 +73,15 @@ def _counted(services: Services, filters: Filters) -> Counted | None:
     series = rules.series_of(filters)
     records = request_store.daily_counts(services.store, filters.account_id, series, filters.first, filters.last)
     counted = rules.counted(filters, records)
-    in_part = [edge for edge in edges(filters.first, filters.last) if counted.days.get(edge.day)]
-    for edge in in_part:
-        within = replace(filters, first=edge.first, last=edge.last)
+    in_part = [partial for partial in partial_days(filters.first, filters.last) if counted.days.get(partial.day)]
+    for partial in in_part:
+        within = replace(filters, first=partial.first, last=partial.last)
         chosen = rules.chosen_filter(filters, counted)
         by = (chosen, *rules.indexes_of(chosen, counted.roles))
         number = store.number(services.store, _spans(within, by), len(in_part))
         if number is None:
             raise BadRequest(_TOO_MUCH)
-        counted = replace(counted, days=with_edge(counted.days, edge, number))
+        counted = replace(counted, days=with_partial_day(counted.days, partial, number))
     return counted
 
 

@@ -12,8 +12,8 @@ from chalicelib.payments.requests.records import Request
 class Filters:
     """The filters of a search, each None if it is not given; a payment matches all of them.
 
-    Wallets, currencies and networks are as lists name them (payments/requests/listing.py). A currency is given by its
-    id or, as a symbol, with all currencies of that symbol. `first` and `last` are both included.
+    Wallets, currencies and networks are as lists name them (payments/requests/list_names.py). A currency is given by
+    its id or, as a symbol, with all currencies of that symbol. `first` and `last` are both included.
     """
 
     account_id: str

@@ -10,7 +10,7 @@ from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.recording import counting
 from chalicelib.payments.recording.counting import Facets, Role
-from chalicelib.payments.requests.listing import PAYMENT, symbol
+from chalicelib.payments.requests.list_names import PAYMENT, currencies, symbol
 from chalicelib.payments.requests.records import DailyCount, Request
 from chalicelib.payments.search.payments.records import Filters
 
@@ -24,12 +24,12 @@ INDEXES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("client_id", ("by_client",)),
     ("invoice_currency", ("by_invoice",)),
     ("currency", ("by_currency",)),
-    ("invoice_symbol", ("by_invoice_symbol",)),
-    ("symbol", ("by_symbol",)),
+    ("invoice_symbol", ("by_invoice",)),
+    ("symbol", ("by_currency",)),
     ("type", ("by_type",)),
     ("network", ("by_network",)),
 )
-"""The indexes of each filter, those first that leave least in the usual case."""
+"""The indexes of each filter, those first that leave least usually. A symbol has those of its currencies."""
 _SERIES = ("reference", "payer", "wallet", "payee")
 """The filters that choose a series of counts. The counts cannot tell what two of them have in common."""
 _FACETS = ("invoice_currency", "currency", "invoice_symbol", "symbol", "type", "network")
@@ -38,14 +38,24 @@ _FACETS = ("invoice_currency", "currency", "invoice_symbol", "symbol", "type", "
 def lists_of(filters: Filters) -> dict[str, tuple[Named, ...]]:
     """The lists of each filter that is given: a payment is in one of them if it matches the filter."""
     return {
-        name: tuple(Named(index, list_of(filters.account_id, PAYMENT, value)) for index in indexes)
+        name: tuple(
+            Named(index, list_of(filters.account_id, PAYMENT, each))
+            for index in indexes
+            for each in _values(name, value)
+        )
         for name, indexes in INDEXES
         if (value := getattr(filters, name)) is not None
     }
 
 
+def _values(name: str, value: str) -> tuple[str, ...]:
+    """What the lists of a filter are named by."""
+    return currencies(value) if name in ("symbol", "invoice_symbol") else (value,)
+
+
 def spans_of(filters: Filters, chosen: str, last: str = LAST_SORT_KEY) -> tuple[Span, ...]:
-    """The parts of lists that have the payments of a search up to the place `last`: one, or two for a wallet.
+    """The parts of lists that have the payments of a search up to the place `last`: one, two for a wallet, and one for
+    each currency of a symbol.
 
     `chosen` is the filter by whose lists they are read; what does not match the others is left out. The empty text
     reads all payments of the account.

@@ -9,16 +9,17 @@ from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN, on_chain_decimals
 from chalicelib.chains.catalogue.networks import network
-from chalicelib.chains.catalogue.tokens import Token, family_of, find_tokens, token_with_id
+from chalicelib.chains.catalogue.tokens import Token, family_of, find_tokens, known_token, token_with_id
 from chalicelib.payments.rates.rules import inverted, rate_text
-from chalicelib.payments.requests import listing
+from chalicelib.payments.requests import list_names
 from chalicelib.payments.requests.payments.records import Direction, Payment
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.search.payments.records import Filters, Page
+from chalicelib.payments.search.requests.listed import ListedWallet
 from chalicelib.payments.search.requests.schemas import CustomerInfoAnswer
 from chalicelib.payments.search.rules import dollar_rate, dollars_of
-from chalicelib.platform.http.fields import DIGITS, Address, NetworkName, Offset, ShortText
-from chalicelib.platform.http.schemas import Dated, Output, address_text, rule, unsent
+from chalicelib.platform.http.fields import DIGITS, NetworkName, Offset, ShortText
+from chalicelib.platform.http.schemas import Dated, Output, rule, unsent
 
 _FILTERS = (
     "txHash", "walletAddress", "paymentReference", "requestId", "reference", "type", "invoiceCurrency",
@@ -32,7 +33,7 @@ class PaymentsQuery(Dated):
     txHash: Annotated[str, Field(pattern="^(0x)?[0-9a-fA-F]{64}$"), BeforeValidator(str.lower)] | None = Field(
         None, description="With or without 0x; finds all payments of the transaction"
     )
-    walletAddress: Address | None = Field(None, description="The payer or the payee")
+    walletAddress: ListedWallet | None = Field(None, description="The payer or the payee")
     paymentReference: Annotated[str, Field(pattern="^0x[0-9a-fA-F]{16}$")] | None = Field(
         None, description="That of one request"
     )
@@ -47,8 +48,8 @@ class PaymentsQuery(Dated):
     paymentCurrency: Annotated[str, Field(max_length=64)] | None = Field(
         None, description="A currency's id, or a symbol of several"
     )
-    payer: Address | None = Field(None, description="Who paid")
-    payee: Address | None = Field(None, description="Who was paid")
+    payer: ListedWallet | None = Field(None, description="Who paid")
+    payee: ListedWallet | None = Field(None, description="Who was paid")
     network: NetworkName | None = Field(None, description="Where it was paid")
     clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That of the request")
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS), DIGITS] = Field(
@@ -58,11 +59,6 @@ class PaymentsQuery(Dated):
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
         None, description="`nextCursor` of the page before; empty to start without counting"
     )
-
-    @field_validator("walletAddress", "payer", "payee")
-    @classmethod
-    def _wallet(cls, text: str | None) -> str | None:
-        return None if text is None else listing.wallet(address_text(text))
 
     @field_validator("network")
     @classmethod
@@ -76,7 +72,7 @@ class PaymentsQuery(Dated):
     @classmethod
     def _currency(cls, text: str | None) -> str | None:
         if text is not None and token_with_id(text) is None and not find_tokens(symbol=text):
-            raise rule("is no currency: send an id or a symbol of GET /v2/currencies")
+            raise rule("is not a currency of this service: send an id or a symbol of GET /v2/currencies")
         return text
 
     @property
@@ -86,21 +82,17 @@ class PaymentsQuery(Dated):
     def filters(self, account_id: str, client_id: str | None, request_id: str | None) -> Filters:
         """The search in an account. The currency of a text that is an id is found by it, else those of the symbol."""
         invoice, paid = token_with_id(self.invoiceCurrency or ""), token_with_id(self.paymentCurrency or "")
-        return Filters(
+        return self.plain(
+            Filters,
             account_id=account_id,
             request_id=request_id,
-            tx_hash=listing.transaction(self.txHash) if self.txHash else None,
-            reference=self.reference,
-            payer=self.payer,
-            payee=self.payee,
+            tx_hash=list_names.transaction(self.txHash) if self.txHash else None,
             wallet=self.walletAddress,
             client_id=client_id,
-            type=self.type,
             invoice_currency=invoice.id if invoice else None,
             invoice_symbol=self.invoiceCurrency.upper() if self.invoiceCurrency and not invoice else None,
             currency=paid.id if paid else None,
             symbol=self.paymentCurrency.upper() if self.paymentCurrency and not paid else None,
-            network=self.network,
             first=self.first,
             last=self.last,
         )
@@ -189,52 +181,37 @@ class PaymentsPage(Output):
 
 def payment_answer(payment: Payment, request: Request | None, provider: str, shows_customer: bool) -> PaymentAnswer:
     """A payment; `request` is that which it pays."""
-    token, invoice = currency(payment.currency), currency(payment.invoice_currency)
+    token, invoice = known_token(payment.currency), known_token(payment.invoice_currency)
     amount = signed(payment, format_amount(payment.amount, token.decimals))
     rate, value = payment.rate, invoice_amount(payment)
     info = request.customer_info if request is not None and shows_customer else None
-    known: dict[str, Any] = {
-        "id": payment.payment_id,
-        "direction": payment.direction,
-        "amount": amount,
-        "sourceNetwork": payment.source_network,
-        "destinationNetwork": payment.network,
-        "sourceTxHash": payment.source_hash,
-        "destinationTxHash": payment.tx_hash if payment.origin is not None else None,
-        "timestamp": iso(payment.at),
-        "type": payment.type,
-        "conversionRateSource": rate_text(rate) if rate else None,
-        "conversionRateDestination": rate_text(inverted(rate)) if rate else None,
-        "convertedAmountSource": amount if invoice != token else None,
-        "convertedAmountDestination": value if invoice != token else None,
-        "currency": invoice.symbol,
-        "paymentCurrency": token.symbol,
-        "fees": _fees(payment, token, provider),
-        "recurringPaymentId": payment.recurring_payment_id,
-        "request": PaidRequestAnswer(
-            requestId=payment.request_id,
-            paymentReference=payment.payment_reference,
+    return PaymentAnswer.from_record(
+        payment,
+        id=payment.payment_id,
+        amount=amount,
+        destinationNetwork=payment.network,
+        sourceTxHash=payment.source_hash,
+        destinationTxHash=payment.tx_hash if payment.origin is not None else None,
+        timestamp=iso(payment.at),
+        conversionRateSource=rate_text(rate) if rate else None,
+        conversionRateDestination=rate_text(inverted(rate)) if rate else None,
+        convertedAmountSource=amount if invoice != token else None,
+        convertedAmountDestination=value if invoice != token else None,
+        currency=invoice.symbol,
+        paymentCurrency=token.symbol,
+        fees=_fees(payment, token, provider),
+        request=PaidRequestAnswer.from_record(
+            payment,
             hasBeenPaid=request is not None and request.is_settled,
             customerInfo=CustomerInfoAnswer.of(info) if info is not None else None,
-            reference=payment.reference,
         ),
-        "payer": payment.payer,
-        "payee": payment.payee,
-    }
-    if rate is not None:
-        known["rateProvider"] = provider_of(rate.source)
-    return PaymentAnswer(**known)
-
-
-def currency(id: str) -> Token:
-    found = token_with_id(id)
-    assert found is not None, "a stored payment always has catalogued currencies"
-    return found
+        **({"rateProvider": provider_of(rate.source)} if rate is not None else {}),
+    )
 
 
 def invoice_amount(payment: Payment) -> str:
     """What counts of a payment, in its invoice currency; negative for a refund."""
-    return signed(payment, format_amount(payment.value, on_chain_decimals(currency(payment.invoice_currency))))
+    return signed(payment, format_amount(payment.value, on_chain_decimals(known_token(payment.invoice_currency))))
 
 
 def signed(payment: Payment, amount: str) -> str:
@@ -256,10 +233,11 @@ def _fees(payment: Payment, token: Token, provider: str) -> list[PaymentFeeAnswe
     if not payment.fee_amount:
         return []
     amount = format_amount(payment.fee_amount, token.decimals)
-    rate, worth = dollar_rate(payment), dollars_of(payment.fee_amount, payment)
+    rate, fee_dollars = dollar_rate(payment), dollars_of(payment.fee_amount, payment)
     known: dict[str, Any] = {}
-    if rate is not None and worth is not None:
-        known = {"amountInUSD": format_amount(worth, FIAT_DECIMALS_ON_CHAIN), "rateProvider": provider_of(rate.source)}
+    if rate is not None and fee_dollars is not None:
+        in_dollars = format_amount(fee_dollars, FIAT_DECIMALS_ON_CHAIN)
+        known = {"amountInUSD": in_dollars, "rateProvider": provider_of(rate.source)}
     fee = PaymentFeeAnswer(
         type="platform",
         stage="sending",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chalicelib.base.lists import Found, Span
+from chalicelib.base.parallel import each_done
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.platform.storage.store import Store
 
@@ -14,7 +15,8 @@ takes more than one only if most of it is left out by other filters, or if the r
 
 def newest(store: Store, spans: Sequence[Span], limit: int) -> Found[Payment]:
     """Up to `limit` payments that are in any of the spans, the newest first."""
-    found = [store.newest(Payment, span, limit, MOST_QUERIES // len(spans)) for span in spans]
+    queries = MOST_QUERIES // len(spans)
+    found = each_done(lambda span: store.newest(Payment, span, limit, queries), spans, MOST_QUERIES)
     if len(found) == 1:
         return found[0]
     read_to = max((each.end for each in found if each.end is not None), default="")
@@ -25,11 +27,12 @@ def newest(store: Store, spans: Sequence[Span], limit: int) -> Found[Payment]:
 
 
 def number(store: Store, spans: Sequence[Span], shares: int) -> int | None:
-    """The number of payments that are in any of one or two spans; None if that takes too many queries.
+    """The number of payments that are in any of some spans; None if that takes too many queries.
 
     `shares` is how many such numbers share the most queries.
     """
-    pairs = [replace(spans[0], within=(*spans[0].within, (other.list,))) for other in spans[1:]]
+    others = [each.list for each in spans[1:] if each.list.index != spans[0].list.index]  # else a payment is in one
+    pairs = [replace(spans[0], within=(*spans[0].within, (other,))) for other in others]
     queries = max(MOST_QUERIES // (shares * (len(spans) + len(pairs))), 1)
     counted = [store.count_listed(Payment, span, queries) for span in (*spans, *pairs)]
     if not all(is_exact for _, is_exact in counted):

@@ -2,38 +2,44 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
-from chalicelib.base.timestamps import iso
 from chalicelib.payments.links.rules import shown_status
-from chalicelib.payments.requests import listing
+from chalicelib.payments.requests import list_names
+from chalicelib.payments.requests.names.schemas import PayeeNameAnswer, name_fields
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import amount_text
 from chalicelib.payments.search.requests.listing import Listed, Wanted
 from chalicelib.platform.http.fields import Address, Limit, Offset, ShortText
-from chalicelib.platform.http.schemas import Dated, Output, address_text
+from chalicelib.platform.http.schemas import Dated, Output, address_text, unsent
+
+
+def _wallet(text: str) -> str:
+    return list_names.wallet(address_text(text))
+
+
+ListedWallet = Annotated[Address, AfterValidator(_wallet)]
+"""An address as lists name it."""
 
 
 class RequestsQuery(Dated):
-    walletAddress: Address | None = Field(None, description="The payee; the expected payer of `outgoing` requests")
+    walletAddress: ListedWallet | None = Field(None, description="The payee; the expected payer of `outgoing` requests")
     securePaymentFlow: Literal["incoming", "outgoing"] = Field(
         "incoming", description="What the wallet of `walletAddress` is: payee or payer"
     )
     reference: ShortText | None = Field(None, description="The merchant's own, exactly")
-    status: Literal["created", "partially_paid", "paid", "processing", "failed"] | None = Field(
+    status: Literal["created", "partially_paid", "paid", "cancelled", "processing", "failed"] | None = Field(
         None, description="What is paid of it"
     )
     clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That it was created with")
+    securePaymentToken: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
+        None, description="The token of a link: only its requests, in its order; of a multicall those of its payouts"
+    )
     limit: Limit = Field(50, description="Requests on a page")
     offset: Offset = Field(0, description="Requests to pass over; not with `cursor`")
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
         None, description="`nextCursor` of the page before; empty to start"
     )
-
-    @field_validator("walletAddress")
-    @classmethod
-    def _wallet(cls, text: str | None) -> str | None:
-        return None if text is None else listing.wallet(address_text(text))
 
     def filters(self, account_id: str, client_id: str | None) -> Wanted:
         is_payer = self.securePaymentFlow == "outgoing"
@@ -46,22 +52,30 @@ class RequestsQuery(Dated):
             client_id=client_id,
             first=self.first,
             last=self.last,
+            link_token=self.securePaymentToken,
         )
 
 
 class ListedRequest(Output):
     requestId: str
     paymentReference: str
-    amount: str = Field(description="What is owed, in the invoice currency")
+    amount: str = Field(description="What was asked for, in the invoice currency")
+    paidAmount: str = Field("0", description="What its payments count, in the invoice currency")
     invoiceCurrency: str
     paymentCurrency: str
     hasBeenPaid: bool
     status: str
     securePaymentStatus: str | None = Field(description="The status of its link; null without a link")
+    securePaymentToken: str | None = Field(
+        description="The token of its link: anybody who has it can open the link; null without a link"
+    )
     reference: str | None
     createdAt: str
     txHash: str | None
     payee: str | None = Field(description="Null until the bank account is chosen that it is paid out to")
+    payeeName: PayeeNameAnswer = Field(
+        default_factory=unsent, description="Absent unless the payee was given by a name of ENS"
+    )
     payer: str | None = Field(description="Who is expected to pay")
     clientId: str | None
 
@@ -100,19 +114,17 @@ class RequestsPage(Output):
 
 def _listed(request: Request, found: Listed) -> ListedRequest:
     link = found.link_of(request)
-    return ListedRequest(
-        requestId=request.request_id,
-        paymentReference=request.payment_reference,
+    return ListedRequest.from_record(
+        request,
         amount=amount_text(request.amount, request),
+        paidAmount=amount_text(request.paid, request),
         invoiceCurrency=request.invoice_currency or request.currency,
         paymentCurrency=request.currency,
         hasBeenPaid=request.is_settled,
         status=request.shown_status,
         securePaymentStatus=shown_status(link.status) if link is not None else None,
+        securePaymentToken=request.link_token,
         reference=request.reference or (link.reference if link is not None else None),
-        createdAt=iso(request.created_at),
-        txHash=request.tx_hash,
         payee=request.payee or None,
-        payer=request.payer,
-        clientId=request.client_id,
+        **name_fields(request),
     )

@@ -1,21 +1,22 @@
 """Lists an account's requests, with what became of their links.
 
 By status, client id and dates, the daily counts tell how many there are. A payee, a payer or a reference has none: its
-requests are counted on the index, up to a few thousand.
+requests are counted on the index, up to a few thousand. Those of one link are read with it.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from chalicelib.base.cursors import Position, cursor_of, position_of
 from chalicelib.base.errors import Problem, ValidationFailed
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import edges, with_edge
+from chalicelib.base.lists import partial_days, with_partial_day
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import Link
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.counts import series_of
-from chalicelib.payments.requests.listing import REQUEST
+from chalicelib.payments.requests.list_names import REQUEST
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.pages import Listing, ListPage, number, page_after, page_at
@@ -23,7 +24,8 @@ from chalicelib.platform.storage.pages import Listing, ListPage, number, page_af
 
 @frozen
 class Wanted:
-    """What requests are looked for by; a wallet by its role: `payee`, `payer`, or either (`wallet`)."""
+    """What requests are looked for by; a wallet by its role: `payee`, `payer`, or either (`wallet`); `link_token` is
+    that of their link."""
 
     account_id: str
     payee: str | None = None
@@ -33,6 +35,7 @@ class Wanted:
     client_id: str | None = None
     first: datetime | None = None
     last: datetime | None = None
+    link_token: str | None = None
 
     @property
     def is_counted(self) -> bool:
@@ -49,6 +52,13 @@ class Wanted:
             "by_status": self.status,
         }
         return Listing(self.account_id, REQUEST, values, self.first, self.last)
+
+    def matches(self, request: Request) -> bool:
+        """Whether the list has a request, whichever link it is of."""
+        span, listed = self.listing.span, request.listed
+        named = (span.list, *(each for (each,) in span.within))
+        is_named = all(listed.get(each.index) == each.name for each in named)
+        return is_named and span.first <= request.listed_at <= span.last
 
 
 @frozen
@@ -69,12 +79,29 @@ def page(services: Services, wanted: Wanted, cursor: str | None, offset: int, li
     """
     if cursor is not None and offset:
         raise ValidationFailed((Problem(("offset",), "cannot be sent together with cursor"),))
-    if cursor:
+    if wanted.link_token is not None:
+        found = _page_of_link(services, wanted, wanted.link_token, cursor, offset, limit)
+    elif cursor:
         found = page_after(services.store, Request, wanted.listing, cursor, limit)
     else:
         found = page_at(services.store, Request, wanted.listing, offset, limit, _days(services, wanted))
     tokens = {each.link_token for each in found.records if each.link_token is not None}
     return Listed(found, link_store.links(services.store, tokens) if tokens else {})
+
+
+def _page_of_link(
+    services: Services, wanted: Wanted, token: str, cursor: str | None, offset: int, limit: int
+) -> ListPage[Request]:
+    """A page of the requests of a link, in its order; of a link of another account nothing.
+
+    A link has at most 200 requests, which are read together (`links.store.requests_of`): the cursor has their number.
+    """
+    scope = (*wanted.listing.scope, f"link={token}")
+    start = position_of(cursor, scope).offset if cursor else offset
+    found = [each for each in link_store.requests_of(services.store, token) if wanted.matches(each)]
+    end = start + limit
+    following = cursor_of(Position(token, (), end, len(found)), scope) if end < len(found) else None
+    return ListPage(tuple(found[start:end]), following, start, len(found))
 
 
 def _days(services: Services, wanted: Wanted) -> Mapping[str, int] | None:
@@ -88,11 +115,11 @@ def _days(services: Services, wanted: Wanted) -> Mapping[str, int] | None:
     for of_day in request_store.daily_counts(services.store, wanted.account_id, series, wanted.first, wanted.last):
         matching = (each for status, each in of_day.counts.items() if wanted.status in (None, status))
         days[of_day.day] = days.get(of_day.day, 0) + sum(matching)
-    in_part = [edge for edge in edges(wanted.first, wanted.last) if days.get(edge.day)]
-    for edge in in_part:
-        within = replace(wanted, first=edge.first, last=edge.last).listing
-        of_edge = number(services.store, Request, within, len(in_part))
-        if of_edge is None:
+    in_part = [partial for partial in partial_days(wanted.first, wanted.last) if days.get(partial.day)]
+    for partial in in_part:
+        within = replace(wanted, first=partial.first, last=partial.last).listing
+        in_part_of = number(services.store, Request, within, len(in_part))
+        if in_part_of is None:
             return None
-        days = with_edge(days, edge, of_edge)
+        days = with_partial_day(days, partial, in_part_of)
     return dict(sorted(days.items(), reverse=True))

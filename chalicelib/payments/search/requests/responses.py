@@ -6,11 +6,13 @@ from typing import Any
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
+from chalicelib.payments.events import without_none
 from chalicelib.payments.links.schemas import crosschain_answers
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.rates.rules import inverted, rate_text
-from chalicelib.payments.requests.executions import Execution
+from chalicelib.payments.requests.names.schemas import name_fields
 from chalicelib.payments.requests.payments.records import Payment
+from chalicelib.payments.requests.plain_transfers.schemas import plain_transfer_field
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of, remaining
 from chalicelib.payments.search.requests.rules import FoundRequest, shown_rate
@@ -24,7 +26,6 @@ from chalicelib.payments.search.requests.schemas import (
     PaymentItem,
     RecurrenceAnswer,
     RequestAnswer,
-    given,
 )
 from chalicelib.payments.search.rules import dollars
 
@@ -38,15 +39,16 @@ def request_answer(
     return RequestAnswer(
         **_request_facts(found, shows_customer),
         **_paid_facts(found, processor, fiat_processor),
-        **given({"rateSource": found.rate_source}),
+        **without_none({"rateSource": found.rate_source}),
         amountInUsd=_dollars(found.amount_dollars),
-        conversionRate=_worth(found.rate),
+        conversionRate=_price(found.rate),
         conversionBreakdown=_breakdown(found) if found.has_several_rates else None,
         isCryptoToFiatAvailable=request.is_crypto_to_fiat,
-        **given({"offramp": found.payable.order and OfframpAnswer.of(found.payable.order, shows_customer)}),
-        **given({"crosschainIntents": crosschain_answers(found.payable, request) or None}),
+        **without_none({"offramp": found.payable.order and OfframpAnswer.of(found.payable.order, shows_customer)}),
+        **without_none({"crosschainIntents": crosschain_answers(found.payable, request) or None}),
         detectionSource=processor if request.paid else None,
-        note=None,
+        note=request.note if shows_customer else None,
+        **plain_transfer_field(request),
     )
 
 
@@ -67,10 +69,10 @@ def payment_item(payment: Payment, request: Request, processor: str) -> PaymentI
         timestamp=iso(payment.at),
         type=payment.type.value,
         conversionRateSource=rate_text(rate) if rate else None,
-        conversionRateDestination=_worth(rate),
+        conversionRateDestination=_price(rate),
         convertedAmountSource=moved if rate else None,
         convertedAmountDestination=counts if rate else None,
-        **given({"rateProvider": rate and rate.source}),
+        **without_none({"rateProvider": rate and rate.source}),
         paidAmount=moved,
         paidCurrency=token.symbol,
         paidNetwork=payment.network,
@@ -90,27 +92,36 @@ def _request_facts(found: FoundRequest, shows_customer: bool) -> dict[str, Any]:
         "originalRequestPaymentReference": request.original_payment_reference,
         "recurrence": recurrence
         and RecurrenceAnswer(startDate=recurrence.start_date, frequency=recurrence.frequency.value),
+        **_accepted_facts(request),
     }
     return {
         "requestId": request.request_id,
         "paymentReference": request.payment_reference,
         "payee": request.payee or None,
+        **name_fields(request),
         "requestAmount": amount_text(request.amount, request),
         "invoiceCurrency": invoice_of(request).id,
         "paymentCurrency": request.currency,
         "reference": found.payable.reference_of(request),
         "customerInfo": CustomerInfoAnswer.of(info) if info else None,
         "isRecurrenceStopped": recurrence is not None and recurrence.is_stopped,
-        **given(shown),
+        **without_none(shown),
     }
 
 
+def _accepted_facts(request: Request) -> dict[str, str]:
+    if request.accepted_at is None or request.paid_when_accepted is None:
+        return {}
+    accepted = amount_text(request.paid_when_accepted, request)
+    return {"acceptedAmount": accepted, "acceptedAt": iso(request.accepted_at)}
+
+
 def _paid_facts(found: FoundRequest, processor: str, fiat_processor: str) -> dict[str, Any]:
-    request, token = found.request, currency_of(found.request)
+    request, token, made = found.request, currency_of(found.request), found.request.execution
     return {
         "hasBeenPaid": found.is_paid,
         "isListening": found.is_listening,
-        **given({"execution": _execution(request.execution)}),
+        **without_none({"execution": made and ExecutionAnswer.from_record(made, paymentIntentId=made.intent_id)}),
         "status": request.shown_status.value,
         "txHash": request.tx_hash,
         "paidAmount": amount_text(request.paid, request),
@@ -121,10 +132,6 @@ def _paid_facts(found: FoundRequest, processor: str, fiat_processor: str) -> dic
         "payments": [payment_item(each, request, processor) for each in found.payments],
         "fees": _fees(found, processor, fiat_processor),
     }
-
-
-def _execution(made: Execution | None) -> ExecutionAnswer | None:
-    return ExecutionAnswer(paymentIntentId=made.intent_id, status=made.status.value) if made is not None else None
 
 
 def _fees(found: FoundRequest, processor: str, fiat_processor: str) -> list[PaidFee]:
@@ -142,13 +149,13 @@ def _breakdown(found: FoundRequest) -> Breakdown:
     known = {
         "paidAmountInUsd": _dollars(found.paid_dollars),
         "remainingAmountInUsd": _dollars(found.remaining_dollars),
-        "currentMarketRate": _worth(market),
+        "currentMarketRate": _price(market),
         "currentMarketRateSource": market and market.source,
     }
     return Breakdown(
         paidAmount=amount_text(request.paid, request),
         remainingAmount=amount_text(remaining(request), request),
-        **given(known),
+        **without_none(known),
         payments=[_breakdown_payment(each, found) for each in found.payments],
     )
 
@@ -157,11 +164,11 @@ def _breakdown_payment(payment: Payment, found: FoundRequest) -> BreakdownPaymen
     rate = shown_rate(payment)
     known = {
         "amountInUsd": _dollars(dollars(payment)),
-        "conversionRate": _worth(rate),
+        "conversionRate": _price(rate),
         "rateSource": rate and rate.source,
     }
     return BreakdownPayment(
-        amount=amount_text(payment.value, found.request), timestamp=iso(payment.at), **given(known)
+        amount=amount_text(payment.value, found.request), timestamp=iso(payment.at), **without_none(known)
     )
 
 
@@ -169,6 +176,6 @@ def _dollars(units: int | None) -> str | None:
     return None if units is None else format_amount(units, FIAT_DECIMALS_ON_CHAIN)
 
 
-def _worth(rate: Rate | None) -> str | None:
+def _price(rate: Rate | None) -> str | None:
     """What one token is worth in the currency that the rate begins with."""
     return rate_text(inverted(rate)) if rate else None

@@ -49,8 +49,8 @@ class FoundRequest:
 
     @property
     def is_listening(self) -> bool:
-        """Whether it is unpaid and can be paid: its link is open, or its calldata was asked for."""
-        if self.request.status is RequestStatus.PAID:
+        """Whether it is still owed and can be paid: its link is open, or its calldata was asked for."""
+        if self.request.is_closed:
             return False
         if self.payable.link is not None:
             return self.payable.link.status is LinkStatus.PENDING
@@ -64,7 +64,7 @@ class FoundRequest:
     @property
     def excess(self) -> BaseUnits:
         """What is paid too much, in the units of the request's amount."""
-        return BaseUnits(max(self.request.paid - self.request.amount, 0))
+        return BaseUnits(max(self.request.paid - self.request.due, 0))
 
     @property
     def received(self) -> BaseUnits:

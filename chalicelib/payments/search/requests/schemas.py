@@ -1,13 +1,16 @@
 """Models of the status of a request."""
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field
 
 from chalicelib.base.timestamps import iso
 from chalicelib.offramp.core.records import Order
+from chalicelib.payments.events import customer_fields, without_none
 from chalicelib.payments.links.schemas import CrosschainIntentAnswer
 from chalicelib.payments.rates.records import RateSource
+from chalicelib.payments.requests.names.schemas import PayeeNameAnswer
+from chalicelib.payments.requests.plain_transfers.schemas import PlainTransferAnswer
 from chalicelib.payments.requests.records import CustomerInfo
 from chalicelib.platform.http.schemas import Output, unsent
 
@@ -32,17 +35,7 @@ class CustomerInfoAnswer(Output):
 
     @classmethod
     def of(cls, info: CustomerInfo) -> Self:
-        facts: dict[str, Any] = {"firstName": info.first_name, "lastName": info.last_name, "email": info.email}
-        if (address := info.address) is not None:
-            lives_at = {
-                "street": address.street,
-                "city": address.city,
-                "state": address.state,
-                "postalCode": address.postal_code,
-                "country": address.country,
-            }
-            facts["address"] = CustomerAddressAnswer(**given(lives_at))
-        return cls(**given(facts))
+        return cls(**customer_fields(info))
 
 
 class RecurrenceAnswer(Output):
@@ -124,17 +117,16 @@ class OfframpAnswer(Output):
     status: str = Field(description="As the provider last told it, such as ongoing_checks or fiat_sent")
     failureReason: str = Field("", description="A code of the provider; absent if it gives none")
     fee: str = Field(description="What the provider keeps, in units of the token")
-    paymentDetailsId: str | None = Field(description="The bank account; null for a client id alone, which is no secret")
+    paymentDetailsId: str | None = Field(description="The bank account; null for a client id alone, which is public")
     updatedAt: str = Field(description="Since when it has this status")
 
     @classmethod
     def of(cls, order: Order, shows_customer: bool) -> Self:
-        return cls(
+        return cls.from_record(
+            order,
             offrampId=order.order_id,
-            providerId=order.provider_id,
             status=order.provider_status,
-            **given({"failureReason": order.reason}),
-            fee=order.fee,
+            **without_none({"failureReason": order.reason}),
             paymentDetailsId=order.details_id if shows_customer else None,
             updatedAt=iso(order.changed_at),
         )
@@ -157,12 +149,21 @@ class RequestAnswer(Output):
     paymentReference: str
     hasBeenPaid: bool = Field(description="If it is paid out to a bank account: whether the fiat was sent")
     isListening: bool = Field(description="Whether it is unpaid, and can be paid through a link or calldata of it")
-    status: Literal["created", "partially_paid", "paid", "processing", "failed"] = Field(
+    status: Literal["created", "partially_paid", "paid", "cancelled", "processing", "failed"] = Field(
         description="processing: paid, and the fiat is not sent yet; failed: the provider sends no fiat"
     )
     txHash: str | None = Field(description="The transaction that completed it; null until it is paid")
     payee: str | None = Field(description="null until the bank account is chosen that it is paid out to")
-    requestAmount: str = Field(description="What is owed, in the invoice currency")
+    payeeName: PayeeNameAnswer = Field(
+        default_factory=unsent, description="Absent unless the payee was given by a name of ENS"
+    )
+    requestAmount: str = Field(description="What was asked for, in the invoice currency")
+    acceptedAmount: str = Field(
+        "",
+        description="What its owner has accepted as full payment, in the invoice currency: so much is owed, and not "
+        "requestAmount; absent if nothing was accepted",
+    )
+    acceptedAt: str = Field("", description="When that was accepted; absent if nothing was")
     invoiceCurrency: str = Field(description="A currency id")
     paymentCurrency: str = Field(description="The id of the token that is paid")
     paidAmount: str = Field(description="What its payments count, in the invoice currency")
@@ -172,7 +173,7 @@ class RequestAnswer(Output):
     payerAddress: str | None = Field(description="Who has paid; null if nobody or several have")
     payments: list[PaymentItem] = Field(description="Its payments that count, by time")
     reference: str | None = Field(description="Your own name for it, or for its link")
-    customerInfo: CustomerInfoAnswer | None = Field(description="null for a client id alone, which is no secret")
+    customerInfo: CustomerInfoAnswer | None = Field(description="null for a client id alone, which is public")
     recurrence: RecurrenceAnswer | None = Field(None, description="Absent if it has none")
     isRecurrenceStopped: bool
     originalRequestId: str = Field("", description="Absent if it was not given")
@@ -197,9 +198,7 @@ class RequestAnswer(Output):
     conversionBreakdown: Breakdown | None = Field(description="null unless a part or several payments are paid")
     fees: list[PaidFee] = Field(description="What reached the fee address; empty while it is unpaid")
     detectionSource: str | None = Field(description="Who found its payments: this service; null without any")
-    note: str | None = Field(description="Null at present")
-
-
-def given(facts: dict[str, Any]) -> dict[str, Any]:
-    """The facts without those that are None."""
-    return {name: value for name, value in facts.items() if value is not None}
+    note: str | None = Field(description="The merchant's own text; null without one, and for a client ID alone")
+    plainTransfer: PlainTransferAnswer = Field(
+        default_factory=unsent, description="Its address for plain transfers; absent if it has none"
+    )

@@ -189,7 +189,7 @@ def test_a_session_reads_what_became_of_each_child(dashboard: tuple[Dashboard, s
     assert made.status == 201, made.json
     token, first, second = made.json["token"], loaded(children[0]), loaded(children[1])
     fresh = read(who, token).json
-    told = fresh["children"]
+    shown = fresh["children"]
     assert {name: fresh[name] for name in fresh if name not in ("children", "totals")} == {
         "paymentType": "multicall",
         "status": "pending",
@@ -205,8 +205,8 @@ def test_a_session_reads_what_became_of_each_child(dashboard: tuple[Dashboard, s
         "expiresAt": made.json["expiresAt"],
         "createdAt": made.json["createdAt"],
     }
-    assert told[0].pop("feePlan")["payerTotalAmountUsd"] == "12.625"
-    assert told[0] == {
+    assert shown[0].pop("feePlan")["payerTotalAmountUsd"] == "12.625"
+    assert shown[0] == {
         "securePaymentToken": children[0],
         "requestId": first.requests[0].request_id,
         "position": 0,
@@ -227,6 +227,7 @@ def test_a_session_reads_what_became_of_each_child(dashboard: tuple[Dashboard, s
         "recoveryAction": None,
         "amount": "12.5",
         "payee": PAYEE,
+        "payeeName": None,
         "reference": "PAY-1",
         "remainingAmount": "12.5",
         "network": "sepolia",

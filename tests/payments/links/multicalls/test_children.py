@@ -135,8 +135,8 @@ def test_a_client_id_sees_its_own_payouts_and_those_without_one() -> None:
 
 def test_of_a_foreign_payout_nothing_is_told_but_what_was_sent() -> None:
     foreign = paid(payout(SERVICES, "other"))
-    (told,) = evaluate_children(parent_of(foreign), {foreign.link.token: foreign}, (), START)
-    assert child_context(told, START) == {
+    (evaluated,) = evaluate_children(parent_of(foreign), {foreign.link.token: foreign}, (), START)
+    assert child_context(evaluated, START) == {
         "requestId": "",
         "securePaymentToken": foreign.link.token,
         "position": 0,
@@ -146,8 +146,8 @@ def test_of_a_foreign_payout_nothing_is_told_but_what_was_sent() -> None:
 
 def test_the_facts_behind_a_child_are_those_of_its_link_and_request() -> None:
     payment = paid(child())
-    (told,) = evaluate_children(parent_of(payment), {payment.link.token: payment}, (), START)
-    assert child_context(told, START) == {
+    (evaluated,) = evaluate_children(parent_of(payment), {payment.link.token: payment}, (), START)
+    assert child_context(evaluated, START) == {
         "requestId": payment.requests[0].request_id,
         "securePaymentToken": payment.link.token,
         "position": 0,

@@ -83,7 +83,7 @@ def stored(world: World) -> list[Any]:
 
 
 def read(world: World, made: MulticallDetails) -> MulticallDetails:
-    return multicall_reading.read(world.services, made.payment.link.token, world.account_id)
+    return multicall_reading.read(world.services, made.payable.link.token, world.account_id)
 
 
 def reasons(details: MulticallDetails) -> list[str | None]:
@@ -111,14 +111,14 @@ def test_a_multicall_claims_its_children_in_their_order_and_reads_back(world: Wo
     early = payouts(world, 1, expires_at=world.now + timedelta(days=1))
     children = [*payouts(world, 2), *early]
     made = combine(world, children)
-    link = made.payment.link
+    link = made.payable.link
     assert link.child_tokens == tuple(children)
     assert link.expires_at == world.now + timedelta(days=1)
-    assert [child.payment.link.token for child in made.children if child.payment] == children
+    assert [child.payable.link.token for child in made.children if child.payable] == children
     again = read(world, made)
-    assert (again.payment, again.status, again.can_execute) == (made.payment, LinkStatus.PENDING, True)
+    assert (again.payable, again.status, again.can_execute) == (made.payable, LinkStatus.PENDING, True)
     assert reasons(again) == [None, None, None]
-    paid = multicall_reading.payable_children(world.services, again.payment, lambda whole: check_payable(whole, world.now))
+    paid = multicall_reading.payable_children(world.services, again.payable, lambda whole: check_payable(whole, world.now))
     assert [payment.link.token for payment in paid] == children
     assert {payment.link.parent_token for payment in paid} == {link.token}
 
@@ -154,7 +154,7 @@ def test_every_child_that_cannot_be_in_it_is_named_at_once(world: World) -> None
 
 
 def test_a_parent_is_no_child(world: World) -> None:
-    parent = combine(world, payouts(world)).payment.link.token
+    parent = combine(world, payouts(world)).payable.link.token
     assert refused(world, [*payouts(world, 1), parent]) == {parent: "not_single_payment"}
 
 
@@ -200,8 +200,8 @@ def test_a_multisig_that_is_on_its_way_for_the_whole_is_so_for_each_child(world:
     """Also once the parent's time is over: the transaction may still be executed."""
     early = store_payouts(world.services, world.account_id, 1, expires_at=world.now + timedelta(hours=1))
     made = combine(world, tokens(early) + payouts(world, 2))
-    world.services.store.write(on_its_way(made.payment).announced)
-    _, second, third = made.payment.link.child_tokens
+    world.services.store.write(on_its_way(made.payable).announced)
+    _, second, third = made.payable.link.child_tokens
     world.advance(3600)
     for child in (second, third):
         with pytest.raises(Locked):
@@ -211,7 +211,7 @@ def test_a_multisig_that_is_on_its_way_for_the_whole_is_so_for_each_child(world:
 
 def test_a_multicall_belongs_to_the_client_id_of_its_children(world: World) -> None:
     own, unnamed, others = payouts(world, 1, client_id="cli_a"), payouts(world, 1), payouts(world, 1, client_id="cli_b")
-    assert combine(world, own + unnamed).payment.link.client_id == "cli_a"
+    assert combine(world, own + unnamed).payable.link.client_id == "cli_a"
     assert refused_as_a_set(world, payouts(world, 1, client_id="cli_a") + others) == "unsupported_combination"
 
 
@@ -235,7 +235,7 @@ def test_a_parent_that_has_expired_lets_its_longer_living_children_go(world: Wor
     ):
         assert reasons(read(world, old)) == [reason, "invalid_child_linkage"]
         with pytest.raises(Forbidden) as closed:
-            multicall_reading.payable_children(world.services, old.payment, lambda all: check_payable(all, world.now))
+            multicall_reading.payable_children(world.services, old.payable, lambda all: check_payable(all, world.now))
         assert (body_of(closed.value).get("code"), body_of(closed.value)["status"]) == (code, status)
         world.read_past(world.now)
         expiry.expire_due(world.services)
@@ -244,7 +244,7 @@ def test_a_parent_that_has_expired_lets_its_longer_living_children_go(world: Wor
 def test_a_parent_that_was_left_half_made_is_removed_by_the_sweep_or_by_who_wants_its_children(world: World) -> None:
     for sweep in (True, False):
         children = payouts(world)
-        half = combine(world, children).payment.link
+        half = combine(world, children).payable.link
         change(world, half.token, status=LinkStatus.ASSEMBLING)
         assert reading.load(world.services, half.token) is None, "no reader takes it for a link"
         with pytest.raises(NotFound):
@@ -260,7 +260,7 @@ def test_a_parent_that_was_left_half_made_is_removed_by_the_sweep_or_by_who_want
 
 def test_the_sweep_leaves_a_parent_that_is_young_or_whole(world: World) -> None:
     young, whole = combine(world, payouts(world)), combine(world, payouts(world))
-    change(world, young.payment.link.token, status=LinkStatus.ASSEMBLING)
+    change(world, young.payable.link.token, status=LinkStatus.ASSEMBLING)
     world.advance(ASSEMBLY_TIME.total_seconds() - 1)
     assert expiry.expire_due(world.services) == 0
     world.advance(1)
@@ -309,7 +309,7 @@ def test_what_became_of_the_children_is_seen_in_the_details_and_when_they_are_to
     expected = [None, "already_paid", "secure_payment_not_pending", "not_payable_child"]
     assert (reasons(now), now.status, now.can_execute) == (expected, LinkStatus.PARTIALLY_SETTLED, False)
     with pytest.raises(MulticallRefused) as refusal:
-        multicall_reading.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))
+        multicall_reading.payable_children(world.services, made.payable, lambda whole: check_payable(whole, world.now))
     failures = body_of(refusal.value)["failures"]
     assert [(each["securePaymentToken"], each["reason"]) for each in failures] == list(
         zip(children[1:], expected[1:], strict=True)
@@ -324,9 +324,9 @@ def test_a_multicall_whose_children_are_all_paid_is_completed_even_after_its_tim
     for _ in range(2):
         assert read(world, made).status is LinkStatus.COMPLETED
         with pytest.raises(Conflict) as completed:
-            multicall_reading.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))
-        told = body_of(completed.value)["requestStatuses"]
-        assert [(each["requestId"], each["hasBeenPaid"]) for each in told] == [
+            multicall_reading.payable_children(world.services, made.payable, lambda whole: check_payable(whole, world.now))
+        statuses = body_of(completed.value)["requestStatuses"]
+        assert [(each["requestId"], each["hasBeenPaid"]) for each in statuses] == [
             (request.request_id, True) for request in made.requests
         ]
         world.advance(8 * 24 * 3600)
@@ -334,7 +334,7 @@ def test_a_multicall_whose_children_are_all_paid_is_completed_even_after_its_tim
 
 def test_while_a_multisig_transaction_is_on_its_way_for_the_whole_nobody_else_pays(world: World) -> None:
     made = combine(world, payouts(world))
-    busy = on_its_way(made.payment)
+    busy = on_its_way(made.payable)
     with pytest.raises(Locked) as locked:
         multicall_reading.payable_children(world.services, busy, lambda whole: check_payable(whole, world.now))
     assert len(body_of(locked.value)["requestStatuses"]) == 2
@@ -365,7 +365,7 @@ def test_children_of_several_networks_can_be_paid_by_routes_up_to_a_limit(world:
 def test_another_account_is_not_authorized_and_other_links_are_no_multicalls(world: World) -> None:
     made = combine(world, payouts(world))
     with pytest.raises(Forbidden, match="Not authorized"):
-        multicall_reading.read(world.services, made.payment.link.token, "another account")
+        multicall_reading.read(world.services, made.payable.link.token, "another account")
     for token in (*payouts(world, 1), "nothing", "x" * 1000):
         with pytest.raises(NotFound, match="^Multicall payout not found$"):
             multicall_reading.read(world.services, token, world.account_id)
@@ -376,4 +376,4 @@ def test_for_a_client_id_that_a_platform_is_linked_to_only_the_pair_combines(wor
     with pytest.raises(Forbidden, match="x-orchestrator-key"):
         multicalls.create(world.services, linked, payouts(world), None)
     pair = replace(linked, orchestrator_id="orc")
-    assert multicalls.create(world.services, pair, payouts(world), None).payment.link.client_id == world.client_id
+    assert multicalls.create(world.services, pair, payouts(world), None).payable.link.client_id == world.client_id

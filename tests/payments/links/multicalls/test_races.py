@@ -22,6 +22,7 @@ from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import World
 from tests.support.errors import body_of
+from tests.support.rehearsed import few, rehearsed
 
 PARALLEL = 20
 _worlds = itertools.count(70_000)
@@ -51,14 +52,14 @@ def living(world: World, children: list[PayableLink]) -> set[str]:
     ("count", "calls"),
     [
         (2, {"BatchGetItem": 1, "TransactWriteItems": 1}),
-        (98, {"BatchGetItem": 3, "TransactWriteItems": 1}),
-        (99, {"BatchGetItem": 3, "TransactWriteItems": 2}),
-        (150, {"BatchGetItem": 5, "TransactWriteItems": 2}),
-        (1000, {"BatchGetItem": 30, "TransactWriteItems": 11}),
+        (98, {"BatchGetItem": 4, "TransactWriteItems": 1}),
+        (99, {"BatchGetItem": 4, "TransactWriteItems": 2}),
+        (150, {"BatchGetItem": 6, "TransactWriteItems": 2}),
+        pytest.param(1000, {"BatchGetItem": 40, "TransactWriteItems": 11}, marks=rehearsed),
     ],
 )
 def test_combining_payouts_costs_batches_of_a_hundred(world: World, count: int, calls: dict[str, int]) -> None:
-    """Three keys of each child are read; the parent is written with 98 children, or first and last of all records."""
+    """Four keys of each child are read; the parent is written with 98 children, or first and last of all records."""
     made = store_payouts(world.services, world.account_id, count)
     counts, _ = create(world, made)
     assert dict(counts.by_operation) == calls
@@ -67,16 +68,16 @@ def test_combining_payouts_costs_batches_of_a_hundred(world: World, count: int, 
         details = multicall_reading.read(world.services, token, world.account_id)
     assert dict(reads.by_operation) == {"Query": 1, "BatchGetItem": calls["BatchGetItem"]}
     assert details.can_execute
-    assert details.payment.link.child_tokens == tuple(child.link.token for child in made)
+    assert details.payable.link.child_tokens == tuple(child.link.token for child in made)
 
 
-@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize("before", few([False], [True, False]), ids=["before", "after"])
 def test_a_multicall_is_whole_or_its_children_are_free_wherever_its_creation_dies(world: World, before: bool) -> None:
     made = store_payouts(world.services, world.account_id, 250)
     tokens = [child.link.token for child in made]
-    die(world, tokens, 8 + 1, before=False)  # its claims are looked up by those that follow
+    die(world, tokens, 10 + 1, before=False)  # its claims are looked up by those that follow
     sweep(world)
-    reads, writes = 8 + 2, 3  # the children; their last parent and its announced transaction
+    reads, writes = 10 + 2, 3  # the children; their last parent, and what may hold it
     for fatal in (1, *range(reads, reads + writes + 1)):
         die(world, tokens, fatal, before)
         is_whole = fatal == reads + writes and not before
@@ -126,7 +127,7 @@ def winners_of(results: list[Any]) -> list[MulticallDetails]:
     return [result for result in results if isinstance(result, MulticallDetails)]
 
 
-@pytest.mark.parametrize("count", [5, 120], ids=["one transaction", "in chunks"])
+@pytest.mark.parametrize("count", few([5], [5, 120]), ids=["one transaction", "in chunks"])
 def test_of_20_parallel_multicalls_over_the_same_children_one_wins_or_none(
     cloud: Cloud, world: World, count: int
 ) -> None:
@@ -142,7 +143,7 @@ def test_of_20_parallel_multicalls_over_the_same_children_one_wins_or_none(
     if not winners:
         assert living(world, made) == set(), "and the children are free"
         winners = [multicalls.create(world.services, world.owner, tokens, None)]
-    token = winners[0].payment.link.token
+    token = winners[0].payable.link.token
     assert {link.parent_token for link in loaded(world, made)} == living(world, made) == {token}
     assert multicall_reading.read(world.services, token, world.account_id).can_execute
 
@@ -158,5 +159,5 @@ def test_of_20_parallel_multicalls_that_overlap_each_winner_holds_all_its_childr
     winners = winners_of(in_parallel(combine, cloud, world))
     assert winners
     for winner in winners:
-        assert multicall_reading.read(world.services, winner.payment.link.token, world.account_id).can_execute
+        assert multicall_reading.read(world.services, winner.payable.link.token, world.account_id).can_execute
     assert len(living(world, made)) == len(winners)

@@ -165,7 +165,7 @@ def test_a_multicall_is_expired_once_none_of_its_children_waits_for_the_chain() 
 
 def test_nobody_else_can_execute_while_a_multisig_transaction_is_on_its_way_for_the_whole() -> None:
     details = seen(child(), child())
-    busy = on_its_way(details.payment)
+    busy = on_its_way(details.payable)
     assert not multicall_details(busy, details.children, START).can_execute
 
 

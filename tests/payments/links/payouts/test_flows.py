@@ -125,8 +125,8 @@ def test_the_merchant_hears_the_reference_that_each_payout_was_made_with(world: 
         world.chain.pay(request)
     world.scan()
     world.drain()
-    told = [json.loads(posted.body) for posted in world.receiver.posted if posted.event == "payment.confirmed"]
-    assert {(body["requestId"], body["reference"]) for body in told} == {
+    bodies = [json.loads(posted.body) for posted in world.receiver.posted if posted.event == "payment.confirmed"]
+    assert {(body["requestId"], body["reference"]) for body in bodies} == {
         (batch.requests[0].request_id, "INV-1"),
         (batch.requests[1].request_id, "INV-2"),
     }

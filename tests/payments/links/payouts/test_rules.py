@@ -42,10 +42,10 @@ def _entropy(n: int) -> bytes:
     return next(_seeds).to_bytes(n, "big")
 
 
-def merged(*payments: PayableLink, owner: Owner = OWNER, held: frozenset[str] = frozenset(), **changes: Any) -> Merge:
+def merged(*payments: PayableLink, owner: Owner = OWNER, taken: frozenset[str] = frozenset(), **changes: Any) -> Merge:
     found = {payment.link.token: payment for payment in payments}
     wanted = MergeDraft(changes.pop("tokens", tuple(found)), None, None)
-    return merge(wanted, owner, found, held, TERMS, START, _entropy)
+    return merge(wanted, owner, found, taken, TERMS, START, _entropy)
 
 
 def test_a_payout_is_a_single_link_that_its_creator_pays() -> None:
@@ -164,7 +164,7 @@ def test_every_payout_that_cannot_be_merged_is_named_at_once() -> None:
     payments = (fine, over, claimed, other, incoming)
     tokens = (*(payment.link.token for payment in payments), "01UNKNOWN", fine.link.token)
     with pytest.raises(MulticallRefused) as caught:
-        merged(*payments, held=frozenset({claimed.link.token}), tokens=tokens)
+        merged(*payments, taken=frozenset({claimed.link.token}), tokens=tokens)
     failures = body_of(caught.value)["failures"]
     assert [(failure["securePaymentToken"], failure["reason"]) for failure in failures] == [
         (over.link.token, "not_payable_child"),

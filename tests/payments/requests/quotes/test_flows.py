@@ -1,5 +1,6 @@
 """Rates that are locked for payers: how often a new one is made, by how many processes, and which held at a time."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
@@ -15,6 +16,7 @@ from chalicelib.payments.requests.quotes import flows as quotes
 from chalicelib.payments.requests.quotes.records import Quote
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.outbound.prices import Price
+from chalicelib.platform.storage.store import Write, WriteConflict
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import START, World
 
@@ -117,6 +119,19 @@ def test_two_processes_that_hold_at_once_give_the_same_quote(world: World) -> No
     ours = hold(world)
     assert (ours.number, ours.at, ours.rate) == (other[0].number, other[0].at, other[0].rate)
     assert len(world.services.store.query(Quote, Quote.KEY.all(request_id="01R"))) == 1
+
+
+def test_a_quote_that_is_never_written_first_is_tried_ten_times(world: World) -> None:
+    tries: list[Sequence[Write]] = []
+
+    def overtaken(_: object, writes: Sequence[Write]) -> None:
+        tries.append(writes)
+        raise WriteConflict
+
+    world.services = replace(world.services, store=world.services.store.joined(overtaken))
+    with pytest.raises(WriteConflict):
+        hold(world)
+    assert len(tries) == 10
 
 
 def test_a_payment_is_valued_by_the_quote_that_held_at_its_time(world: World) -> None:

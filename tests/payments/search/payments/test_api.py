@@ -30,6 +30,7 @@ from tests.fakes.world import PAYEE, WALLET
 from tests.payments.search.payments import histories
 from tests.support.client import Reply, Shop
 from tests.support.errors import first_problem
+from tests.support.rehearsed import rehearsed
 from tests.support.running import running
 from tests.support.stored_transfers import TX_HASH, record_payment, store_payment_of
 
@@ -325,6 +326,7 @@ def test_a_cell_that_a_spreadsheet_would_run_is_inert(cell: str) -> None:
     assert inert("INV-1") == "INV-1"
 
 
+@rehearsed
 def test_100_000_rows_take_constant_memory() -> None:
     class Endless(MemoryStore):
         """Lists with as many payments as are asked for, which are made when they are read."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chalicelib.payments.requests.flows import save_many
-from chalicelib.payments.requests.listing import wallet
+from chalicelib.payments.requests.list_names import wallet
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.search.requests import listing
 from chalicelib.payments.search.requests.listed import RequestsPage
@@ -19,6 +19,7 @@ from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.requests import standalone
 from tests.fakes.world import World
+from tests.support.rehearsed import parts
 from tests.support.stored_links import counted
 
 FIRST = datetime(2026, 3, 1, tzinfo=UTC)
@@ -95,7 +96,7 @@ def history() -> tuple[Any, list[Request]]:
     return services, stored
 
 
-@pytest.mark.parametrize("part", range(SLICES))
+@pytest.mark.parametrize("part", parts(SLICES))
 def test_a_list_has_what_a_comprehension_over_all_requests_has_in_its_order_and_number(
     history: tuple[Any, list[Request]], part: int
 ) -> None:

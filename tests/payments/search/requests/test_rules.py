@@ -148,6 +148,11 @@ def _exact_dollars(payment: Payment) -> Fraction:
     return Fraction(payment.amount, 10**token.decimals) / payment.dollar_rate.fraction * 10**8
 
 
+def test_dollars_of_an_invoice_in_dollars_are_what_is_paid_of_it_also_what_was_only_summed_up() -> None:
+    of = replace(request(10**9, 7 * 10**8, "USD", "USDC-mainnet"), dust_amount=BaseUnits(5))
+    assert FoundRequest(of, (), Payable((of,))).paid_dollars == 7 * 10**8
+
+
 def test_dollars_of_what_was_only_summed_up_are_not_known() -> None:
     of = replace(request(10**7, 10**7, None, "USDC-mainnet"), dust_count=1)
     kept = payment(1, 10**7, of, None, dollar_of("USDC-mainnet", 10**6))

@@ -1,0 +1,1 @@
+"""Payouts: links that their creator pays, one by one or merged into a batch."""

@@ -1,0 +1,1 @@
+"""Names of payees: normalizing them, resolving them by ENS when something is created, and what is stored of it."""

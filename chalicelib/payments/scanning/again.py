@@ -1,0 +1,161 @@
+"""Reads blocks again that are not proved: when they are older, and by other nodes.
+
+The blocks are not marked as unfinished: the cursor has checkpoints after them, so a fork that removes them is noticed,
+and if the tick dies, they are read again.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.frozen import frozen
+from chalicelib.chains.nodes.nodes import others_of, read_by_another
+from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
+from chalicelib.payments.scanning import absence, evidence, ranges, rules, store
+from chalicelib.payments.scanning.details import Details
+from chalicelib.payments.scanning.hints import hint
+from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedTransfer
+from chalicelib.platform.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.chains.catalogue.networks import AbsencePolicy
+    from chalicelib.chains.nodes.logs import BlockRange
+    from chalicelib.chains.nodes.protocol import Chain
+    from chalicelib.chains.nodes.ranges import RangeReading
+
+_REFUSALS = 16
+"""How often a range that is refused is halved in one tick."""
+
+
+def read_again(
+    services: Services, chain: "Chain", details: Details, policy: "AbsencePolicy", cursor: Cursor
+) -> int:
+    """Looks for a proof of some blocks, and reads at most one range of each verification; returns how many transfers
+    were missing. If the network has several nodes, another one is asked. Raises ChainUnavailable.
+
+    After the last verification the recorder compares the totals of the payables that were paid in these blocks, whether
+    they are proved or not.
+    """
+    missing, cursor = _prove(services, chain, details, policy, rules.without_old(cursor, services.clock()))
+    for index in range(len(cursor.verifications)):
+        due = rules.blocks_to_verify(cursor, index, services.clock())
+        if due is None:
+            continue
+        blocks, is_weak = due
+        paid: Sequence[LoggedTransfer] = ()
+        is_last = index == len(cursor.verifications) - 1
+        if is_weak:
+            read = _read(services, chain, details, cursor, blocks)
+            if read is None:
+                continue
+            blocks, taken = read
+            if taken.found.new or taken.is_open:  # one node may say so alone
+                weak = evidence.doubted(cursor.weak, blocks, services.clock())
+                cursor = ranges.store_cursor(services, replace(cursor, weak=weak))
+            payables, paid = _entered(services, cursor, taken), taken.matched
+            missing += len(taken.found.new)
+        else:
+            payables, paid = {}, store.logged_again(services.store, cursor.network, *blocks.ends) if is_last else ()
+        cursor = rules.without_old(rules.verified(cursor, index, blocks.last), services.clock())
+        cursor = ranges.store_cursor(services, cursor)
+        hint(services, payables)
+        if is_last:
+            hint(services, {entry.payable_id: entry.account_id for entry in paid}, reconcile=True)
+    return missing
+
+
+def _prove(
+    services: Services, chain: "Chain", details: Details, policy: "AbsencePolicy", cursor: Cursor
+) -> tuple[int, Cursor]:
+    """Reads the next unproved blocks for evidence, if the newest ones have some: another node answers again.
+
+    As long as a transfer that they do not have is not disproved by every node, they stay unproved, and it is looked for
+    again.
+    """
+    now = services.clock()
+    if cursor.evidence in (None, Evidence.UNPROVED) or not others_of(chain):
+        return 0, cursor
+    most = absence.HEADERS_AT_ONCE if policy.headers_every == 1 else cursor.range_limit
+    blocks = evidence.to_prove(cursor.weak, min(most, cursor.range_limit), now)
+    if blocks is None:
+        return 0, cursor
+    try:
+        reading = chain.read_range(blocks, cursor.newest, absence.wanted_headers(policy, blocks))
+        known = absence.weigh(services, chain, policy, cursor, blocks, reading, details.deadline)
+        taken = _taken(services, chain, details, cursor, blocks, known.reading, known.proved_blocks)
+    except Disconnected:
+        return 0, cursor  # a fork, which is followed when the next block is read
+    except RangeTooLarge as error:
+        ranges.log_refusal(services, cursor.network, blocks, error)
+        weak = evidence.read_again(cursor.weak, blocks.first_half, Evidence.UNPROVED, now)
+        return 0, ranges.store_cursor(services, replace(cursor, weak=weak))
+    except ChainUnavailable:
+        weak = evidence.read_again(cursor.weak, blocks, Evidence.UNPROVED, now)
+        ranges.store_cursor(services, replace(cursor, weak=weak))  # the next tick reads other blocks again
+        raise
+    payables = _entered(services, cursor, taken)
+    weak = evidence.read_again(cursor.weak, blocks, Evidence.UNPROVED if taken.is_open else known.evidence, now)
+    cursor = ranges.store_cursor(services, replace(absence.noted(cursor, known, now), weak=weak))
+    hint(services, payables)
+    return len(taken.found.new), cursor
+
+
+@frozen
+class _Taken:
+    """Of blocks that were read again: the transfers that they have, those that were missing, the work of undoing what
+    they do not have, and whether it is undecided if the log has some that are not there."""
+
+    matched: list[LoggedTransfer]
+    found: "ranges.Found"
+    gone: "ranges.Found"
+    is_open: bool
+
+
+def _taken(
+    services: Services,
+    chain: "Chain",
+    details: Details,
+    cursor: Cursor,
+    blocks: "BlockRange",
+    reading: "RangeReading",
+    proved_blocks: Collection[int] = (),
+) -> _Taken:
+    matched = ranges.matched(services, chain, reading, blocks, details.watched)
+    gone, is_open = ranges.not_found_again(services, chain, details, cursor, blocks, matched)
+    found = ranges.not_recorded(services, chain, details, cursor, matched, proved_blocks)
+    return _Taken(matched, found, gone, is_open)
+
+
+def _entered(services: Services, cursor: Cursor, taken: _Taken) -> dict[str, str]:
+    """Writes what was missing and what is to be undone. Returns the accounts of the payables with work by their ids."""
+    ranges.write(services, taken.found)
+    services.store.put_many(taken.gone.work)
+    if taken.found.new:
+        extra = {"network": cursor.network, "count": len(taken.found.new)}
+        services.log.error("transfers were missing", extra=extra)
+    return {**taken.found.payables, **taken.gone.payables}
+
+
+def _read(
+    services: Services, chain: "Chain", details: Details, cursor: Cursor, blocks: "BlockRange"
+) -> "tuple[BlockRange, _Taken] | None":
+    """The first of some blocks, and what reading them now takes; None if they cannot be read now.
+
+    A range of which the node refuses the payments, or the transfers of addresses, is halved for this reading only,
+    until the deadline of the tick: it must not hold up new blocks.
+    """
+    for refusals in range(_REFUSALS):
+        if refusals and services.clock() >= details.deadline:
+            return None
+        try:
+            reader, reading = read_by_another(chain, blocks, cursor.newest)
+            return blocks, _taken(services, reader, details, cursor, blocks, reading)
+        except Disconnected:
+            return None  # a fork, which is followed when the next block is read
+        except BlockRefused as error:
+            ranges.log_refusal(services, cursor.network, blocks, error)
+            return None
+        except RangeTooLarge:
+            blocks = blocks.first_half
+    return None

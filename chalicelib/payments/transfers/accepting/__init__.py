@@ -1,0 +1,1 @@
+"""Accepting what was paid of a request as full payment."""

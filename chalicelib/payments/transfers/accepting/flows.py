@@ -1,0 +1,40 @@
+"""Accepts payments: state, event, counts and audit entry in one transaction."""
+
+from chalicelib.base.errors import Conflict
+from chalicelib.payments.links.cancelling.rules import UNRECORDED
+from chalicelib.payments.links.reading import Viewer, load_request
+from chalicelib.payments.requests import counts
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.scanning import store as scan_store
+from chalicelib.payments.transfers.accepting import rules
+from chalicelib.platform.access.audit import rules as audit
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.store import Add, written
+from chalicelib.webhooks import flows as webhooks
+
+
+@retried(5)
+def accept(services: Services, name: str, viewer: Viewer, actor: Actor) -> Request:
+    """Accepts what was paid of a request as full payment; `name` is its id or its payment reference. The same again
+    changes nothing. The reads of `load_request`, a query of its unrecorded transfers, and one transaction.
+
+    What records a payment writes the request, an announcement writes the link, and so does this: whatever comes second
+    conflicts and is decided again. Raises NotFound; BadRequest and Conflict as `rules.check`; WriteConflict after five
+    conflicts.
+    """
+    request, payable = load_request(services, name, viewer)
+    if rules.is_accepted(request):
+        return request
+    rules.check(request, payable)
+    if scan_store.has_work(services.store, [request.payable_id]):
+        raise Conflict(UNRECORDED)
+    now = services.clock()
+    done = rules.accepted(payable, request, now, webhooks.event_context(services))
+    after = counts.marked(done.request)
+    added = [Add(*each) for each in counts.amounts([request], [after])]
+    entry = audit.entry(actor, "request.accepted", request.request_id, now, services.entropy)
+    services.store.write(after, *([done.link] if done.link is not None else []), done.event, *added, entry)
+    webhooks.queue_announcements(services, [done.event])
+    return written(after)
