@@ -16,7 +16,7 @@ from chalicelib.chains.catalogue.networks import relayer_limits
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.payments.requests.calendar import MAX_PERIODS, due_at, period_seconds
 from chalicelib.payments.requests.creation import check_start
-from chalicelib.payments.requests.fields import Path, parse_field, refused
+from chalicelib.payments.requests.field_problems import Path, parse_field, refused
 from chalicelib.payments.requests.records import Frequency, Request
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.recurring.records import RecurringPayment

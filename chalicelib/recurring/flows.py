@@ -188,9 +188,7 @@ def _current_allowance(services: Services, schedule: RecurringPayment) -> int:
     return steps.holdings(services, schedule).allowance
 
 
-def _approvals(
-    services: Services, schedule: RecurringPayment, amount: int, current: int
-) -> tuple[Transaction, ...]:
+def _approvals(services: Services, schedule: RecurringPayment, amount: int, current: int) -> tuple[Transaction, ...]:
     """The approval of an amount, after a withdrawal if the token refuses to change an allowance that is not zero."""
     grant = _approve(schedule, amount)
     if amount and current and amount != current:

@@ -9,9 +9,7 @@ from chalicelib.recurring.periods import MAX_LOOK_DELAY, Step, is_paid, taken_up
 from chalicelib.recurring.records import Period, RecurringPayment, RecurringStatus
 
 
-def taken_back(
-    schedule: RecurringPayment, periods: Sequence[Period], request: Request, now: datetime
-) -> Step:
+def taken_back(schedule: RecurringPayment, periods: Sequence[Period], request: Request, now: datetime) -> Step:
     """What follows when a fork took the payment of a period away: it is the period in work, if it was counted.
 
     It is looked at after the longest delay, in which its transaction may get into another block. `request` is its
@@ -19,12 +17,12 @@ def taken_back(
     """
     by_number = {each.number: each for each in periods}
     lost = next(each for each in periods if each.request_id == request.request_id)
-    seen = replace(request, unpaid_at=None)
+    observed = replace(request, unpaid_at=None)
     if is_paid(request):
-        return Step(schedule, (seen,))
+        return Step(schedule, (observed,))
     unpaid = replace(lost, payment_id=None, amount=None, paid_at=None, tx_hash=None)
     if lost.number > schedule.processed:
-        return Step(schedule, (seen, unpaid))
+        return Step(schedule, (observed, unpaid))
     last, in_work = by_number.get(lost.number - 1), by_number.get(schedule.period)
     kept = () if in_work is None else (replace(in_work, attempt=schedule.attempt),)
     after = replace(
@@ -34,4 +32,4 @@ def taken_back(
         last_payment_at=last.paid_at if last is not None else None,
         check_at=now + MAX_LOOK_DELAY,
     )
-    return Step(after, (seen, unpaid, *kept))
+    return Step(after, (observed, unpaid, *kept))

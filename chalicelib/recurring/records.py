@@ -64,7 +64,6 @@ class RecurringPayment(Record):
     unrecorded_since: datetime | None = None
     check_at: datetime | None = None
     """When a run looks at it next; None if there is nothing to do."""
-    version: int = 0
 
     @property
     def network(self) -> str:
@@ -128,7 +127,6 @@ class Period(Record):
     paid_at: datetime | None = None
     tx_hash: str | None = None
     attempt: int = 1
-    version: int = 0
 
 
 @frozen
@@ -145,7 +143,6 @@ class Commitment(Record):
     payer: str
     amounts: Counts = field(default_factory=lambda: Counts({}))
     """In base units, under the name COMMITTED."""
-    version: int = 0
 
     @property
     def committed(self) -> BaseUnits:

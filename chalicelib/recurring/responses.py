@@ -61,9 +61,7 @@ def recurring_answer(schedule: RecurringPayment, periods: tuple[Period, ...]) ->
     )
 
 
-def changed_answer(
-    changed: Cancelled | RecurringPayment, value_form: str
-) -> RecurringCancelled | RecurringResumed:
+def changed_answer(changed: Cancelled | RecurringPayment, value_form: str) -> RecurringCancelled | RecurringResumed:
     """What a change of a recurring payout led to. `value_form` as in `created_answer`."""
     if isinstance(changed, RecurringPayment):
         return RecurringResumed.of(changed)

@@ -6,7 +6,7 @@ from datetime import datetime
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.signatures import recover_digest, signature_bytes
 from chalicelib.chains.calldata import recurring as calldata
-from chalicelib.recurring.periods import Step, at_rest, later, period_due, with_request
+from chalicelib.recurring.periods import NOT_RECORDED, Step, at_rest, later, period_due, with_request
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.webhooks.rules import EventContext
 
@@ -43,14 +43,18 @@ def cancelled(schedule: RecurringPayment, now: datetime) -> Step:
 def resumed(schedule: RecurringPayment, now: datetime) -> Step:
     """A paused recurring payout as active again: the payments that were missed are made one after the other.
 
-    Raises BadRequest.
+    If the period that it had paused in was paid meanwhile, it goes on at the date of the next one. An attempt that was
+    made and not recorded is waited for again: a fork may have taken it back, and then it can still be made. Raises
+    BadRequest.
     """
     if schedule.status is not RecurringStatus.PAUSED:
         raise BadRequest("Recurring payment is not paused")
     if now.timestamp() > schedule.permit.deadline:
         raise BadRequest("The permit of this recurring payment can be used no longer: create another one")
     active = replace(schedule, status=RecurringStatus.ACTIVE, failures=0, failure_reason=None, unrecorded_since=None)
-    return Step(later(active, now))
+    if schedule.failure_reason == NOT_RECORDED:
+        return Step(replace(active, sent_at=now, check_at=now))
+    return Step(later(active, max(now, period_due(active))))
 
 
 def _signed(schedule: RecurringPayment, text: str) -> str:

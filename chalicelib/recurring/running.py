@@ -46,7 +46,7 @@ def start_due(services: Services) -> int:
         for network, names in groups.items()
         for start in range(0, len(names), PER_MESSAGE)
     ]
-    send_hints(services.queue, services.log, services.settings.recurring_queue, messages)
+    send_hints(services.queue, services.log, services.settings.queue("recurring"), messages)
     return sum(len(names) for names in groups.values())
 
 
@@ -168,9 +168,7 @@ def _submit(services: Services, network: str, sent: Sequence[tuple[RecurringPaym
     return len(submissions)
 
 
-def _not_accepted(
-    services: Services, schedule: RecurringPayment, request: Request, submission: Submission
-) -> Step:
+def _not_accepted(services: Services, schedule: RecurringPayment, request: Request, submission: Submission) -> Step:
     context, reason = webhooks.event_context(services), submission.reason or periods.NO_REASON
     facts = {"recurring_id": schedule.recurring_id, "network": schedule.network, "reason": reason}
     if submission.is_limited:  # the operator need not be told

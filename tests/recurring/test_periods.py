@@ -246,7 +246,8 @@ def test_each_attempt_of_each_period_is_one_call_that_takes_the_amount_with_its_
     found, spender = call_of(schedule, request), address_of(RECURRING_PROXY, "sepolia")
     permit = schedule.permit
     assert (found.key, found.network) == (f"recurring/{schedule.recurring_id}/{processed + 1}/{attempt}", "sepolia")
-    assert (found.to, found.value) == (spender, 0)
+    assert (found.to, found.value, found.gas_limit) == (spender, 0, 500_000)
+    assert found.account_id == schedule.template.account_id, "whose share of the day it uses"
     assert f"{processed + 1:064x}" in found.data and request.payment_reference[2:] in found.data
     assert found.data.count("12" * 65) == 1, "the signature"
     assert found.takes == Taking(permit.subscriber, permit.token, spender, BaseUnits(permit.payment_total))

@@ -11,10 +11,13 @@ from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.creation import Draft
 from chalicelib.payments.requests.records import DailyCount, Frequency, Recurrence, Request
 from chalicelib.payments.requests.targets import Item
+from chalicelib.platform.access.audit.records import Actor
 from chalicelib.recurring import jobs
 from tests.fakes.crash import Crash, Interruption, Tripwire
 from tests.fakes.recurring import Recurring
 from tests.fakes.world import PAYEE
+
+ACTOR = Actor("acct", "test", "203.0.113.7", "request-1")
 
 
 def begin(shop: Recurring, frequency: Frequency = Frequency.DAILY) -> Request:
@@ -69,11 +72,11 @@ def test_after_days_without_a_run_each_date_is_made_up_for() -> None:
 def test_a_stopped_one_has_no_more() -> None:
     shop = Recurring()
     original = begin(shop)
-    requests.stop_recurrence(shop.services, original.request_id, shop.owner, True)
+    requests.change(shop.services, original.request_id, shop.owner, ACTOR, requests.Change(True))
     shop.jump(days=5)
     shop.settle(2)
     assert series(shop, original) == []
-    requests.stop_recurrence(shop.services, original.request_id, shop.owner, False)
+    requests.change(shop.services, original.request_id, shop.owner, ACTOR, requests.Change(False))
     shop.jump(days=1)
     shop.settle(2)
     assert len(series(shop, original)) == 1

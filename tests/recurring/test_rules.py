@@ -8,6 +8,7 @@ import pytest
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.payments.requests.records import Request
+from chalicelib.recurring.periods import NOT_RECORDED, period_due
 from chalicelib.recurring.records import Period, RecurringStatus
 from chalicelib.recurring.rules import activated, cancelled, resumed
 from tests.fakes.recurring import signature_of
@@ -65,6 +66,19 @@ def test_a_resumed_one_makes_another_attempt_now_without_failures() -> None:
     paused = active(status=RecurringStatus.PAUSED, attempt=3, check_at=None, **trouble)
     active_again = {"status": RecurringStatus.ACTIVE, "failures": 0, "failure_reason": None, "unrecorded_since": None}
     assert resumed(paused, NOW).schedule == replace(paused, **active_again, attempt=4, check_at=NOW)
+
+
+def test_a_resumed_one_whose_period_was_paid_by_hand_meanwhile_goes_on_at_the_next_date() -> None:
+    paused = active(status=RecurringStatus.PAUSED, processed=1)
+    step = resumed(paused, NOW)
+    assert step.schedule.check_at == period_due(paused) > NOW
+
+
+def test_a_resumed_one_waits_again_for_an_attempt_that_was_made_and_not_recorded() -> None:
+    paused = active(status=RecurringStatus.PAUSED, failure_reason=NOT_RECORDED, request_id="request", attempt=3)
+    step = resumed(paused, NOW)
+    active_again = {"status": RecurringStatus.ACTIVE, "failure_reason": None, "sent_at": NOW, "check_at": NOW}
+    assert step.schedule == replace(paused, **active_again) and step.schedule.attempt == 3
 
 
 def test_a_paused_one_is_resumed_until_its_permit_ends() -> None:

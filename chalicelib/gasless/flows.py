@@ -1,0 +1,148 @@
+"""Offers gasless payments to be signed, and accepts the signatures."""
+
+import re
+from dataclasses import replace
+
+from chalicelib.base.errors import BadRequest, Conflict, NotFound
+from chalicelib.base.signatures import SIGNATURE_BYTES
+from chalicelib.chains.calldata import erc3009
+from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.tokens import known_token
+from chalicelib.crosschain.service.payment_intents.locking import unlocked
+from chalicelib.crosschain.service.payment_intents.rules import check_not_repeated
+from chalicelib.gasless import rules, store
+from chalicelib.gasless.delegation import is_delegated
+from chalicelib.gasless.records import GaslessPayment, Stage
+from chalicelib.gasless.rules import Price, Wish
+from chalicelib.payments.payable.rules import Position
+from chalicelib.payments.rates import flows as rates
+from chalicelib.payments.rates.rules import to_pay
+from chalicelib.payments.requests import executions
+from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.permissions import sees
+from chalicelib.payments.requests.rules import remaining
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.services import Services
+from chalicelib.platform.storage.retrying import retried
+from chalicelib.relayer import flows as relayer
+from chalicelib.relayer.records import Role
+from chalicelib.relayer.rules import Call, signature_gas
+
+_SIGNATURE = re.compile(f"(?:0x)?((?:[0-9a-fA-F]{{2}}){{{SIGNATURE_BYTES},{rules.LONGEST_SIGNATURE}}})")
+_TAKE_GAS = 200_000
+"""Of the transfer that the payer signs, without what a contract wallet needs to check the signature."""
+
+
+@retried(5)  # the same may be offered twice at the same time
+def offer(services: Services, owner: Owner, position: Position, wallet: str | None) -> GaslessPayment:
+    """Offers the payment of what is due to be signed: for two minutes the same one again, for which it is only read.
+    Else three calls to the node, a rate, and one write.
+
+    Raises BadRequest with what to change, also if the deployment or the token cannot make it, RateUnavailable,
+    ChainUnavailable, and WriteConflict after five conflicts.
+    """
+    payer, token = rules.check_offered(position, wallet), position.due.token
+    network = token.network
+    sender, chain = relayer.account_address(services, network, Role.GASLESS), services.chains.evm(network)
+    payment_id = rules.offer_id(position, owner.client_id, payer, sender, services.clock())
+    known = store.payment(services.store, payment_id)
+    if known is not None:
+        return known
+    is_delegated(services, network, sender)
+    answers = chain.read_transfer_answers(token.address, payer, "0x" + bytes(32).hex())
+    domain = erc3009.domain(answers, token.address, token.chain_id)
+    if domain is None:
+        raise BadRequest(f"{token.symbol} on {network} has no transfers that are signed: pay it with transactions")
+    wish = Wish(payment_id, position, owner.client_id, payer, sender, domain, _price(services, position, sender))
+    made = rules.offered(wish, services.clock())
+    services.store.write(made)
+    return made
+
+
+def _price(services: Services, position: Position, sender: str) -> Price:
+    """What the payment costs now. A request to the node, and a rate."""
+    token = position.due.token
+    coin = known_token(known_network(token.network).native_currency_id or "")
+    gas_price, cost = rules.gas_cost(services.chains.evm(token.network).read_account(sender))
+    rate = rates.current(services, coin, token)
+    return rules.priced(token, to_pay(cost, rate, coin, token), gas_price, position.due.amount)
+
+
+@retried(5)  # the same may be sent twice, or a payment be recorded meanwhile
+def accept(services: Services, owner: Owner, payment_id: str, text: str) -> GaslessPayment:
+    """Accepts the signature of a gasless payment: from then on it is made, and its request is locked.
+
+    The same signature again is accepted again. Two to three calls to the node, four reads, one write. Raises NotFound;
+    BadRequest for a signature that the token does not take, or that comes too late; Conflict if another signature was
+    accepted, too many payments of the request were signed and not made, it is paid, or the service has another account;
+    Locked while another payment of the request is made; WriteConflict after five conflicts.
+    """
+    match = _SIGNATURE.fullmatch(text)
+    if match is None:
+        raise BadRequest(
+            f"signature: it has to be the hexadecimal digits of {SIGNATURE_BYTES} to {rules.LONGEST_SIGNATURE} bytes"
+        )
+    signature, payment = bytes.fromhex(match[1]), visible(services, owner, payment_id)
+    if payment.stage is not Stage.OFFERED:
+        return _repeated(payment, signature)
+    now, is_public = services.clock(), owner.mode is Mode.CLIENT_ID
+    rules.check_signable(payment, now)
+    stored = request_store.request(services.store, payment.request_id)
+    if stored is None:
+        raise NotFound("Request not found")
+    request = unlocked(services, stored)
+    rules.check_due(payment, request, remaining(request))
+    check_not_repeated(request.execution, is_public)
+    if relayer.account_address(services, payment.network, Role.GASLESS) != payment.authorization.to:
+        raise Conflict("The service has another account now: get another gasless payment from /pay, and sign that")
+    right, runs_code = _checked(services, payment, signature)
+    made = rules.accepted(payment, right, runs_code, now)
+    execution = executions.begun(request.execution, payment.payment_id, is_public)
+    services.store.write(made, replace(request, execution=execution))
+    services.log.info("gasless payment accepted", extra={"payment_id": payment_id, "network": payment.network})
+    return made
+
+
+def visible(services: Services, owner: Owner, payment_id: str) -> GaslessPayment:
+    """A gasless payment that the caller sees. One read. Raises NotFound."""
+    payment = store.payment(services.store, payment_id)
+    is_there = payment is not None and (payment.vanishes_at is None or payment.vanishes_at > services.clock())
+    if payment is None or not is_there or not sees(owner.account_id, owner.client_id, payment):
+        raise NotFound("Gasless payment not found")
+    return payment
+
+
+def _repeated(payment: GaslessPayment, signature: bytes) -> GaslessPayment:
+    """The payment whose signature was accepted before. Raises Conflict."""
+    known = bytes.fromhex((payment.signature or "0x")[2:])
+    if known not in _forms(signature):
+        raise Conflict("Another signature of this gasless payment was accepted before")
+    if payment.stage is Stage.FAILED:
+        raise Conflict("This gasless payment has failed, and nothing was taken: get another one from /pay")
+    return payment
+
+
+def _checked(services: Services, payment: GaslessPayment, signature: bytes) -> tuple[bytes, bool]:
+    """The signature in the form in which the token takes it now, which judges it itself, with the balance of the payer;
+    and whether the payer's account has code. Raises BadRequest if it takes none, ChainUnavailable."""
+    (code,) = services.chains.evm(payment.network).read_codes(payment.payer)
+    gas, reason = _TAKE_GAS + (signature_gas(payment.network) if code else 0), None
+    for form in _forms(signature):
+        made = erc3009.receive(payment.authorization, form)
+        call = Call(
+            f"gasless/{payment.payment_id}", payment.network, made.to, made.data, gas_limit=gas,
+            account_id=payment.account_id, runs_foreign_code=bool(code), role=Role.GASLESS,
+        )
+        judged = relayer.tried(services, payment.authorization.to, call)
+        if judged.success:
+            return form, bool(code)
+        reason = judged.reason
+    raise BadRequest(f"signature: {known_token(payment.currency).symbol} does not accept it: {reason}")
+
+
+def _forms(signature: bytes) -> tuple[bytes, ...]:
+    """A signature as it was sent, and a key's with 27 or 28 as v, which tokens require; some wallets return 0 or 1."""
+    if len(signature) == SIGNATURE_BYTES and signature[64] < 2:
+        return signature, signature[:64] + bytes([27 + signature[64]])
+    return (signature,)

@@ -1,0 +1,49 @@
+"""Reads of gasless payments and their batches."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from chalicelib.base.frozen import frozen
+from chalicelib.gasless.records import GaslessBatch, GaslessPayment
+from chalicelib.platform.storage.store import Store
+
+_LONGEST_ID = 64
+
+
+@frozen
+class Due:
+    """The ids of the batches and of the payments that are due."""
+
+    batches: tuple[str, ...]
+    payments: tuple[str, ...]
+
+
+def payment(store: Store, payment_id: str) -> GaslessPayment | None:
+    """One read."""
+    if len(payment_id) > _LONGEST_ID:
+        return None
+    return store.get(GaslessPayment, GaslessPayment.KEY.of(payment_id=payment_id))
+
+
+def payments(store: Store, payment_ids: Iterable[str]) -> tuple[GaslessPayment, ...]:
+    """Those that there are, in the order of the ids. One read of up to 100."""
+    keys = [GaslessPayment.KEY.of(payment_id=each) for each in payment_ids]
+    found = store.get_many(dict.fromkeys(keys, GaslessPayment))
+    return tuple(found[key] for key in keys if key in found)
+
+
+def batches(store: Store, batch_ids: Iterable[str]) -> tuple[GaslessBatch, ...]:
+    """Those that there are. One read of up to 100."""
+    return tuple(store.get_many({GaslessBatch.KEY.of(batch_id=each): GaslessBatch for each in batch_ids}).values())
+
+
+def batch(store: Store, batch_id: str) -> GaslessBatch | None:
+    """One read."""
+    return store.get(GaslessBatch, GaslessBatch.KEY.of(batch_id=batch_id))
+
+
+def due(store: Store, now: datetime, limit: int, first_shard: int) -> Due:
+    """What is due, at most `limit` of each of the eight shards. One query for each."""
+    keys = list(store.due(GaslessPayment, now, limit, first_shard))
+    batches = tuple(key.pk.partition("#")[2] for key in keys if GaslessBatch.KEY.names(key.pk, key.sk))
+    return Due(batches, tuple(key.pk.partition("#")[2] for key in keys if GaslessPayment.KEY.names(key.pk, key.sk)))

@@ -1,0 +1,216 @@
+"""What a gasless payment is, costs and signs, and which ones the next batch makes."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.base import ids
+from chalicelib.base.errors import BadRequest, Conflict
+from chalicelib.base.money import MAX_UINT256, BaseUnits, Fee
+from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata.delegate import execute_batch
+from chalicelib.chains.calldata.token_domains import TokenDomain
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, MULTICALL3, address_of
+from chalicelib.chains.catalogue.tokens import known_token
+from chalicelib.chains.nodes.readings import AccountReading
+from chalicelib.gasless import rules
+from chalicelib.gasless.records import GaslessBatch, GaslessPayment, Stage
+from chalicelib.gasless.rules import Price, Wish
+from chalicelib.payments.payable.rules import Owed, Position, direct
+from chalicelib.payments.requests.records import RequestStatus
+from chalicelib.relayer.rules import MOST_BYTES, signature_gas
+from tests.fakes.chain import FEE_ADDRESS
+from tests.fakes.requests import standalone
+from tests.fakes.world import START, WALLET, World
+
+USDC = known_token("USDC-base")
+SENDER = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
+
+
+def payment(number: int = 0, sender: str = SENDER, **changes: Any) -> GaslessPayment:
+    request = standalone(World(client=object()).services, currency="USDC-base")
+    position = direct(Owed(request, request.amount, Fee("1", FEE_ADDRESS)))
+    domain = TokenDomain(USDC.address, "USD Coin", "2", 8453)
+    now = START + timedelta(seconds=number)
+    payment_id = ids.ulid(now, lambda size: bytes([number] * size))
+    wish = Wish(payment_id, position, None, WALLET, sender, domain, Price(BaseUnits(120_000), BaseUnits(10**9)))
+    return replace(rules.offered(wish, now), **changes)
+
+
+def signed(number: int, length: int = 65, **changes: Any) -> GaslessPayment:
+    made = payment(number)
+    return replace(rules.accepted(made, bytes(length), False, made.created_at), **changes)
+
+
+def test_what_is_signed_is_the_sum_of_amount_fee_and_network_fee() -> None:
+    made = payment()
+    assert made.authorization.value == made.amount + made.fee + made.network_fee == 12_500_000 + 125_000 + 120_000
+    assert made.authorization.nonce == rules.terms_hash(made)
+    assert made.deadline == START + rules.LIFETIME
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"payment_id": "01JNZYZPK7B4YBPD44TM72NDNJ"}, {"payee": SENDER}, {"amount": BaseUnits(1)},
+        {"reference": "0x" + "ff" * 8}, {"fee": BaseUnits(1)}, {"fee_address": SENDER}, {"network_fee": BaseUnits(1)},
+        *({name: value} for name, value in (("chain_id", 1), ("token", SENDER), ("payer", SENDER), ("valid_before", 1))),
+        {"to": WALLET},
+    ],
+)  # fmt: skip
+def test_each_term_changes_the_nonce(change: dict[str, Any]) -> None:
+    made = payment()
+    of_authorization = change.keys() <= {"chain_id", "token", "payer", "valid_before", "to"}
+    if of_authorization:
+        changed = replace(made, authorization=replace(made.authorization, **change))
+    else:
+        changed = replace(made, **change)
+    assert rules.terms_hash(changed) != made.authorization.nonce
+
+
+def test_nothing_is_received_by_a_contract_from_which_anybody_may_spend() -> None:
+    with pytest.raises(BadRequest, match="Multicall3"):
+        payment(sender=address_of(MULTICALL3, "base"))
+
+
+@given(st.integers(0, 10**9), st.integers(1, 10**12))
+def test_a_price_covers_the_cost_and_is_never_more_than_the_payment(cost: int, amount: int) -> None:
+    try:
+        price = rules.priced(USDC, cost, BaseUnits(1), amount)
+    except BadRequest:
+        assert max(cost, 10_000) > amount
+    else:
+        assert cost <= price.network_fee <= amount and price.network_fee >= 10_000
+
+
+def test_the_least_network_fee_is_a_cent_and_the_price_of_gas_has_a_margin_of_a_quarter() -> None:
+    assert rules.priced(USDC, 9_999, BaseUnits(7), 10_000) == Price(BaseUnits(10_000), BaseUnits(7))
+    with pytest.raises(BadRequest, match=r"costs 0\.01 USDC now"):
+        rules.priced(USDC, 0, BaseUnits(7), 9_999)
+    reading = AccountReading(1, 0, BaseUnits(0), BaseUnits(900), BaseUnits(101))
+    assert rules.gas_cost(reading) == (1_251, 1_251 * 150_000)
+
+
+def offer(currency: str = "USDC-base", **changes: Any) -> Position:
+    request = standalone(World(client=object()).services, currency=currency, **changes)
+    return direct(Owed(request, request.amount, Fee("1", FEE_ADDRESS)))
+
+
+def test_a_request_by_itself_in_the_token_of_its_invoice_is_offered_to_whoever_gives_a_wallet() -> None:
+    assert rules.check_offered(offer(), WALLET) == WALLET
+    with pytest.raises(BadRequest, match="wallet is needed"):
+        rules.check_offered(offer(), None)
+
+
+@pytest.mark.parametrize(
+    ("position", "why"),
+    [
+        (offer(payable_id="01L"), "request of a link"),
+        (offer(recurring_payment_id="01P"), "This request"),
+        (offer(is_crypto_to_fiat=True), "This request"),
+        (offer("ETH-base-base"), "Only a token"),
+        (offer("USDT-tron", payee="TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"), "Only a token"),
+    ],
+)
+def test_others_are_paid_with_transactions(position: Position, why: str) -> None:
+    with pytest.raises(BadRequest, match=why):
+        rules.check_offered(position, WALLET)
+
+
+def test_a_signature_is_taken_until_two_minutes_before_the_deadline() -> None:
+    made = payment()
+    rules.check_signable(made, made.deadline - timedelta(minutes=2))
+    with pytest.raises(BadRequest, match="has expired"):
+        rules.check_signable(made, made.deadline - timedelta(minutes=2) + timedelta(milliseconds=1))
+
+
+def test_a_payment_is_made_only_while_all_that_it_was_offered_for_is_due() -> None:
+    made, request = payment(), offer().owed.request
+    rules.check_due(made, request, made.owed)
+    for closed, remaining in ((request, made.owed - 1), (replace(request, status=RequestStatus.PAID), made.owed)):
+        with pytest.raises(Conflict, match="Less is due"):
+            rules.check_due(made, closed, remaining)
+
+
+def test_a_node_is_believed_that_a_payment_fails_half_a_minute_after_its_signature() -> None:
+    made = rules.accepted(payment(), b"\1\2", True, START)
+    assert (made.stage, made.signature, made.runs_code) == (Stage.SIGNED, "0x0102", True)
+    assert (made.accepted_at, made.next_due) == (START, START)
+    assert not rules.may_contradict(payment(), START + timedelta(days=1))
+    assert not rules.may_contradict(made, START + timedelta(seconds=30) - timedelta(milliseconds=1))
+    assert rules.may_contradict(made, START + timedelta(seconds=30))
+
+
+def test_what_is_put_off_keeps_its_reason_and_is_looked_at_in_twenty_seconds() -> None:
+    waiting = rules.put_off(signed(0, reason="why"), None, START)
+    assert (waiting.reason, waiting.next_due) == ("why", START + timedelta(seconds=20))
+    assert rules.put_off(waiting, "another", START).reason == "another"
+
+
+def test_a_payment_in_a_batch_waits_for_it_and_one_that_has_ended_for_nothing() -> None:
+    batch = GaslessBatch("01B", "base", "acct", SENDER, ("01G",), START)
+    sending = rules.begun(batch, signed(0, reason="why"))
+    assert (sending.stage, sending.batch_id, sending.reason, sending.next_due) == (Stage.SENDING, "01B", None, None)
+    paid = rules.ended(signed(0), Stage.PAID, "0x01", "why", START)
+    assert (paid.stage, paid.tx_hash, paid.reason, paid.ended_at) == (Stage.PAID, "0x01", "why", START)
+    assert paid.next_due is None
+
+
+def test_a_batch_has_gas_for_each_payment_and_for_each_signature_that_runs_code() -> None:
+    assert rules.most_gas([signed(0)]) == 260_000
+    more = signature_gas("base")
+    assert rules.most_gas([signed(0), signed(1, runs_code=True), signed(2, runs_code=True)]) == 660_000 + 2 * more
+
+
+def test_a_token_is_approved_once_in_a_batch_unless_it_is_already() -> None:
+    batch, taken = [signed(0), signed(1)], [call for each in (0, 1) for call in rules.calls_of(signed(each))]
+    approval = erc20.approve(USDC.address, address_of(ERC20_FEE_PROXY, "base"), MAX_UINT256)
+    assert rules.transaction_of(SENDER, batch, []) == execute_batch(SENDER, [approval, *taken])
+    assert rules.transaction_of(SENDER, batch, [USDC.address.lower()]) == execute_batch(SENDER, taken)
+
+
+def test_a_batch_is_of_one_account_and_of_at_most_twenty_payments_that_fit() -> None:
+    waiting = [signed(each) for each in range(30)]
+    others = [replace(signed(each), account_id="other") for each in range(30, 33)]
+    batch = rules.chosen([*others, *waiting])
+    assert [each.payment_id for each in batch] == [each.payment_id for each in waiting[:20]]
+    made = rules.transaction_of(SENDER, batch, [])
+    assert len(made.data) <= 2 * MOST_BYTES
+    long = [signed(each, length=1_024) for each in range(30)]
+    assert 0 < len(rules.chosen(long)) < 20
+    assert len(rules.transaction_of(SENDER, rules.chosen(long), []).data) <= 2 * MOST_BYTES
+
+
+def test_one_that_was_reverted_is_made_alone() -> None:
+    first = replace(signed(0), reverts=1)
+    waiting = [signed(each) for each in range(1, 4)]
+    assert rules.chosen([*waiting, first]) == (first,)
+    assert rules.chosen([*waiting, replace(first, check_at=START + timedelta(hours=1))]) == tuple(waiting)
+
+
+def test_one_that_was_tried_without_success_comes_after_those_that_were_not() -> None:
+    first, other = signed(0), replace(signed(10), account_id="other")
+    assert rules.chosen([first, other]) == (first,)
+    assert rules.chosen([rules.put_off(first, "the node does not say", START), other]) == (other,)
+
+
+def test_a_payment_that_reverted_twice_or_is_late_is_given_up() -> None:
+    request = standalone(World(client=object()).services, currency="USDC-base")
+    made = signed(0)
+    assert rules.gone(made, request, START) is None
+    assert rules.gone(replace(made, reverts=1), request, START) is None
+    assert rules.gone(replace(made, reverts=2), request, START) == "its transactions were reverted"
+    closed = replace(request, status=RequestStatus.CANCELLED)
+    assert rules.gone(made, closed, START) == "the request was paid in another way, or cancelled"
+    assert rules.gone(replace(made, reason="why"), request, made.deadline) == "its deadline is over: why"
+    assert rules.gone(made, request, made.deadline) == "its deadline is over"
+    released = rules.released(replace(made, stage=Stage.SENDING), "why", True, START)
+    assert (released.stage, released.reverts, released.check_at) == (Stage.SIGNED, 1, START + rules.RETRY_AFTER)
+
+
+def test_a_payment_of_a_request_that_is_not_stored_any_more_is_given_up() -> None:
+    assert rules.gone(signed(0), None, START) == "the request is not kept any more"
