@@ -40,7 +40,7 @@ def reclaim(services: Services, payable: PayableLink, options: PayOptions) -> Pr
     Raises BadRequest for a link that is not a commerce payment, and as `reclaim_of`.
     """
     if payable.commerce is None:
-        raise BadRequest("This link is no commerce payment: nothing is held of it that could be taken back")
+        raise BadRequest("This link is not a commerce payment: there is nothing in escrow to take back")
     made = reclaim_of(services, payable.commerce, options.wallet)
     return _called(services, payable, made, BaseUnits(0), RECLAIM_GAS, options)
 

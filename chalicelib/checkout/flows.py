@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from chalicelib.accounts.branding import flows as branding
 from chalicelib.accounts.branding.records import PageBranding
+from chalicelib.accounts.domains import flows as domains
+from chalicelib.accounts.domains.rules import Merchant
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
@@ -18,7 +19,7 @@ from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
 from chalicelib.checkout import commerce
 from chalicelib.checkout.crosschain import flows as crosschain
 from chalicelib.checkout.crosschain.children import children
-from chalicelib.checkout.crosschain.steps import Step, check_step
+from chalicelib.checkout.crosschain.step_ids import Step, check_step
 from chalicelib.checkout.pipeline import Prepared, own, payments_of, prepare, read_and_build
 from chalicelib.checkout.rules import PayOptions, check_options, is_batched
 from chalicelib.commerce.core.rules import CommerceStatus
@@ -32,9 +33,9 @@ from chalicelib.payments.links.multicalls import reading as multicalls
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
 from chalicelib.payments.links.outcomes import outcomes
 from chalicelib.payments.links.reading import Viewer, load_visible
-from chalicelib.payments.links.records import Link, LinkStatus, PayableLink, PaymentType
+from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.links.rules import check_payable
-from chalicelib.payments.links.sent import SentOutcome, warnings
+from chalicelib.payments.links.sent_transactions import SentOutcome, warnings
 from chalicelib.payments.payable import conversions
 from chalicelib.payments.payable.rules import Owed, Position, check_family, direct, owed_of
 from chalicelib.platform.services import Services
@@ -46,13 +47,14 @@ class Description:
     for a link that can be paid from several chains, else `checkout` and `holdings`. `commerce` is where the money of a
     commerce payment is. `sent` are transactions that were sent to pay it, with what became of them."""
 
-    payment: PayableLink
+    payable: PayableLink
     multicall: MulticallDetails | None = None
     positions: tuple[Position, ...] = ()
     checkout: Checkout | None = None
     holdings: WalletReading | None = None
     sources: Sources | None = None
     branding: PageBranding | None = None
+    merchant: Merchant | None = None
     commerce: CommerceStatus | None = None
     sent: tuple[SentOutcome, ...] = ()
 
@@ -60,41 +62,47 @@ class Description:
 def describe(
     services: Services, token: str, viewer: Viewer, wallet: str | None, asked: Sequence[str] = ()
 ) -> Description:
-    """A payable link with its branding (one read), and what `wallet` holds if one is given: one call to the node, or to
-    that of each chain from which it can be paid. On Tron a fallback that holds nothing takes the place of no wallet.
+    """A payable link with branding and merchant (one read or two), and what `wallet` holds if one is given: one call to
+    the node, or to that of each chain from which it can be paid. On Tron a fallback that holds nothing takes the place
+    of no wallet.
 
     A multicall is described even if it cannot be paid, with the block reason of each child, until all are paid. So is a
     commerce payment once the escrow has taken its money: the payer has nothing to pay, and sees where the money is.
     `asked` are hashes of transactions whose outcomes are shown once the link is paid (payments/links/outcomes.py).
     Raises what `require_payable` raises, for a multicall only LinkCompleted and LinkLocked.
+
+    The payment page asks again and again whether the link is paid, and so may learn it a second late; what is signed is
+    made of what is stored now (`pay`).
     """
-    payment = load_visible(services, token, viewer)
+    payable = load_visible(services, token, viewer, may_lag=viewer.reads_any_link and wallet is None)
     details = None
-    is_collected = payment.commerce is not None and payment.commerce.is_collected
-    if payment.link.payment_type is PaymentType.MULTICALL:
-        details = multicalls.details(services, payment)
+    is_collected = payable.commerce is not None and payable.commerce.is_collected
+    if payable.link.payment_type is PaymentType.MULTICALL:
+        details = multicalls.details(services, payable)
         is_settled = details.status is LinkStatus.COMPLETED
-        link = replace(payment.link, status=LinkStatus.COMPLETED) if is_settled else payment.link
-        whole = replace(payment, link=link, requests=details.requests)
+        link = replace(payable.link, status=LinkStatus.COMPLETED) if is_settled else payable.link
+        whole = replace(payable, link=link, requests=details.requests)
         _with_outcomes(services, require_open, whole, asked)
     elif not is_collected:
-        _with_outcomes(services, require_payable, payment, asked)
-    shown = branding.of_client(services, payment.link.client_id)
-    description = Description(payment, details, branding=shown, sent=warnings(payment))
-    if payment.commerce is not None:
-        check_open(services, payment, payment.commerce)
-        description = replace(description, commerce=status_now(services, payment.commerce))
+        _with_outcomes(services, require_payable, payable, asked)
+    branding, merchant = domains.of_page(services, payable.link.client_id, payable.link.has_known_payees)
+    if payable.link.flow is Flow.PAY:
+        merchant = None  # the client id is the payer's, and not that of who is paid
+    description = Description(payable, details, branding=branding, merchant=merchant, sent=warnings(payable))
+    if payable.commerce is not None:
+        check_open(services, payable, payable.commerce)
+        description = replace(description, commerce=status_now(services, payable.commerce))
     if details is not None or is_collected:
         return description
-    owed = owed_of((payment,))
+    owed = owed_of((payable,))
     if wallet is None:
         return _without_wallet(description, owed)
     check_family(owed[0].token.network, wallet, "wallet")
     positions = conversions.due(services, owed)
-    is_single = payment.link.payment_type is PaymentType.SINGLE and payment.commerce is None
+    is_single = payable.link.payment_type is PaymentType.SINGLE and payable.commerce is None
     if is_single and services.router.is_configured and is_offered(positions[0]):
         return replace(description, positions=positions, sources=read_sources(services, wallet))
-    chain, batched = services.chains.of(owed[0].token.network), is_batched(payment.link)
+    chain, batched = services.chains.of(owed[0].token.network), is_batched(payable.link)
     holdings, checkout = read_and_build(chain, [each.due for each in positions], wallet, batched=batched)
     return replace(description, positions=positions, checkout=checkout, holdings=holdings)
 
@@ -107,21 +115,21 @@ def _without_wallet(description: Description, owed: Sequence[Owed]) -> Descripti
     positions = tuple(direct(each) for each in owed)
     nothing = TokenReading(BaseUnits(0), BaseUnits(0))
     holdings = WalletReading(BaseUnits(0), {each.token.address: nothing for each in owed}, BaseUnits(0))
-    checkout = payments_of([each.due for each in positions], 0, batched=is_batched(description.payment.link))
+    checkout = payments_of([each.due for each in positions], 0, batched=is_batched(description.payable.link))
     return replace(description, positions=positions, checkout=checkout, holdings=holdings)
 
 
 def _with_outcomes(
     services: Services,
     require: Callable[[Services, PayableLink], None],
-    payment: PayableLink,
+    payable: PayableLink,
     asked: Sequence[str],
 ) -> None:
     """Raises what `require` raises, LinkCompleted with what became of the transactions that were `asked` for."""
     try:
-        require(services, payment)
+        require(services, payable)
     except LinkCompleted as error:
-        error.sent = outcomes(services, payment, asked)
+        error.sent = outcomes(services, payable, asked)
         raise
 
 
@@ -182,25 +190,23 @@ def signable_transactions(services: Services, token: str, viewer: Viewer, wallet
 
     Raises BadRequest for a link on another network, and as `prepare` if the link cannot be paid.
     """
-    payment = load_visible(services, token, viewer)
+    payable = load_visible(services, token, viewer)
     now = services.clock()
-    parts = _payable_parts(services, payment, lambda checked: check_payable(checked, now))
+    parts = _payable_parts(services, payable, lambda checked: check_payable(checked, now))
     owed = owed_of(parts)
     if owed[0].token.network != "tron":
         raise BadRequest(f"This link is paid on {owed[0].token.network}: only transactions on tron are broadcast here")
-    check_options(PayOptions(wallet), payment.link, parts, owed)
+    check_options(PayOptions(wallet), payable.link, parts, owed)
     found: list[Transaction] = []
     for quotes in conversions.valid_quotes(services, owed):
         dues = [each.due for each in conversions.priced(services, owed, quotes)]
-        checkout = payments_of(dues, 0, batched=is_batched(payment.link))
+        checkout = payments_of(dues, 0, batched=is_batched(payable.link))
         resets = frozenset(token.address for token in checkout.debits)
         found += calldata.with_approvals(checkout, {}, resets).transactions
     return tuple(found)
 
 
-def safe_transactions(
-    services: Services, link: Link, parts: Sequence[PayableLink]
-) -> tuple[SafeTransaction, ...]:
+def safe_transactions(services: Services, link: Link, parts: Sequence[PayableLink]) -> tuple[SafeTransaction, ...]:
     """Every transaction that `/pay` can return for a Safe to pay the remaining amounts of `parts`, whatever its
     allowances are; one without approvals also as a plain call. One call to the node if the link is a batch.
 
@@ -220,10 +226,10 @@ def safe_transactions(
 
 
 def _payable_parts(
-    services: Services, payment: PayableLink, check: Callable[[PayableLink], None]
+    services: Services, payable: PayableLink, check: Callable[[PayableLink], None]
 ) -> tuple[PayableLink, ...]:
     """The links that are paid: the link itself, or the children of a multicall. `check` raises if it cannot be paid."""
-    if payment.link.payment_type is PaymentType.MULTICALL:
-        return multicalls.payable_children(services, payment, check)
-    check(payment)
-    return (payment,)
+    if payable.link.payment_type is PaymentType.MULTICALL:
+        return multicalls.payable_children(services, payable, check)
+    check(payable)
+    return (payable,)

@@ -9,6 +9,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
@@ -23,11 +24,15 @@ from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.protocol import Chain
 from chalicelib.chains.nodes.simulation import Simulation
 from chalicelib.chains.nodes.wallets import WalletReading
+from chalicelib.checkout.resources.rules import ResourceQuote
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.router.rules import Route
 from chalicelib.payments.links.records import Payable, PayableLink
 from chalicelib.payments.payable.rules import Position
 from chalicelib.platform.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.tron import TronChain
 
 
 @frozen
@@ -57,6 +62,8 @@ class Prepared:
     eoa_explanations: tuple[Explanation, ...] = ()
     safe_explanation: Explanation | None = None
     simulation: Simulation | None = None
+    resources: ResourceQuote | None = None
+    """What the transactions take of the wallet; on Tron alone."""
     routes: tuple[Route | None, ...] = ()
     """How each position is paid from another chain; None for one that is paid on the chain of the transactions."""
     payable: Payable | None = None
@@ -101,8 +108,8 @@ def prepare(positions: Sequence[Position], options: PayOptions, built: Built) ->
     """The transactions of a variant for the wallets that the options name: with the funding of a smart account, the
     Safe's transaction, explanations decoded from calldata, and any simulation.
 
-    At most two calls to the node, and one for each token whose allowance for a smart account is too small. Raises
-    BadRequest if a Safe cannot make so many payments at once.
+    At most two calls to the node, on Tron those of `resources`, and one for each token whose allowance for a smart
+    account is too small. Raises BadRequest if a Safe cannot make so many payments at once.
     """
     chain, checkout, eoa = built.chain, built.checkout, None
     if options.eoa_wallet is not None and options.wallet is not None:
@@ -112,6 +119,7 @@ def prepare(positions: Sequence[Position], options: PayOptions, built: Built) ->
         raise BadRequest("A Safe would have to make more payments than fit into one transaction: combine fewer of them")
     approvals = eoa.approvals if eoa else ()
     bundle = safe.bundle(chain.network, checkout.transactions) if options.is_safe else None
+    explanations = explain(chain.network, checkout.transactions)
     return Prepared(
         tuple(positions),
         checkout,
@@ -119,10 +127,11 @@ def prepare(positions: Sequence[Position], options: PayOptions, built: Built) ->
         built.holdings,
         eoa,
         safe_transaction=bundle,
-        explanations=explain(chain.network, checkout.transactions),
+        explanations=explanations,
         eoa_explanations=explain(chain.network, approvals),
         safe_explanation=explain(chain.network, [Transaction(bundle.to, bundle.data, 0)])[0] if bundle else None,
         simulation=_simulated(chain, options, approvals, checkout),
+        resources=_resources(built, options, explanations),
         routes=built.routes,
     )
 
@@ -180,6 +189,14 @@ def _eoa_funding(chain: Chain, checkout: Checkout, eoa: str, smart_account: str)
     holdings = chain.read_wallet(eoa, [token.address for token in checkout.debits], smart_account)
     for_account = replace(checkout, spender=smart_account)
     return EoaFunding(with_approvals(chain, for_account, eoa, holdings).approvals, holdings)
+
+
+def _resources(built: Built, options: PayOptions, explanations: Sequence[Explanation]) -> ResourceQuote | None:
+    if built.chain.network != "tron" or options.wallet is None or built.holdings is None:
+        return None
+    from chalicelib.checkout.resources.flows import quoted  # most payments are not on Tron
+
+    return quoted(cast("TronChain", built.chain), options.wallet, built.holdings, built.checkout, explanations)
 
 
 def _simulated(

@@ -112,6 +112,7 @@ def test_a_token_that_refuses_to_change_an_allowance_gets_it_withdrawn_first(sho
     metadata = body["metadata"]
     assert (metadata["stepsRequired"], metadata["approvalTransactionsCount"]) == (3, 2)
     assert (metadata["approvalTransactionIndex"], metadata["paymentTransactionIndex"]) == (1, 2)
+    assert [each["data"] for each in metadata["calls"]["calls"]] == [withdraw["data"], grant["data"], payment["data"]]
 
 
 def test_the_token_is_not_tried_when_there_is_no_allowance_to_change(shop: Shop, node: Node) -> None:
@@ -126,6 +127,7 @@ def test_without_a_wallet_no_allowance_is_assumed_and_no_node_is_asked(shop: Sho
     assert len(body["transactions"]) == 2
     assert node.asked == []
     assert set(body["metadata"]) == {
+        "calls",
         "stepsRequired",
         "needsApproval",
         "approvalTransactionIndex",
@@ -198,6 +200,7 @@ def test_the_metadata_says_all_about_wallet_and_route(shop: Shop, node: Node) ->
     metadata = body["metadata"]
     assert float(metadata.pop("estimatedNetworkFee")) > 0
     assert len(metadata.pop("explanation")) == 2
+    assert len(metadata.pop("calls")["calls"]) == 2
     assert metadata == {
         "stepsRequired": 2,
         "needsApproval": True,
@@ -246,16 +249,16 @@ def test_the_links_own_chain_and_token_need_no_bridge(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "wanted"),
     [
         ({"chain": "BASE", "token": "USDT", "wallet": WALLET}, "USDT is not exchanged for USDC on BASE"),
         ({"chain": "ETHEREUM", "token": "USDT"}, "wallet is needed to pay from another chain"),
     ],
 )
-def test_a_source_that_is_not_bridged_is_refused(shop: Shop, query: dict[str, str], told: str) -> None:
+def test_a_source_that_is_not_bridged_is_refused(shop: Shop, query: dict[str, str], wanted: str) -> None:
     reply = ask(shop, shop.link(BASE_USDC), **query)
     assert reply.status == 400
-    assert told in reply.message
+    assert wanted in reply.message
 
 
 @pytest.mark.parametrize("query", [{"chain": "BASE"}, {"token": "USDC"}], ids=str)
@@ -302,8 +305,8 @@ def test_the_payee_is_not_the_payer_of_a_link(shop: Shop) -> None:
     for link in (shop.link(), shop.link(NATIVE)):
         for payee in (PAYEE, PAYEE.lower()):
             reply = ask(shop, link, wallet=payee)
-            told = f"wallet is the payee {PAYEE}: give the wallet that pays, or leave it out"
-            assert (reply.status, reply.message) == (400, told)
+            wanted = f"wallet is the payee {PAYEE}: give the wallet that pays, or leave it out"
+            assert (reply.status, reply.message) == (400, wanted)
 
 
 # --- the node ---

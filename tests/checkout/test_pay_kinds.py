@@ -163,8 +163,8 @@ def test_none_of_the_payees_of_a_batch_pays_it(shop: Shop) -> None:
     token = shop.link(item(payee=other), item(), NATIVE, feePercentage="1", feeAddress=FEE_ADDRESS)
     for payee in (PAYEE, other):
         for name in (payee, payee.lower()):
-            told = f"wallet is the payee {payee}: give the wallet that pays, or leave it out"
-            assert refusal(shop, token, wallet=name) == (400, told)
+            text = f"wallet is the payee {payee}: give the wallet that pays, or leave it out"
+            assert refusal(shop, token, wallet=name) == (400, text)
         assert refusal(shop, token, wallet=WALLET, eoaWallet=payee)[0] == 400
     assert ask(shop, token, wallet=FEE_ADDRESS).status == 200, "who receives the fee may pay"
 
@@ -181,8 +181,8 @@ def test_none_of_the_payees_of_a_multicall_pays_it(shop: Shop) -> None:
     other = evm_wallet("other").address
     children = [payout(shop), payout(shop, recipient=other)]
     token = shop.send("POST", "/v2/secure-payments/multicall-payouts", {"childTokens": children}).json["token"]
-    told = f"wallet is the payee {other}: give the wallet that pays, or leave it out"
-    assert refusal(shop, token, wallet=other) == (400, told)
+    text = f"wallet is the payee {other}: give the wallet that pays, or leave it out"
+    assert refusal(shop, token, wallet=other) == (400, text)
     assert ask(shop, token, wallet=WALLET).status == 200
 
 
@@ -254,7 +254,7 @@ def test_a_smart_account_draws_from_the_wallet_that_funds_it_and_then_pays(shop:
     assert (metadata["approvalTransactionIndex"], metadata["paymentTransactionIndex"]) == (1, 2)
     assert metadata["eoaApprovalRequired"] is True
     (explained,) = metadata["eoaExplanation"]
-    assert explained["summary"] == f"Allow {WALLET}, which is no payment contract, to take up to 12.625 fUSDC"
+    assert explained["summary"] == f"Allow {WALLET}, which is not a payment contract, to take up to 12.625 fUSDC"
 
 
 def test_a_funding_wallet_that_has_approved_need_not_again(shop: Shop, node: Node) -> None:

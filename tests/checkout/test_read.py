@@ -38,6 +38,7 @@ LATER = {
     "createdAt",
     "expiresAt",
     "branding",
+    "merchant",
     "feePlan",
     "feePercentage",
     "feeAddress",

@@ -63,7 +63,9 @@ def test_a_link_is_paid_by_an_approval_and_a_call_of_the_proxy_under_a_fee_limit
         125_000,
         tron_to_evm(FEE_TRON),
     )
-    assert node.asked == ["eth_getBalance", "eth_gasPrice", "eth_call", "eth_call"]
+    resources = ["/wallet/getchainparameters", "/wallet/getaccountresource"]
+    measured = ["/wallet/triggerconstantcontract"] * 3  # the approval, and a transfer to the payee and the fee address
+    assert node.asked == ["eth_getBalance", "eth_gasPrice", "eth_call", "eth_call", *resources, *measured]
 
 
 def test_a_read_without_a_wallet_has_the_options_of_one_that_has_nothing_and_asks_no_node(shop: Shop, node: Node) -> None:
@@ -80,13 +82,15 @@ def test_a_read_without_a_wallet_has_the_options_of_one_that_has_nothing_and_ask
 
 
 def test_the_metadata_compares_what_the_wallet_has_in_trx_of_six_decimals(shop: Shop, node: Node) -> None:
-    node.native, node.balance, node.allowance, node.gas_price = 25_000_000, 12_500_000, 1_000_000, 100
+    node.native, node.balance, node.allowance = 25_000_000, 12_500_000, 1_000_000
     metadata = pay(shop, shop.link(tron()), wallet=WALLET_TRON)["metadata"]
     assert (metadata["nativeBalance"], metadata["balance"], metadata["allowance"]) == ("25", "12.5", "1")
     assert (metadata["approvalFeeLimit"], metadata["paymentFeeLimit"]) == ("100000000", "300000000")
     assert (metadata["hasEnoughBalance"], metadata["hasEnoughGas"], metadata["hasEnoughAllowance"]) == (True, True, False)
-    assert metadata["estimatedNetworkFee"] == "19"
-    node.native = 18_999_999
+    # approval 34,100 and payment 78,100 energy with the margin; 345 bytes are free, and those of the payment are not
+    burned = (34_100 + 78_100) * 100 + metadata["resources"]["steps"][1]["bandwidth"] * 1000
+    assert (metadata["estimatedNetworkFee"], metadata["resources"]["burned"]) == (f"{burned / 10**6:g}", str(burned))
+    node.native = burned - 1
     assert pay(shop, shop.link(tron()), wallet=WALLET_TRON)["metadata"]["hasEnoughGas"] is False
 
 
@@ -155,7 +159,7 @@ def test_a_link_of_an_amount_goes_to_the_bound_tron_destination(shop: Shop) -> N
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "text"),
     [
         ({"chain": "BASE", "token": "USDC"}, "A link on tron is paid on tron: omit chain and token"),
         ({"wallet": WALLET_TRON, "isSafe": "true"}, "omit isSafe and eoaWallet"),
@@ -170,10 +174,10 @@ def test_a_link_of_an_amount_goes_to_the_bound_tron_destination(shop: Shop) -> N
     ids=str,
 )
 def test_another_way_to_pay_is_400_before_any_node_is_asked(
-    shop: Shop, node: Node, query: dict[str, str], told: str
+    shop: Shop, node: Node, query: dict[str, str], text: str
 ) -> None:
     status, message = refusal(shop, shop.link(tron()), **query)
-    assert status == 400 and told in message, message
+    assert status == 400 and text in message, message
     assert node.asked == []
 
 

@@ -55,7 +55,7 @@ def transactions_in(body: Any) -> Iterator[dict[str, Any]]:
         yield body
     elif isinstance(body, dict):
         for name, each in body.items():
-            if not name.endswith("xplanation"):
+            if name != "calls" and not name.endswith("xplanation"):  # wallet_sendCalls takes hexadecimal values alone
                 yield from transactions_in(each)
 
 

@@ -15,11 +15,11 @@ from chalicelib.platform.http.view import Call
 
 
 def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded | MulticallIntentRecorded:
-    payment, announced = announcements.record(
+    payable, announced = announcements.record(
         call.services, call.path["token"], Viewer.of(call.caller), call.body.draft()
     )
     if call.body.transactionIndices is not None:
-        return _of_multicall(call.body, payment.link.token, announced, call.body.transactionIndices)
+        return _of_multicall(call.body, payable.link.token, announced, call.body.transactionIndices)
     is_sent = announced.safe_tx_hash is None
     optional: dict[str, Any] = (
         {"txHash": announced.transaction_hash} if is_sent else {"safeTxHash": announced.safe_tx_hash}
@@ -30,7 +30,7 @@ def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded | MulticallI
         optional["payerAddress"] = announced.payer_address
     return IntentRecorded(
         intentId=announced.announced_id,
-        paymentReference=payment.requests[0].payment_reference,
+        paymentReference=payable.requests[0].payment_reference,
         isListening=True,
         **optional,
     )

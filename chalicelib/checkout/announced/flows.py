@@ -46,28 +46,28 @@ def record(
     stored = load_stored(services, token, viewer)
     if stored.commerce is not None:
         raise BadRequest("A commerce payment waits for no announced transaction: its status follows the escrow")
-    payment, parts = with_children(services, stored)
-    known = announcements.pending_for(payment, draft)
+    payable, parts = with_children(services, stored)
+    known = announcements.pending_for(payable, draft)
     if known is not None and known.link_token != token:
-        return payment, known  # of the multicall that has claimed the link
+        return payable, known  # of the multicall that has claimed the link
     now, lifetime = services.clock(), timedelta(seconds=services.settings.safe_transaction_lifetime_seconds)
-    if known is not None and not _is_unseen(known):
+    if known is not None and not _is_missing(known):
         start = AnnouncedStart(known.wallet, known.nonce, known.scanned_to, lifetime, viewer.is_public)
         start = replace(start, network=known.network, bridge_transfer=known.bridge_transfer)
     else:
-        _check_open(screened(services, payment), now)
-        if bridge_transfers.is_bridge_transfer(payment, draft):
-            children = bridge_transfers.children_paid(services, payment, parts, draft)
+        _check_open(screened(services, payable), now)
+        if bridge_transfers.is_bridge_transfer(payable, draft):
+            children = bridge_transfers.children_paid(services, payable, parts, draft)
             if children:
                 recorded = [record(services, child, viewer, draft) for child in children]
-                return payment, recorded[0][1]
-        start = _start(services, payment, parts, draft, AnnouncedStart(None, None, 0, lifetime, viewer.is_public))
-    new = announcements.create_announced_transaction(payment, draft, start, now, services.entropy)
-    written, announced = announcements.admit(payment, new, lifetime)
-    if written == payment.announced:
-        return payment, announced
+                return payable, recorded[0][1]
+        start = _start(services, payable, parts, draft, AnnouncedStart(None, None, 0, lifetime, viewer.is_public))
+    new = announcements.create_announced_transaction(payable, draft, start, now, services.entropy)
+    written, announced = announcements.admit(payable, new, lifetime)
+    if written == payable.announced:
+        return payable, announced
     services.store.write(stored.link, written)
-    return payment, announced
+    return payable, announced
 
 
 @retried(5)
@@ -78,27 +78,28 @@ def withdraw(services: Services, token: str, account_id: str, client_id: str | N
     The write is conditional on the version that was read, so a concurrent check cannot overwrite it or be overwritten.
     Raises NotFound, and WriteConflict after five conflicts.
     """
-    payment, _ = with_children(services, load_visible(services, token, Viewer(account_id, client_id)))
-    announced = withdrawn(payment)
+    payable, _ = with_children(services, load_visible(services, token, Viewer(account_id, client_id)))
+    announced = withdrawn(payable)
     services.store.write(announced)
     services.log.info("announced transactions withdrawn", extra={"announced_id": announced.announced_id})
     return announced
 
 
-def _check_open(payment: PayableLink, now: datetime) -> None:
-    """Raises what `check_payable` raises, but not because of other pending announced transactions of this very link."""
-    is_of_multicall = payment.announced is not None and payment.announced.link_token != payment.link.token
-    check_payable(payment if is_of_multicall else replace(payment, announced=None), now)
+def _check_open(payable: PayableLink, now: datetime) -> None:
+    """Raises what `check_payable` raises, but not because of other pending announced transactions of this very link,
+    nor because somebody is asked to sign its payment: what was sent is recorded all the same."""
+    is_of_multicall = payable.announced is not None and payable.announced.link_token != payable.link.token
+    check_payable(replace(payable if is_of_multicall else replace(payable, announced=None), signing=None), now)
 
 
 def _start(
-    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: Announcement, start: AnnouncedStart
+    services: Services, payable: PayableLink, parts: Sequence[PayableLink], draft: Announcement, start: AnnouncedStart
 ) -> AnnouncedStart:
     """The start of a new announced transaction. Events are read from one range before detection's cursor, because the
     owners may have executed the transaction before they announced it."""
-    if bridge_transfers.is_bridge_transfer(payment, draft):
-        return _start_elsewhere(services, payment, parts, draft, start)
-    chain = announcements.check_draft(payment, draft, services.clock())
+    if bridge_transfers.is_bridge_transfer(payable, draft):
+        return _start_elsewhere(services, payable, parts, draft, start)
+    chain = announcements.check_draft(payable, draft, services.clock())
     cursor = scan_store.cursor(services.store, chain.name)
     if cursor is None:
         raise ChainUnavailable(f"Detection has not begun on {chain.name} yet: try again in a minute")
@@ -107,30 +108,30 @@ def _start(
         sent = services.chains.evm(chain.name).sent_transaction(draft.tx_hash)
         if sent is None:
             return start
-        announcements.check_sent(payment, sent, cursor.scanned_to)
+        announcements.check_sent(payable, sent, cursor.scanned_to)
         return replace(start, wallet=sent.sender, nonce=nonce_of(chain.name, sent), proof=Proof.SENT)
-    start = _with_safe(services, chain, payment, parts, draft, start)
+    start = _with_safe(services, chain, payable, parts, draft, start)
     for part in parts:
         announcements.check_payer(part.link, start.wallet)
     return start
 
 
-def _is_unseen(known: AnnouncedTransaction) -> bool:
+def _is_missing(known: AnnouncedTransaction) -> bool:
     """Whether the node did not have a transaction of the link's own chain when it was announced: it is asked again."""
     return known.safe_tx_hash is None and known.proof is None and known.bridge_transfer is None
 
 
 def _start_elsewhere(
-    services: Services, payment: PayableLink, parts: Sequence[PayableLink], draft: Announcement, start: AnnouncedStart
+    services: Services, payable: PayableLink, parts: Sequence[PayableLink], draft: Announcement, start: AnnouncedStart
 ) -> AnnouncedStart:
     """The start of an announced transaction on another chain than the link's. A Safe's events are read from one range
     before the newest block on."""
     announcements.check_deadline(draft, services.clock())
-    chain, start = bridge_transfers.started(services, payment, parts, draft, start)
+    chain, start = bridge_transfers.started(services, payable, parts, draft, start)
     if draft.safe_tx_hash is None:
         return start
     first = max(services.chains.evm(chain.name).head() - chain.log_range, 0)
-    start = _with_safe(services, chain, payment, (), draft, replace(start, scanned_to=first))
+    start = _with_safe(services, chain, payable, (), draft, replace(start, scanned_to=first))
     for part in parts:
         announcements.check_payer(part.link, start.wallet)
     return start
@@ -139,7 +140,7 @@ def _start_elsewhere(
 def _with_safe(
     services: Services,
     chain: Network,
-    payment: PayableLink,
+    payable: PayableLink,
     parts: Sequence[PayableLink],
     draft: Announcement,
     start: AnnouncedStart,
@@ -155,12 +156,10 @@ def _with_safe(
     if proposal is not None:
         if named is not None and not same_address(named, proposal.safe):
             raise BadRequest("payerAddress is not the Safe of this transaction: give the Safe that executes it")
-        return replace(
-            start, wallet=proposal.safe, nonce=proposal.terms.nonce, proof=proof_of(payment, proposal)
-        )
+        return replace(start, wallet=proposal.safe, nonce=proposal.terms.nonce, proof=proof_of(payable, proposal))
     if named is None:
         return start
-    for transaction in safe_transactions(services, payment.link, parts):
+    for transaction in safe_transactions(services, payable.link, parts):
         for nonce in range(first, first + _NONCES):
             if safe_tx_hash(chain.chain_id, named, transaction, SafeTerms(nonce)) == announced:
                 return replace(start, wallet=named, nonce=nonce, proof=Proof.COMPUTED)
@@ -173,8 +172,8 @@ def _nonce_of_safe(chain: EvmChain, label: str, address: str) -> int:
     Raises BadRequest if there is no Safe at the address, ChainUnavailable if the node does not answer.
     """
     if not chain.has_code(address):
-        raise BadRequest(f"payerAddress is no contract on {label}: give the address of the Safe")
+        raise BadRequest(f"payerAddress is not a contract on {label}: give the address of the Safe")
     nonce = chain.safe_nonce(address, chain.head())
     if nonce is None:
-        raise BadRequest(f"payerAddress is no Safe on {label}: give the address of the Safe")
+        raise BadRequest(f"payerAddress is not a Safe on {label}: give the address of the Safe")
     return nonce

@@ -3,14 +3,13 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
-from chalicelib.base.addresses import evm_address
-from chalicelib.base.errors import BadRequest
 from chalicelib.chains.catalogue.labels import Label
+from chalicelib.checkout.schemas.link import EvmWallet
 from chalicelib.payments.announced.announcements import Announcement
 from chalicelib.payments.links.announcers import FORM, announcer_of
-from chalicelib.platform.http.fields import NULL, WHOLE, EvmAddress, ShortText, together
+from chalicelib.platform.http.fields import NULL, WHOLE, ShortText, together
 from chalicelib.platform.http.schemas import Input, Output, rule
 
 _END_OF_TIME = 253_402_300_799
@@ -45,7 +44,7 @@ class RecordIntent(Input):
     token: Annotated[str, StringConstraints(min_length=1, max_length=20)] | None = Field(
         None, description="Symbol of the token that is paid with, such as USDC; required without transactionIndices"
     )
-    payerAddress: EvmAddress | None = Field(None, description="The Safe, or the wallet that sent the transaction")
+    payerAddress: EvmWallet | None = Field(None, description="The Safe, or the wallet that sent the transaction")
     announcerSecret: Secret | None = Field(
         None,
         description=(
@@ -54,19 +53,11 @@ class RecordIntent(Input):
         ),
     )
     bridgeTool: ShortText | None = Field(None, description="The bridge of a payment from another chain, as across")
-    smartAccountAddress: EvmAddress | None = Field(None, description="Who sent the transaction of a multicall")
+    smartAccountAddress: EvmWallet | None = Field(None, description="Who sent the transaction of a multicall")
     userOpHash: Hash | None = Field(None, description="The user operation of it")
     transactionIndices: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=250)] | None = Field(
         None, description="Which call of a multicall's transaction is of which child; returned as they are"
     )
-
-    @field_validator("payerAddress", "smartAccountAddress")
-    @classmethod
-    def _address(cls, value: str | None) -> str | None:
-        try:
-            return evm_address(value) if value is not None else None
-        except BadRequest:
-            raise rule("Invalid Ethereum address") from None
 
     @model_validator(mode="after")
     def _one_hash(self) -> Self:
@@ -81,14 +72,11 @@ class RecordIntent(Input):
     def draft(self) -> Announcement:
         """The body as plain values; hashes in lower case."""
         end = self.safePaymentDeadline
-        return Announcement(
+        return self.plain(
+            Announcement,
             tx_hash=self.txHash.lower() if self.txHash else None,
             safe_tx_hash=self.safeTxHash.lower() if self.safeTxHash else None,
             deadline=datetime.fromtimestamp(end, UTC) if end is not None else None,
-            chain=self.chain,
-            token=self.token,
-            payer_address=self.payerAddress,
-            bridge_tool=self.bridgeTool,
             announcer=announcer_of(self.announcerSecret),
         )
 

@@ -124,8 +124,8 @@ def with_children(services: Services, stored: PayableLink) -> tuple[PayableLink,
 
     details = read_details(services, stored)
     status = details.status if details.status is LinkStatus.COMPLETED else stored.link.status
-    parts = tuple(child.payment for child in details.children if child.payment is not None)
-    return PayableLink(details.requests, replace(stored.link, status=status), stored.announced), parts
+    parts = tuple(child.payable for child in details.children if child.payable is not None)
+    return replace(stored, requests=details.requests, link=replace(stored.link, status=status)), parts
 
 
 def _tracked(services: Services, record: AnnouncedTransaction, unavailable: set[str]) -> Checked:
@@ -137,27 +137,27 @@ def _tracked(services: Services, record: AnnouncedTransaction, unavailable: set[
     is settled even if the node does not answer, unless it comes from another chain: what it brings is the payer's, so
     its own end is read.
     """
-    now, payment = services.clock(), _payment(services, record)
+    now, payable = services.clock(), _payment(services, record)
     due = _due(record, now)
     here = [each for each in due if each.bridge_transfer is None]
     from_elsewhere = [each for each in due if each.bridge_transfer is not None]
-    is_over = payment.link.status is LinkStatus.COMPLETED
+    is_over = payable.link.status is LinkStatus.COMPLETED
     observations = [
-        (each, None) if is_over and each.safe_tx_hash is None else _observed(services, payment, each, unavailable)
+        (each, None) if is_over and each.safe_tx_hash is None else _observed(services, payable, each, unavailable)
         for each in here
     ]
-    checked_there = [bridge_transfers.checked(services, payment, each, unavailable) for each in from_elsewhere]
+    checked_there = [bridge_transfers.checked(services, payable, each, unavailable) for each in from_elsewhere]
     decided = _decided(observations, _is_completed(services, record), now) if here else []
     has_ended = [each for each in checked_there if each.status is not AnnouncedStatus.PENDING]
     if any(announcements.ends_unpaid(each) for each in decided) or has_ended:
-        link = payment.link
+        link = payable.link
         if scan_store.has_work(services.store, (link.token, *link.merged_tokens, *link.child_tokens)):
             later = (announcements.postpone(each, now) for each in here)
             decided = [b if announcements.ends_unpaid(a) else a for a, b in zip(decided, later, strict=True)]
             return Checked(_replaced(record, (*decided, *bridge_transfers.put_off(from_elsewhere, checked_there, now))))
-        payment = _payment(services, record)
-        decided = _decided(observations, payment.link.status is LinkStatus.COMPLETED, now)  # by what was recorded since
-    concluded = bridge_transfers.concluded(services, payment, record, from_elsewhere, checked_there)
+        payable = _payment(services, record)
+        decided = _decided(observations, payable.link.status is LinkStatus.COMPLETED, now)  # by what was recorded since
+    concluded = bridge_transfers.concluded(services, payable, record, from_elsewhere, checked_there)
     checked = replace(
         _replaced(record, (*decided, *concluded.announcements)), failures_notified=concluded.failures_notified
     )
@@ -169,12 +169,12 @@ def _postponed(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTrans
 
 
 def _observed(
-    services: Services, payment: PayableLink, announced: AnnouncedTransaction, unavailable: set[str]
+    services: Services, payable: PayableLink, announced: AnnouncedTransaction, unavailable: set[str]
 ) -> tuple[AnnouncedTransaction, Observation | None]:
     """The announced transaction with what is known of it now, and the observation; None if the node does not answer."""
     if announced.network not in unavailable:
         try:
-            return observed(services, payment, announced, unavailable)
+            return observed(services, payable, announced, unavailable)
         except ChainUnavailable as error:
             services.log.error(
                 "announced transaction not checked", extra={"network": announced.network, "reason": error.message}

@@ -1,14 +1,17 @@
 """The view that sends a signed Tron transaction, for wallets that cannot send."""
 
+from dataclasses import replace
 from typing import Any
 
 from chalicelib.checkout.broadcasts import flows as broadcasts
 from chalicelib.checkout.broadcasts.schemas import BroadcastAnswer, BroadcastTransaction
+from chalicelib.payments.links.announcers import HEADER, announcer_of
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.platform.http.view import Call
 
 
 def broadcast_transaction(call: Call[BroadcastTransaction, None]) -> BroadcastAnswer:
-    result = broadcasts.broadcast(call.services, call.path["token"], Viewer.of(call.caller), call.body.signed())
+    viewer = replace(Viewer.of(call.caller), announcer=announcer_of(call.headers.get(HEADER)))
+    result = broadcasts.broadcast(call.services, call.path["token"], viewer, call.body.signed())
     message: dict[str, Any] = {"message": result.message} if result.message else {}
     return BroadcastAnswer(result=result.result, txid=result.txid, code=result.code, **message)

@@ -7,9 +7,18 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.checkout import MAX_FEE_LIMIT
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.calldata.tron import TronTransaction, decode_raw, recover_signer, signed_transaction, tx_id
+from chalicelib.chains.calldata.tron import (
+    RESULT_BYTES,
+    TronTransaction,
+    decode_raw,
+    recover_signer,
+    signed_transaction,
+    tx_id,
+)
 from chalicelib.chains.nodes.tron import BroadcastResult
 from chalicelib.checkout.flows import signable_transactions
+from chalicelib.checkout.resources.flows import check_energy
+from chalicelib.checkout.resources.rules import Step
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.platform.services import Services
 
@@ -26,8 +35,10 @@ class SignedTransaction:
 def broadcast(services: Services, token: str, viewer: Viewer, signed: SignedTransaction) -> BroadcastResult:
     """Sends a transaction that pays the link; returns the node's result, also if the node refuses.
 
-    Raises BadRequest for any other transaction, what `signable_transactions` raises, and BadGateway if it is unknown
-    whether the node received it: sending the same bytes again is safe, because the network accepts them only once.
+    Raises BadRequest for any other transaction, OutOfEnergy for one that would burn TRX and fail, ChainUnavailable if
+    no node says whether it would, what `signable_transactions` raises, and BadGateway if it is unknown whether a node
+    received it, now or by an earlier call: sending the same bytes again is safe, because the network accepts them only
+    once.
     """
     if signed.tx_id not in (None, tx_id(signed.raw)):
         raise BadRequest("txID is not the SHA-256 of raw_data_hex")
@@ -35,13 +46,17 @@ def broadcast(services: Services, token: str, viewer: Viewer, signed: SignedTran
         call = decode_raw(signed.raw)
     except ValueError:
         raise BadRequest("raw_data_hex is not a transaction with one TriggerSmartContract and nothing else") from None
+    called = Transaction(call.contract, call.data, call.call_value)
     expected = signable_transactions(services, token, viewer, call.owner)
-    if Transaction(call.contract, call.data, call.call_value) not in expected:
+    if called not in expected:
         raise BadRequest("The transaction is none of those that pay this link now: take them from /pay and sign anew")
     _check_terms(call, services.clock())
     _check_signatures(call, signed)
-    result = services.chains.tron().broadcast(signed_transaction(signed.raw, signed.signatures))
-    return replace(result, txid=tx_id(signed.raw))
+    chain, made = services.chains.tron(), signed_transaction(signed.raw, signed.signatures)
+    id_, size, signatures = tx_id(signed.raw), len(made) + RESULT_BYTES, len(signed.signatures)
+    step = Step({called: 1}, 0, size, call.fee_limit, True, has_memo=bool(call.memo), signatures=signatures)
+    check_energy(chain, call.owner, step, id_)
+    return replace(chain.broadcast(made), txid=id_)
 
 
 def _check_terms(call: TronTransaction, now: datetime) -> None:

@@ -6,6 +6,7 @@ from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.chains.calldata.checkout import fitting
 from chalicelib.payments.links.errors import TronBatchRefused
 from chalicelib.payments.payable.rules import Position
+from chalicelib.payments.requests.errors import check_not_cancelled
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import remaining
 
@@ -39,7 +40,9 @@ def check_for_wallets(requests: Sequence[Request]) -> None:
 
 
 def check_unpaid(requests: Sequence[Request]) -> None:
-    """Raises Conflict, which names them, if some requests have been paid."""
+    """Raises RequestCancelled for a cancelled request, and Conflict, which names them, if some have been paid."""
+    for request in requests:
+        check_not_cancelled(request)
     paid = [request.request_id for request in requests if not remaining(request)]
     if paid:
         raise Conflict(f"These requests have already been paid: {', '.join(paid)}")

@@ -2,23 +2,24 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from chalicelib.base.addresses import same_address
 from chalicelib.checkout.payouts.flows import BatchDraft, Terms
 from chalicelib.checkout.payouts.rules import MOST_AT_ONCE
 from chalicelib.checkout.pipeline import Prepared
 from chalicelib.checkout.schemas.facts import batch_facts, conversion_answers, single_facts, transaction_answers
-from chalicelib.checkout.schemas.link import wallet_address
+from chalicelib.checkout.schemas.link import Wallet
 from chalicelib.checkout.schemas.pay import BatchMetadata, ConversionAnswer, FeeFields, PayMetadata, SourceFields
 from chalicelib.payments.payable.rules import Position
 from chalicelib.payments.requests.creation import Draft
+from chalicelib.payments.requests.names.schemas import PayeeNameAnswer, name_fields
 from chalicelib.payments.requests.rules import amount_text
 from chalicelib.payments.requests.schemas import CustomerInfoBody
 from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.transactions import TransactionAnswer
-from chalicelib.platform.http.fields import Address, Amount, CurrencyId, Recipient, ShortText, together
-from chalicelib.platform.http.schemas import Input, Output, rule
+from chalicelib.platform.http.fields import Amount, CurrencyId, Payee, ShortText, together
+from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 from chalicelib.platform.settings import ValueForm
 from chalicelib.recurring.schemas import PayoutRecurrence
 
@@ -29,7 +30,9 @@ RequestId = Annotated[str, StringConstraints(min_length=1, max_length=66)]
 class PayoutItem(Input):
     """An amount in one currency that is paid to one payee in a token."""
 
-    payee: Annotated[Recipient, StringConstraints(min_length=1)] = Field(description="Who is paid")
+    payee: Annotated[Payee, StringConstraints(min_length=1)] = Field(
+        description="Who is paid, by address or by a name of ENS"
+    )
     amount: Amount = Field(description="In the invoice currency: a human-readable decimal amount, greater than 0")
     invoiceCurrency: _Currency = Field(description="The currency of the amount: a token, or a fiat code such as USD")
     paymentCurrency: _Currency = Field(description="Which token is paid")
@@ -42,8 +45,8 @@ class PayoutItem(Input):
 class Payout(PayoutItem, FeeFields, SourceFields):
     model_config = ConfigDict(json_schema_extra=together({"chain": ["token"], "token": ["chain"]}))
 
-    payerWallet: Address | None = Field(None, description="Who pays: then the answer says what that wallet has")
-    payerAddress: Address | None = Field(None, description="Another name of `payerWallet`")
+    payerWallet: Wallet | None = Field(None, description="Who pays: then the answer says what that wallet has")
+    payerAddress: Wallet | None = Field(None, description="Another name of `payerWallet`")
     reference: ShortText | None = Field(None, description="Your own name for it, such as an invoice number")
     customerInfo: CustomerInfoBody | None = None
     recurrence: PayoutRecurrence | None = Field(
@@ -53,11 +56,6 @@ class Payout(PayoutItem, FeeFields, SourceFields):
     @property
     def items_written(self) -> int:
         return 1
-
-    @field_validator("payerWallet", "payerAddress")
-    @classmethod
-    def _payer(cls, value: str | None) -> str | None:
-        return wallet_address(value)
 
     @model_validator(mode="after")
     def _names_one_wallet(self) -> Self:
@@ -91,16 +89,11 @@ class PayoutBatch(FeeFields):
     requestIds: Annotated[list[RequestId], Field(min_length=1, max_length=MOST_AT_ONCE)] | None = Field(
         None, description="Requests without a link, of which what is left is paid"
     )
-    payer: Address | None = Field(None, description="Who pays: then the answer says what that wallet has")
+    payer: Wallet | None = Field(None, description="Who pays: then the answer says what that wallet has")
 
     @property
     def items_written(self) -> int:
         return len(self.requests or self.requestIds or ())
-
-    @field_validator("payer")
-    @classmethod
-    def _payer(cls, value: str | None) -> str | None:
-        return wallet_address(value)
 
     @model_validator(mode="after")
     def _names_either(self) -> Self:
@@ -122,6 +115,9 @@ class PayoutCreated(Output):
     paymentReference: str = Field(description="Stands in the calldata and logs of its payments")
     transactions: list[TransactionAnswer] = Field(description="Approvals and the payment, in the order they are sent")
     metadata: PayMetadata = Field(description="What they need and do")
+    payeeName: PayeeNameAnswer = Field(
+        default_factory=unsent, description="Absent unless the payee was given by a name of ENS"
+    )
 
 
 class PaidRequest(Output):
@@ -131,6 +127,9 @@ class PaidRequest(Output):
     amount: str = Field(description="What is paid, in the invoice currency")
     invoiceCurrency: str
     paymentCurrency: str
+    payeeName: PayeeNameAnswer = Field(
+        default_factory=unsent, description="Absent unless the payee was given by a name of ENS"
+    )
 
 
 class PayoutBatchCreated(Output):
@@ -153,6 +152,7 @@ def payout_answer(prepared: Prepared, value_form: ValueForm) -> PayoutCreated:
         paymentReference=request.payment_reference,
         transactions=transaction_answers(prepared, value_form),
         metadata=PayMetadata(**{**known, **single_facts(prepared)}),
+        **name_fields(request),
     )
 
 
@@ -174,11 +174,10 @@ def batch_answer(prepared: Prepared, approvals: ValueForm, payment: ValueForm) -
 
 def _paid(position: Position) -> PaidRequest:
     owed = position.owed
-    return PaidRequest(
-        requestId=owed.request.request_id,
-        paymentReference=owed.request.payment_reference,
-        payee=owed.request.payee,
+    return PaidRequest.from_record(
+        owed.request,
         amount=amount_text(owed.amount, owed.request),
         invoiceCurrency=owed.invoice.id,
         paymentCurrency=owed.token.id,
+        **name_fields(owed.request),
     )

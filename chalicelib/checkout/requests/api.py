@@ -13,16 +13,21 @@ from chalicelib.checkout.rules import PayOptions
 from chalicelib.checkout.schemas.facts import published_form
 from chalicelib.crosschain.service.payment_intents.flows import Offer
 from chalicelib.crosschain.service.payment_intents.schemas import PaymentIntentAnswer, payment_intent_answer
+from chalicelib.gasless.records import GaslessPayment
+from chalicelib.gasless.schemas import GaslessAnswer, gasless_answer
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.platform.http.view import Call
 
 
-def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer | PaymentIntentAnswer:
+def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer | PaymentIntentAnswer | GaslessAnswer:
     query, caller = call.query, call.caller
     options = PayOptions(query.payer, query.source)
     made = requests.pay(
-        call.services, call.path["request_id"], caller.owner, Viewer.of(caller), options, query.part, query.account
+        call.services, call.path["request_id"], caller.owner, Viewer.of(caller), options, query.part, query.account,
+        is_gasless=query.gasless == "true",
     )
+    if isinstance(made, GaslessPayment):
+        return gasless_answer(made)
     if isinstance(made, Offer):
         return payment_intent_answer(made)
     return request_pay_answer(made, call.services.settings.value_form(published_form(made, "bignumber")))

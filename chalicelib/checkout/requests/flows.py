@@ -5,7 +5,7 @@ from dataclasses import replace
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import known_network
 from chalicelib.chains.catalogue.tokens import Token, dollar, token_with_id
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.crosschain import flows as crosschain
@@ -17,6 +17,8 @@ from chalicelib.crosschain.service.payment_intents.flows import Offer
 from chalicelib.crosschain.service.payment_intents.locking import unlocked
 from chalicelib.crosschain.service.sources.choices import Choice, choices
 from chalicelib.crosschain.service.sources.rules import payer_of, source_for
+from chalicelib.gasless import flows as gasless
+from chalicelib.gasless.records import GaslessPayment
 from chalicelib.offramp.service import flows as offramp
 from chalicelib.offramp.service.rules import NO_ACCOUNT, ChosenAccount, check_unchosen
 from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed
@@ -61,7 +63,8 @@ def pay(
     options: PayOptions,
     part: Part,
     account: ChosenAccount = NO_ACCOUNT,
-) -> Prepared | Offer:
+    is_gasless: bool = False,
+) -> Prepared | Offer | GaslessPayment:
     """The transactions that pay a request, or a part of it; `name` is its id or its payment reference.
 
     The first call stores that the request is being paid, and a later one another fee: at most one write. With a chosen
@@ -70,7 +73,8 @@ def pay(
     BadRequest for options that it does not support, Forbidden for a fee that a limited client id may not ask for, and
     RateUnavailable.
 
-    Where the credential has payments from another chain signed, it is an offer to sign one, and no transactions.
+    Where the credential has payments from another chain signed, it is an offer to sign one, and no transactions; so it
+    is with `is_gasless`, for a payment on the request's own chain.
     """
     loaded, payable = load_request(services, name, viewer)
     if isinstance(payable, PayableLink) and payable.commerce is not None:
@@ -79,8 +83,11 @@ def pay(
         return checkout.pay_by_escrow(services, payable, options)
     position, is_capped = _due(services, loaded, payable, owner, options, part, account)
     owed, source = position.owed, source_for(position.due.token, options.source)
-    if source is not None and owner.uses_payment_intents:
-        made: Prepared | Offer = payment_intents.offer(
+    made: Prepared | Offer | GaslessPayment
+    if is_gasless:
+        made = gasless.offer(services, owner, position, options.wallet)
+    elif source is not None and owner.uses_payment_intents:
+        made = payment_intents.offer(
             services, owner, position, source, payer_of(options.wallet, None)
         )
     else:
@@ -105,8 +112,8 @@ def direct_route(
     except (Conflict, Locked, LinkClosed, LinkAwaitingChain):
         return None
     owed, holdings = position.owed, made.holdings
-    chain = network(owed.request.network)
-    assert chain is not None and holdings is not None, "the network is catalogued and the wallet was read"
+    chain = known_network(owed.request.network)
+    assert holdings is not None, "the wallet was read"
     network_fee = BaseUnits(made.checkout.gas * holdings.gas_price)
     platform_fee = owed.fee.on(position.converted.payment_amount if position.converted else position.due.amount)
     coin = token_with_id(chain.native_currency_id) if chain.native_currency_id else None

@@ -9,7 +9,8 @@ from chalicelib.chains.catalogue.networks import Network
 from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.payments.links.fees import rules as fees
 from chalicelib.payments.links.records import Link
-from chalicelib.payments.requests.fields import parse_field
+from chalicelib.payments.requests.errors import check_not_cancelled
+from chalicelib.payments.requests.field_problems import parse_field
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, invoice_of, remaining
 
@@ -29,7 +30,9 @@ class Part:
 
 def amount_due(request: Request, text: str | None) -> tuple[BaseUnits, bool]:
     """What is paid of a request: the amount in the text or what is left, whichever is less; and whether that is less
-    than the text asks for. Raises Conflict if nothing is left, ValidationFailed for a text that is not an amount."""
+    than the text asks for. Raises RequestCancelled, Conflict if nothing is left, ValidationFailed for a text that is
+    not an amount."""
+    check_not_cancelled(request)
     left, invoice = remaining(request), invoice_of(request)
     if not left:
         raise Conflict("This request has already been paid")

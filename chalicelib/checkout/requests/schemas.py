@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Self
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from chalicelib.base.money import BaseUnits, format_amount, parse_percentage
 from chalicelib.chains.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
-from chalicelib.chains.catalogue.networks import Network, network
+from chalicelib.chains.catalogue.networks import Coin, Network, known_network
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.checkout.pipeline import Prepared
 from chalicelib.checkout.requests.flows import DirectRoute
 from chalicelib.checkout.requests.rules import FAST_SECONDS, Part, seconds_to_confirm
 from chalicelib.checkout.schemas.facts import single_facts, transaction_answers
-from chalicelib.checkout.schemas.link import WalletQuery, wallet_address
-from chalicelib.checkout.schemas.pay import FeeAnswer, FeeFields, PayMetadata, SourceQuery
+from chalicelib.checkout.schemas.link import Wallet, WalletQuery, wallet_address
+from chalicelib.checkout.schemas.pay import FeeAnswer, FeeFields, Flag, PayMetadata, SourceQuery
 from chalicelib.crosschain.service.sources.choices import Choice
 from chalicelib.crosschain.service.sources.rules import cost_of, gas_in_dollars, on_source
 from chalicelib.offramp.service.rules import ChosenAccount
@@ -42,7 +42,7 @@ class PartQuery(FeeFields):
 
 
 class RequestPayQuery(PartQuery, SourceQuery):
-    payerAddress: Address | None = Field(None, description="Another name of `wallet`")
+    payerAddress: Wallet | None = Field(None, description="Another name of `wallet`")
     clientUserId: PersonId | None = Field(
         None, description="Whose bank account is paid: your own id of the person, as in POST /v2/payer"
     )
@@ -50,13 +50,14 @@ class RequestPayQuery(PartQuery, SourceQuery):
         None, description="The bank account; needed, with `clientUserId`, for a request that is paid out to one"
     )
 
-    @field_validator("payerAddress")
-    @classmethod
-    def _payer(cls, value: str | None) -> str | None:
-        return wallet_address(value)
+    gasless: Flag | None = Field(
+        None, description="A payment to sign instead of transactions: the service makes it, for a fee in the token"
+    )
 
     @model_validator(mode="after")
     def _names_one_wallet(self) -> Self:
+        if self.gasless == "true" and self.chain is not None:
+            raise rule("is not possible with chain and token", "gasless")
         if self.wallet is not None and self.payerAddress is not None:
             raise rule("is another name of wallet: give one of them", "payerAddress")
         return self
@@ -84,21 +85,20 @@ class RequestPayAnswer(Output):
     metadata: RequestPayMetadata = Field(description="What they need and do")
 
 
+def _given_wallet(value: str) -> str:
+    try:
+        return wallet_address(value)
+    except PydanticCustomError:
+        raise PydanticCustomError("rule", "Invalid or missing wallet address", {"verbatim": True}) from None
+
+
 class RequestRoutesQuery(PartQuery, WalletQuery):
-    wallet: Address = Field(description="The payer's wallet")
+    wallet: Annotated[Address, AfterValidator(_given_wallet)] = Field(description="The payer's wallet")
 
     @model_validator(mode="before")
     @classmethod
     def _missing_is_empty(cls, values: Any) -> Any:
         return {"wallet": "", **values}
-
-    @field_validator("wallet")
-    @classmethod
-    def _address(cls, value: str | None) -> str | None:
-        try:
-            return wallet_address(value)
-        except PydanticCustomError:
-            raise PydanticCustomError("rule", "Invalid or missing wallet address", {"verbatim": True}) from None
 
 
 class RouteFee(Output):
@@ -144,9 +144,7 @@ def request_pay_answer(made: Prepared, value_form: ValueForm) -> RequestPayAnswe
     return RequestPayAnswer(transactions=transaction_answers(made, value_form), metadata=metadata)
 
 
-def routes_answer(
-    direct: DirectRoute | None, others: Sequence[Choice], settings: Settings
-) -> RequestRoutesAnswer:
+def routes_answer(direct: DirectRoute | None, others: Sequence[Choice], settings: Settings) -> RequestRoutesAnswer:
     """The routes of a request: the direct one, and those from other chains."""
     if direct is None:
         return RequestRoutesAnswer(routes=[], platformFee=None)
@@ -159,23 +157,15 @@ def routes_answer(
 def _direct(route: DirectRoute, processor: str) -> PaymentRoute:
     (position,) = route.prepared.positions
     owed = position.owed
-    chain = network(owed.request.network)
-    assert chain is not None, "a stored request is on a catalogued network"
-    listed, worth = [_gas(chain, route.network_fee, route.network_fee_in_dollars)], [route.network_fee_in_dollars]
+    chain = known_network(owed.request.network)
+    listed = [_gas(chain, route.network_fee, route.network_fee_in_dollars)]
+    dollars = [route.network_fee_in_dollars]
     if owed.fee.is_charged:
-        worth.append(route.platform_fee_in_dollars)
-        platform = RouteFee(
-            type="platform",
-            stage="sending",
-            provider=processor,
-            amount=format_amount(route.platform_fee, owed.token.decimals),
-            currency=owed.token.symbol,
-            receiverAddress=owed.fee.address,
-            network=chain.name,
-            **_dollars("amountInUSD", route.platform_fee_in_dollars),
-        )
-        listed.append(platform)
-    known = [each for each in worth if each is not None]
+        dollars.append(route.platform_fee_in_dollars)
+        others = {**_in_dollars(route.platform_fee_in_dollars), "receiverAddress": owed.fee.address}
+        listed.append(_fee("platform", "sending", processor, route.platform_fee, owed.token, chain.name, **others))
+    known = [each for each in dollars if each is not None]
+    in_all = format_amount(sum(known), FIAT_DECIMALS_ON_CHAIN)
     return PaymentRoute(
         id="REQUEST_NETWORK_PAYMENT",
         fee=float(parse_percentage(owed.fee.percentage or "0") / 100) if owed.fee.is_charged else 0,
@@ -184,7 +174,7 @@ def _direct(route: DirectRoute, processor: str) -> PaymentRoute:
         price_impact=0,
         chain=chain.label,
         token=owed.token.symbol,
-        **({"feeInUSD": float(format_amount(sum(known), FIAT_DECIMALS_ON_CHAIN))} if len(known) == len(worth) else {}),
+        **({"feeInUSD": float(in_all)} if len(known) == len(dollars) else {}),
     )
 
 
@@ -192,20 +182,19 @@ def _bridged(choice: Choice, settings: Settings) -> PaymentRoute:
     """A route from another chain. Amounts of its token are taken for dollars."""
     route, due = choice.route, choice.position.due
     source, wanted = route.wanted.source, route.wanted
-    here, there = network(source.network), network(wanted.destination.network)
-    assert here is not None and there is not None, "a route is between catalogued networks"
+    here, there = known_network(source.network), known_network(wanted.destination.network)
     cost, platform = cost_of(route), on_source(due.fee, due.token, source)
     gas = gas_in_dollars(route, choice.network_fee)
     listed = [
         _gas(here, choice.network_fee, gas),
-        _token_fee("crosschain", "overall", route.tool, cost, source),
+        _dollar_fee("crosschain", "overall", route.tool, cost, source),
     ]
     if due.fee:
-        fee = _token_fee("platform", "receiving", settings.payment_processor, platform, source)
-        listed.append(fee.model_copy(update={"receiverAddress": due.fee_address}))
+        to = {"receiverAddress": due.fee_address}
+        listed.append(_dollar_fee("platform", "receiving", settings.payment_processor, platform, source, **to))
     in_tokens = Decimal(format_amount(BaseUnits(cost + platform), source.decimals))
     whole = Decimal(format_amount(on_source(due.amount, due.token, source), source.decimals))
-    worth = {} if gas is None else {"feeInUSD": float(in_tokens + Decimal(format_amount(gas, FIAT_DECIMALS_ON_CHAIN)))}
+    gas_dollars = None if gas is None else Decimal(format_amount(gas, FIAT_DECIMALS_ON_CHAIN))
     seconds = route.seconds + seconds_to_confirm(there, settings.confirmations.get(there.name, there.confirmations))
     return PaymentRoute(
         id=f"{here.label}_{there.label}_{source.symbol}_{wanted.destination.symbol}",
@@ -215,36 +204,29 @@ def _bridged(choice: Choice, settings: Settings) -> PaymentRoute:
         price_impact=0,
         chain=here.label,
         token=source.symbol,
-        **worth,
+        **({} if gas_dollars is None else {"feeInUSD": float(in_tokens + gas_dollars)}),
     )
 
 
 def _gas(chain: Network, units: BaseUnits, in_dollars: BaseUnits | None) -> RouteFee:
     """What the transactions cost in the native coin of the network that they are sent on."""
-    return RouteFee(
-        type="gas",
-        stage="sending",
-        provider=chain.name,
-        amount=format_amount(units, chain.coin.decimals),
-        currency=chain.coin.symbol,
-        network=chain.name,
-        **_dollars("amountInUSD", in_dollars),
-    )
+    return _fee("gas", "sending", chain.name, units, chain.coin, chain.name, **_in_dollars(in_dollars))
 
 
-def _token_fee(kind: str, stage: str, provider: str, units: BaseUnits, token: Token) -> RouteFee:
+def _dollar_fee(kind: str, stage: str, provider: str, units: BaseUnits, token: Token, **others: Any) -> RouteFee:
     """A fee in a dollar token."""
     text = format_amount(units, token.decimals)
+    return _fee(kind, stage, provider, units, token, token.network, amountInUSD=text, **others)
+
+
+def _fee(
+    kind: str, stage: str, provider: str, units: BaseUnits, paid_in: Token | Coin, network: str, **others: Any
+) -> RouteFee:
+    amount, currency = format_amount(units, paid_in.decimals), paid_in.symbol
     return RouteFee(
-        type=kind,
-        stage=stage,
-        provider=provider,
-        amount=text,
-        amountInUSD=text,
-        currency=token.symbol,
-        network=token.network,
+        type=kind, stage=stage, provider=provider, amount=amount, currency=currency, network=network, **others
     )
 
 
-def _dollars(name: str, units: BaseUnits | None) -> dict[str, Any]:
-    return {} if units is None else {name: format_amount(units, FIAT_DECIMALS_ON_CHAIN)}
+def _in_dollars(units: BaseUnits | None) -> dict[str, Any]:
+    return {} if units is None else {"amountInUSD": format_amount(units, FIAT_DECIMALS_ON_CHAIN)}

@@ -9,7 +9,8 @@ from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.simulation import Simulation
 from chalicelib.chains.nodes.wallets import WalletReading
 from chalicelib.checkout.pipeline import Prepared
-from chalicelib.checkout.schemas.pay import ConversionAnswer, FeeAnswer, InsufficientToken
+from chalicelib.checkout.resources.schemas import resources_answer
+from chalicelib.checkout.schemas.pay import BatchCallAnswer, CallsAnswer, ConversionAnswer, FeeAnswer, InsufficientToken
 from chalicelib.checkout.schemas.routes_taken import route_facts, with_sender
 from chalicelib.payments.payable.rules import Converted, Position
 from chalicelib.payments.rates.rules import rate_text
@@ -111,9 +112,14 @@ def steps_facts(prepared: Prepared) -> dict[str, Any]:
         "routeType": "crosschain" if prepared.routes else "samechain",
         "explanation": [explanation_answer(each) for each in prepared.explanations],
     }
+    if prepared.resources is not None:
+        facts["resources"] = resources_answer(prepared.resources)
     if prepared.on_tron:
         facts["approvalFeeLimit"] = str(APPROVAL_FEE_LIMIT)
         facts["paymentFeeLimit"] = str(prepared.checkout.fee_limit)
+    is_commerce = prepared.payable is not None and prepared.payable.commerce is not None
+    if len(checkout.transactions) > 1 and not prepared.on_tron and not is_commerce:
+        facts["calls"] = _calls(prepared)
     if prepared.simulation is not None:
         facts["simulation"] = _simulation(prepared.simulation)
     if prepared.holdings is not None:
@@ -126,8 +132,21 @@ def steps_facts(prepared: Prepared) -> dict[str, Any]:
     return facts
 
 
+def _calls(prepared: Prepared) -> CallsAnswer:
+    """The transactions as one batch of calls, on the network that they are signed for."""
+    options, found = prepared.options, prepared.checkout.transactions
+    return CallsAnswer(
+        version="2.0.0",
+        chainId=hex(next(iter(prepared.checkout.debits)).chain_id),
+        atomicRequired=True,
+        calls=[BatchCallAnswer(to=each.to, data=each.data, value=hex(each.value)) for each in found],
+        **({} if options.wallet is None else {"sender": options.wallet}),
+    )
+
+
 def _wallet_facts(prepared: Prepared, wallet: WalletReading) -> dict[str, Any]:
-    """Whether the wallet has enough for the transactions; gas is an estimate at the current price.
+    """Whether the wallet has enough for the transactions; gas is an estimate at the current price, on Tron by what the
+    node measures.
 
     The gas of a Safe's transaction is paid by the owner who executes it, so it is not counted for a Safe.
     """
@@ -136,9 +155,13 @@ def _wallet_facts(prepared: Prepared, wallet: WalletReading) -> dict[str, Any]:
     own_fee = 0 if prepared.options.is_safe else network_fee
     native_debit = sum(debit for token, debit in checkout.debits.items() if token.is_native)
     coin = _TRON_DECIMALS if prepared.on_tron else _EVM_DECIMALS
+    has_gas = wallet.native_balance >= native_debit + own_fee
+    if prepared.resources is not None:
+        has_gas = prepared.resources.problem is None
+        network_fee = prepared.resources.burned if prepared.resources.is_complete else network_fee
     facts: dict[str, Any] = {
         "hasEnoughBalance": all(funds.balance_of(token) >= debit for token, debit in checkout.debits.items()),
-        "hasEnoughGas": wallet.native_balance >= native_debit + own_fee,
+        "hasEnoughGas": has_gas,
         "nativeBalance": format_amount(wallet.native_balance, coin),
         "estimatedNetworkFee": format_amount(network_fee, coin),
     }

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import AfterValidator, Field, StringConstraints
 
 from chalicelib.accounts.branding.schemas import LinkBranding
+from chalicelib.accounts.domains.schemas import MerchantAnswer
 from chalicelib.base.addresses import evm_address, tron_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import format_amount
-from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.bridges import source_networks
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import known_network
 from chalicelib.checkout.flows import Description
 from chalicelib.commerce.service.terms import CommerceFacts, commerce_facts
 from chalicelib.crosschain.service.sources.balances import Sources, tokens_of
@@ -30,23 +30,48 @@ from chalicelib.payments.links.schemas import (
     destination_answer,
     sent_answers,
 )
-from chalicelib.payments.links.sent import MAX_ASKED
+from chalicelib.payments.links.sent_transactions import MAX_ASKED
 from chalicelib.payments.payable.rules import Position
+from chalicelib.payments.requests.names.schemas import shown_name
+from chalicelib.payments.requests.plain_transfers.schemas import PlainTransferAnswer, plain_transfer_field
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of, remaining
-from chalicelib.platform.http.fields import Address
+from chalicelib.platform.http.fields import Address, EvmAddress
 from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
+_PLURAL = {
+    "invoiceCurrency": "invoiceCurrencies",
+    "paymentCurrency": "paymentCurrencies",
+    "invoiceDecimals": "invoiceDecimals",
+    "decimals": "decimals",
+    "isNativeCurrency": "isNativeCurrency",
+}
+"""The names of a batch's lists of what a link of one payment has once, where they do not only end with s."""
 _HASHES = rf"^(0x)?[a-fA-F0-9]{{64}}(,(0x)?[a-fA-F0-9]{{64}}){{0,{MAX_ASKED - 1}}}$"
 
 
-class WalletQuery(Input):
-    wallet: Address | None = Field(None, description="The payer's wallet")
+def wallet_address(value: str) -> str:
+    """The address of a wallet in its normal form. Raises a validation error for another text."""
+    on_tron = value.startswith("T")
+    try:
+        return tron_address(value) if on_tron else evm_address(value)
+    except BadRequest:
+        raise rule(f"Invalid {'Tron' if on_tron else 'Ethereum'} address") from None
 
-    @field_validator("wallet")
-    @classmethod
-    def _address(cls, value: str | None) -> str | None:
-        return wallet_address(value)
+
+def _evm_wallet(value: str) -> str:
+    try:
+        return evm_address(value)
+    except BadRequest:
+        raise rule("Invalid Ethereum address") from None
+
+
+Wallet = Annotated[Address, AfterValidator(wallet_address)]
+EvmWallet = Annotated[EvmAddress, AfterValidator(_evm_wallet)]
+
+
+class WalletQuery(Input):
+    wallet: Wallet | None = Field(None, description="The payer's wallet")
 
 
 class LinkQuery(WalletQuery):
@@ -61,17 +86,6 @@ class LinkQuery(WalletQuery):
     @property
     def hashes(self) -> tuple[str, ...]:
         return tuple(self.sent.split(",")) if self.sent is not None else ()
-
-
-def wallet_address(value: str | None) -> str | None:
-    """The address of a wallet in its normal form. Raises a validation error for another text."""
-    if value is None:
-        return None
-    on_tron = value.startswith("T")
-    try:
-        return tron_address(value) if on_tron else evm_address(value)
-    except BadRequest:
-        raise rule(f"Invalid {'Tron' if on_tron else 'Ethereum'} address") from None
 
 
 class PaymentOption(Output):
@@ -99,6 +113,9 @@ class LinkAnswer(Output):
     createdAt: str = Field(description="ISO 8601 in UTC")
     expiresAt: str = Field(description="When it can no longer be paid")
     branding: LinkBranding | None
+    merchant: MerchantAnswer | None = Field(
+        description="Who asks for it, if the owner of the client id has set a domain; null of a payout"
+    )
     feePercentage: str | None = Field(description="Of each amount, on top of it")
     feeAddress: str | None = Field(description="Who receives the fee")
     feePlan: FeePlanAnswer | None
@@ -131,6 +148,7 @@ class SecurePaymentAnswer(LinkAnswer):
 
     paymentType: Literal["single"]
     payee: str
+    payeeName: str = Field(default_factory=unsent, description="A name by which the payee named itself; else absent")
     amount: str = Field(description="In the invoice currency, as what is paid and what is left of it")
     invoiceCurrency: str
     invoiceDecimals: int = Field(description="Of the invoice currency, as contracts count it: 8 of fiat")
@@ -142,6 +160,9 @@ class SecurePaymentAnswer(LinkAnswer):
     paidAmount: str
     remainingAmount: str
     commerce: CommerceFacts | None = Field(None, description="Of a commerce payment: who may take how much until when")
+    plainTransfer: PlainTransferAnswer = Field(
+        default_factory=unsent, description="Its address for plain transfers; absent if it has none"
+    )
 
 
 class BatchPaymentAnswer(LinkAnswer):
@@ -149,6 +170,9 @@ class BatchPaymentAnswer(LinkAnswer):
 
     paymentType: Literal["batch"] = Field(description="batch")
     payees: list[str] = Field(description="Who are paid")
+    payeeNames: list[str | None] = Field(
+        default_factory=unsent, description="Names by which payees named themselves; absent if none did"
+    )
     amounts: list[str] = Field(description="What each is owed, in its invoice currency")
     invoiceCurrencies: list[str] = Field(description="The currencies of the amounts")
     invoiceDecimals: list[int] = Field(description="Of them, as contracts count them: 8 of fiat")
@@ -168,50 +192,36 @@ def secure_payment_answer(
 
     `confirmations` are the deployment's own, by network.
     """
-    payment = description.payment
-    facts = {**_link_facts(payment), **_payment_options(description)}
-    facts["chain"] = chain_answer(payment.requests[0].network, confirmations)
+    payable = description.payable
+    facts = {**_link_facts(payable), **_payment_options(description)}
+    facts["chain"] = chain_answer(payable.requests[0].network, confirmations)
     facts["branding"] = LinkBranding.of(description.branding)
-    if bridge_transfers := crosschain_answers(payment):
+    facts["merchant"] = MerchantAnswer.of(description.merchant)
+    if bridge_transfers := crosschain_answers(payable):
         facts["crosschainIntents"] = bridge_transfers
     if description.sent:
         facts["sentTransactions"] = sent_answers(description.sent)
-    if payment.link.payment_type is PaymentType.SINGLE:
-        if payment.commerce is not None and description.commerce is not None:
-            facts["commerce"] = commerce_facts(payment.commerce, description.commerce)
-        return SecurePaymentAnswer(paymentType="single", **_request_facts(payment.requests[0]), **facts)
-    each = [_request_facts(request) for request in payment.requests]
-    return BatchPaymentAnswer(
-        paymentType="batch",
-        payees=[one["payee"] for one in each],
-        amounts=[one["amount"] for one in each],
-        invoiceCurrencies=[one["invoiceCurrency"] for one in each],
-        invoiceDecimals=[one["invoiceDecimals"] for one in each],
-        paymentCurrencies=[one["paymentCurrency"] for one in each],
-        isNativeCurrency=[one["isNativeCurrency"] for one in each],
-        decimals=[one["decimals"] for one in each],
-        paymentReferences=[one["paymentReference"] for one in each],
-        destinations=[one["destination"] for one in each],
-        paidAmounts=[one["paidAmount"] for one in each],
-        remainingAmounts=[one["remainingAmount"] for one in each],
-        **facts,
-    )
+    if payable.link.payment_type is PaymentType.SINGLE:
+        if payable.commerce is not None and description.commerce is not None:
+            facts["commerce"] = commerce_facts(payable.commerce, description.commerce)
+        request = payable.requests[0]
+        of_request = {**_request_facts(request), **shown_name(request), **plain_transfer_field(request)}
+        return SecurePaymentAnswer.from_record(payable.link, paymentType="single", **of_request, **facts)
+    names = [shown_name(request).get("payeeName") for request in payable.requests]
+    if any(names):
+        facts["payeeNames"] = names
+    each = [_request_facts(request) for request in payable.requests]
+    lists = {_PLURAL.get(name, f"{name}s"): [one[name] for one in each] for name in each[0]}
+    return BatchPaymentAnswer.from_record(payable.link, paymentType="batch", **lists, **facts)
 
 
-def _link_facts(payment: PayableLink) -> dict[str, Any]:
-    link = payment.link
+def _link_facts(payable: PayableLink) -> dict[str, Any]:
+    link = payable.link
     return {
         "status": link.status.value,
-        "network": payment.requests[0].network,
-        "reference": link.reference,
-        "requestIds": [request.request_id for request in payment.requests],
-        "redirectUrl": link.redirect_url,
-        "redirectLabel": link.redirect_label,
-        "createdAt": iso(link.created_at),
-        "expiresAt": iso(link.expires_at),
-        "feePercentage": link.fee_percentage,
-        "feeAddress": link.fee_address,
-        "feePlan": fee_plan_or_null(plan_of(payment)),
+        "network": payable.requests[0].network,
+        "requestIds": [request.request_id for request in payable.requests],
+        "feePlan": fee_plan_or_null(plan_of(payable)),
     }
 
 
@@ -239,8 +249,7 @@ def _payment_options(description: Description) -> dict[str, Any]:
     holdings, checkout = description.holdings, description.checkout
     if holdings is None or checkout is None:
         return {}
-    chain = network(description.payment.requests[0].network)
-    assert chain is not None, "a stored request always has a catalogued network"
+    chain = known_network(description.payable.requests[0].network)
     options = {}
     for token, debit in checkout.debits.items():
         balance = holdings.balance_of(token)

@@ -2,12 +2,11 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from chalicelib.base.addresses import evm_address
-from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import Fee
 from chalicelib.chains.catalogue.labels import SourceLabel
+from chalicelib.checkout.resources.schemas import ResourcesAnswer
 from chalicelib.checkout.schemas.crosschain import (
     BundleMetadata,
     CostBreakdown,
@@ -15,7 +14,7 @@ from chalicelib.checkout.schemas.crosschain import (
     RawStep,
     RouteMetadata,
 )
-from chalicelib.checkout.schemas.link import WalletQuery
+from chalicelib.checkout.schemas.link import EvmWallet, WalletQuery
 from chalicelib.commerce.service.terms import CommerceTerms
 from chalicelib.payments.payable.rules import SourceToken
 from chalicelib.payments.transactions import (
@@ -54,32 +53,15 @@ class SourceQuery(WalletQuery, SourceFields):
     """A wallet is needed to pay from another chain."""
 
 
-def _evm_address(value: str) -> str:
-    try:
-        return evm_address(value)
-    except BadRequest:
-        raise rule("Invalid Ethereum address") from None
-
-
 class ReclaimQuery(Input):
-    wallet: EvmAddress = Field(description="The wallet that has paid")
+    wallet: EvmWallet = Field(description="The wallet that has paid")
     isSafe: Flag | None = Field(None, description="`wallet` is a Safe: the answer has one transaction for it, too")
-
-    @field_validator("wallet")
-    @classmethod
-    def _evm(cls, value: str) -> str:
-        return _evm_address(value)
 
 
 class PayQuery(SourceQuery):
     isSafe: Flag | None = Field(None, description="`wallet` is a Safe: the answer has one transaction for it, too")
-    eoaWallet: EvmAddress | None = Field(None, description="Who funds the payment of a smart account `wallet`")
+    eoaWallet: EvmWallet | None = Field(None, description="Who funds the payment of a smart account `wallet`")
     simulate: Flag | None = Field(None, description="Also run the transactions on the chain as it is now")
-
-    @field_validator("eoaWallet")
-    @classmethod
-    def _eoa(cls, value: str | None) -> str | None:
-        return _evm_address(value) if value is not None else None
 
     @model_validator(mode="after")
     def _combinations(self) -> Self:
@@ -167,6 +149,22 @@ class ConversionAnswer(Output):
     maxRateAge: int | None = Field(None, description="on_chain: how old the rate may be then, in seconds")
 
 
+class BatchCallAnswer(Output):
+    to: str = Field(description="The contract that is called")
+    data: str = Field(description="The bytes of the call")
+    value: str = Field(description="In base units of the native coin, as hex text")
+
+
+class CallsAnswer(Output):
+    """The parameter of `wallet_sendCalls` (EIP-5792) that makes `transactions` at once, or none of them."""
+
+    version: Literal["2.0.0"] = Field(description="Of EIP-5792")
+    chainId: str = Field(description="Of the network, as hex text")
+    sender: str | None = Field(None, serialization_alias="from", description="`wallet`")
+    atomicRequired: Literal[True] = Field(description="Always true: an approval alone pays nothing")
+    calls: list[BatchCallAnswer] = Field(description="The transactions, in their order")
+
+
 class CallMetadata(Output):
     """Facts about the transactions of any response. Fields that depend on the wallet are absent without a wallet."""
 
@@ -179,11 +177,19 @@ class CallMetadata(Output):
     estimatedNetworkFee: str | None = Field(None, description="In the native coin")
     approvalFeeLimit: str | None = Field(None, description="On Tron: the most that the approval may cost")
     paymentFeeLimit: str | None = Field(None, description="On Tron: the most that the payment may cost")
+    resources: ResourcesAnswer | None = Field(None, description="On Tron, with `wallet`: energy, bandwidth, TRX in sun")
     eoaApprovalRequired: bool | None = Field(None, description="Whether `eoaWallet` has to approve first")
     explanation: list[ExplanationAnswer] = Field(description="What each of `transactions` does, decoded from its bytes")
     eoaExplanation: list[ExplanationAnswer] | None = Field(None, description="The same of `eoaApprovalTransactions`")
     safeExplanation: ExplanationAnswer | None = None
     simulation: SimulationAnswer | None = Field(None, description="With `simulate=true`")
+    calls: CallsAnswer | None = Field(
+        None,
+        description=(
+            "`transactions` for wallets that make several calls at once, if there are two or more; for a link claim "
+            "them first by `POST /v2/secure-payments/{token}/signing`. Absent for a commerce payment"
+        ),
+    )
 
 
 class StepsMetadata(CallMetadata):

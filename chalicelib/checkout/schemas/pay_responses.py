@@ -112,17 +112,14 @@ def _child(position: int, part: PayableLink, source: Token, route: Route | None)
     request: Request = part.requests[0]
     token = currency_of(request)
     called = {} if route is None else {"destinationCall": destination_call(route)}
-    return MulticallChildAnswer(
+    return MulticallChildAnswer.from_record(
+        request,
         position=position,
         securePaymentToken=part.link.token,
-        requestId=request.request_id,
-        payee=request.payee,
         amount=format_amount(remaining(request), token.decimals),
         paymentCurrency=token.id,
-        paymentReference=request.payment_reference,
         paymentCurrencyAddress=token.address,
         sourceTokenAddress=source.address,
         tokenAddress=token.address,
-        network=request.network,
         **called,
     )

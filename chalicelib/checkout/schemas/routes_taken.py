@@ -6,9 +6,8 @@ from typing import Any
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.calldata.checkout import TRANSFER_GAS
-from chalicelib.chains.catalogue.networks import network
-from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.checkout.crosschain.steps import Step
+from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.checkout.crosschain.step_ids import Step
 from chalicelib.checkout.pipeline import Prepared
 from chalicelib.checkout.schemas.crosschain import (
     BridgeDeadline,
@@ -77,11 +76,11 @@ def raw_step(prepared: Prepared, link_token: str) -> RawStep:
         tool=route.tool,
         action=StepAction(
             fromChainId=wanted.source.chain_id,
-            fromToken=_step_token(wanted.source),
+            fromToken=StepToken.from_record(wanted.source),
             fromAmount=str(route.source_amount),
             fromAddress=wanted.payer,
             toChainId=wanted.destination.chain_id,
-            toToken=_step_token(wanted.destination),
+            toToken=StepToken.from_record(wanted.destination),
             toAddress=wanted.call.to,
         ),
     )
@@ -92,7 +91,7 @@ def destination_call(route: Route) -> DestinationCall:
     token, call = route.wanted.destination, route.wanted.call
     return DestinationCall(
         network=token.network,
-        chain=_label(token.network),
+        chain=known_network(token.network).label,
         chainId=token.chain_id,
         target=call.to,
         contractAddress=call.to,
@@ -133,8 +132,7 @@ def _costs(prepared: Prepared, route: Route) -> CostBreakdown:
     cost = format_amount(cost_of(route), source.decimals)
 
     def fee(gas: int) -> NativeFee:
-        chain, units = network(source.network), BaseUnits(gas * holdings.gas_price)
-        assert chain is not None, "a source is on a catalogued network"
+        chain, units = known_network(source.network), BaseUnits(gas * holdings.gas_price)
         return NativeFee(
             required=gas > 0,
             currency=chain.coin.symbol,
@@ -161,13 +159,3 @@ def _costs(prepared: Prepared, route: Route) -> CostBreakdown:
             sourceAmount=format_amount(route.source_amount, source.decimals),
         ),
     )
-
-
-def _step_token(token: Token) -> StepToken:
-    return StepToken(chainId=token.chain_id, address=token.address, symbol=token.symbol, decimals=token.decimals)
-
-
-def _label(name: str) -> str:
-    chain = network(name)
-    assert chain is not None, "a payment is on a catalogued network"
-    return chain.label

@@ -80,7 +80,7 @@ def test_every_read_of_a_link_that_waits_is_423_with_its_facts(shop: Shop, rest:
     assert announce(shop, token, safePaymentDeadline=deadline).status == 200
     reply = shop.get(f"/v2/secure-payments/{token}{rest}")
     facts = {"requestId": id, "hasBeenPaid": False, "safeTxHash": HASH, "chainId": 11155111}
-    told = {"safePaymentDeadline": deadline} if deadline else {}
+    deadlines = {"safePaymentDeadline": deadline} if deadline else {}
     assert reply.status == 423
     assert reply.json == {
         "statusCode": 423,
@@ -90,7 +90,7 @@ def test_every_read_of_a_link_that_waits_is_423_with_its_facts(shop: Shop, rest:
         "branding": None,
         "redirectUrl": None,
         "redirectLabel": None,
-        "requestStatuses": [{**facts, **told}],
+        "requestStatuses": [{**facts, **deadlines}],
     }
 
 
@@ -282,9 +282,9 @@ def test_a_link_of_somebody_else_is_as_unknown_as_none(shop: Shop) -> None:
         ({"payerAddress": "0x12"}, "payerAddress: Invalid Ethereum address"),
         (
             {"payerAddress": "0x" + "11" * 20},
-            "payerAddress is no contract on SEPOLIA: give the address of the Safe",
+            "payerAddress is not a contract on SEPOLIA: give the address of the Safe",
         ),
-        ({"payerAddress": CONTRACT}, "payerAddress is no Safe on SEPOLIA: give the address of the Safe"),
+        ({"payerAddress": CONTRACT}, "payerAddress is not a Safe on SEPOLIA: give the address of the Safe"),
     ],
     ids=str,
 )

@@ -16,6 +16,7 @@ from chalicelib.platform.storage.sweeping import SweepIncomplete
 from tests.fakes.announcements import HASH, SAFE, announcement, hash_of, proposed, record, stored, track, with_safe
 from tests.fakes.payouts import on_its_way, payout
 from tests.fakes.world import World
+from tests.support.rehearsed import rehearsed
 
 
 @pytest.fixture
@@ -46,6 +47,7 @@ def scan_unrecorded(world: World) -> None:
     scan_chain(world.services, json.dumps({"network": world.chain.network}))
 
 
+@rehearsed
 def test_a_strangers_240_announced_transactions_do_not_keep_another_accounts_one_from_being_checked(
     world: World,
 ) -> None:
@@ -126,12 +128,12 @@ def test_a_multicalls_transaction_has_not_failed_while_a_childs_payment_is_not_r
     children = [_payout(world) for _ in range(2)]
     tokens = [child.link.token for child in children]
     whole = multicalls.create(world.services, world.owner, tokens, None)
-    told = replace(proposed(), safe=SAFE)
-    world.safes.known["sepolia", hash_of(told)] = told
-    record(world, whole.payment, announcement(hash_of(told)))
+    in_public = replace(proposed(), safe=SAFE)
+    world.safes.known["sepolia", hash_of(in_public)] = in_public
+    record(world, whole.payable, announcement(hash_of(in_public)))
     for child in children:
         world.chain.pay(child.requests[0])
-    world.chain.execute_safe(SAFE, hash_of(told))
+    world.chain.execute_safe(SAFE, hash_of(in_public))
     scan_unrecorded(world)
     assert scan_store.has_work(world.services.store, tokens[:1])
     assert track(world).status is AnnouncedStatus.PENDING

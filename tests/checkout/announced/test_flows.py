@@ -23,8 +23,8 @@ from chalicelib.platform.storage.store import Delete, WriteConflict
 from tests.fakes.announcements import (
     HASH,
     OTHER_HASH,
+    PROPOSED,
     SAFE,
-    TOLD,
     announcement,
     in_seconds,
     is_free,
@@ -112,7 +112,7 @@ def a_multicall(world: World, **changes: object) -> PayableLink:
     owner = Owner(world.account_id, None, None)
     children = store_payouts(world.services, world.account_id, 2, creator_wallet=SAFE, **changes)
     made = multicalls.create(world.services, owner, [child.link.token for child in children], None)
-    return world.load(made.payment)
+    return world.load(made.payable)
 
 
 def children_of(world: World, parent: PayableLink) -> tuple[PayableLink, ...]:
@@ -206,7 +206,7 @@ class Interrupted(FakeSafes):
         act, self.act = self.act, None
         if act is not None:
             act()
-        return TOLD
+        return PROPOSED
 
 
 def test_a_payment_that_comes_first_leaves_no_announced_transaction(world: World) -> None:
@@ -244,7 +244,7 @@ def test_one_who_is_overtaken_every_time_gives_up(world: World) -> None:
     class Overtaken(FakeSafes):
         def transaction(self, network: str, safe_tx_hash: str) -> Proposal | None:
             world.services.store.write(world.load(payment).link)
-            return TOLD
+            return PROPOSED
 
     with pytest.raises(WriteConflict):
         services = replace(world.services, safes=Overtaken())  # type: ignore[arg-type]

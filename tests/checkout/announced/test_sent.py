@@ -18,7 +18,7 @@ from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.reading import load_visible
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
-from chalicelib.payments.links.sent import Outcome, warnings
+from chalicelib.payments.links.sent_transactions import Outcome, warnings
 from chalicelib.payments.requests.references import reference_topic
 from tests.fakes.announcements import MINUTE, PAGE, SAFE, is_free, let_pass, record, stored, track, with_safe
 from tests.fakes.chain import SENDER
@@ -276,7 +276,7 @@ def test_the_owner_withdraws_it_and_its_payment_counts_all_the_same(world: World
 
 def test_a_multicall_waits_as_a_whole(world: World) -> None:
     children = store_payouts(world.services, world.account_id, 2, creator_wallet=SAFE)
-    parent = multicalls.create(world.services, world.owner, [each.link.token for each in children], None).payment
+    parent = multicalls.create(world.services, world.owner, [each.link.token for each in children], None).payable
     tx_hash = world.chain.send(children[1].requests[0])
     assert record(world, parent, sent(tx_hash)).proof is Proof.SENT
     assert world.load(parent).is_locked
@@ -321,8 +321,8 @@ def test_while_the_node_has_the_transaction_and_it_is_not_confirmed_the_link_is_
                 tracking.track_due(world.services)
             found = next(each for each in stored(world)[0].all if each.announced_id == announced.announced_id)
             if found.status is not AnnouncedStatus.PENDING:
-                was_unseen = found.unseen_since is not None
-                assert was_unseen or known.block is not None, "it ended for a reason that was seen"
+                was_missing = found.missing_since is not None
+                assert was_missing or known.block is not None, "it ended for a reason that was seen"
                 return
             assert not is_free(world, payment)
 
@@ -371,7 +371,7 @@ def test_somebody_elses_announcement_of_the_same_hash_takes_nothing_from_its_sen
 
 def test_a_child_of_a_multicall_is_not_locked_for_who_has_sent_that(world: World) -> None:
     children = store_payouts(world.services, world.account_id, 2, creator_wallet=SAFE)
-    parent = multicalls.create(world.services, world.owner, [each.link.token for each in children], None).payment
+    parent = multicalls.create(world.services, world.owner, [each.link.token for each in children], None).payable
     by_page(world, parent, world.chain.send(children[1].requests[0]), OWN)
     for each in (parent, *children):
         assert (is_free_for(world, each, OWN), is_free_for(world, each, None)) == (True, False)

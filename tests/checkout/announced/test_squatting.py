@@ -20,8 +20,8 @@ from tests.fakes.announcements import (
     MINUTE,
     OTHER_HASH,
     PAGE,
+    PROPOSED,
     SAFE,
-    TOLD,
     announcement,
     hash_of,
     is_free,
@@ -93,8 +93,8 @@ def test_the_allowance_of_the_safe_does_not_matter(world: World) -> None:
     (only,) = paid.transactions
     bundles = [bundle("sepolia", each.transactions) for each in (paid, with_approvals(paid, {}), reset)]
     for transaction in (*bundles, SafeTransaction(only.to, only.value, only.data, 0)):
-        told = Proposal(SAFE, transaction, SafeTerms(3))
-        assert record(world, payment, announcement(hash_of(told))).proof is Proof.COMPUTED
+        proposal = Proposal(SAFE, transaction, SafeTerms(3))
+        assert record(world, payment, announcement(hash_of(proposal))).proof is Proof.COMPUTED
 
 
 def test_a_proposal_that_does_not_pay_the_link_locks_it_no_longer_than_a_claim(world: World) -> None:
@@ -123,7 +123,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(steps, steps)
 def test_whatever_others_announce_and_emit_a_link_stays_locked_while_its_safes_transaction_is_pending(
     before: list, after: list
@@ -140,7 +140,7 @@ def test_whatever_others_announce_and_emit_a_link_stays_locked_while_its_safes_t
             if world.now < unexpired:
                 assert not is_free(world, payment), step
         world.safes.is_down = False
-        world.safes.known["sepolia", HASH] = TOLD
+        world.safes.known["sepolia", HASH] = PROPOSED
         world.chain.execute_safe(SAFE, HASH, success=False)
         for _ in range(14):
             let_pass(world, 2)
@@ -163,7 +163,7 @@ def attack(world: World, payment: PayableLink, taken: list) -> None:
             world.safes.is_down = facts[0] == "down"
             world.safes.known.pop(("sepolia", HASH), None)
             if facts[0] == "knows":
-                world.safes.known["sepolia", HASH] = TOLD
+                world.safes.known["sepolia", HASH] = PROPOSED
         elif kind == "wait":
             let_pass(world, facts[0])
         else:

@@ -14,8 +14,8 @@ from tests.fakes.announcements import (
     MINUTE,
     OTHER_HASH,
     PAGE,
+    PROPOSED,
     SAFE,
-    TOLD,
     announcement,
     hash_of,
     in_seconds,
@@ -77,7 +77,7 @@ def test_an_execution_that_a_fork_drops_was_none(world: World) -> None:
 def test_another_transaction_with_the_same_nonce_frees_the_link(world: World) -> None:
     payment = world.create_link()
     record(world, payment)
-    assert track(world).nonce == TOLD.terms.nonce
+    assert track(world).nonce == PROPOSED.terms.nonce
     world.chain.execute_safe(SAFE, OTHER_HASH)
     assert track(world).status is AnnouncedStatus.PENDING, "it is not confirmed yet"
     world.scan()
@@ -154,7 +154,7 @@ def test_the_service_names_the_safe_when_the_payer_does_not(world: World, known:
     payment = world.create_link()
     announced = record(world, payment, announcement(payer_address=None))
     assert announced.wallet == (SAFE if known else None)
-    world.safes.known["sepolia", HASH] = TOLD
+    world.safes.known["sepolia", HASH] = PROPOSED
     world.chain.execute_safe(SAFE, HASH, success=False)
     world.scan()
     assert track(world).status is AnnouncedStatus.FAILED
@@ -241,12 +241,12 @@ def test_what_the_page_announces_holds_the_link_so_long_also_where_no_service_an
 
 def test_what_the_page_announces_is_waited_for_until_its_end_once_the_service_knows_it(world: World) -> None:
     payment = world.create_link()
-    told = paying(payment)
-    announced = record(world, payment, announcement(hash_of(told)), viewer=PAGE)
+    proposal = paying(payment)
+    announced = record(world, payment, announcement(hash_of(proposal)), viewer=PAGE)
     assert (announced.is_public, announced.proof) == (True, Proof.COMPUTED)
-    world.safes.known["sepolia", hash_of(told)] = told
+    world.safes.known["sepolia", hash_of(proposal)] = proposal
     found = track(world)
-    assert (found.proof, found.nonce) == (Proof.PROPOSED, told.terms.nonce)
+    assert (found.proof, found.nonce) == (Proof.PROPOSED, proposal.terms.nonce)
     for _ in range(3):
         let_pass(world, 60)
         assert track(world).status is AnnouncedStatus.PENDING
@@ -263,7 +263,7 @@ def test_an_unknown_transaction_that_the_safe_executed_is_not_given_up_for_that(
 
 
 def test_safe_and_nonce_are_taken_from_no_answer_whose_fields_do_not_have_the_hash(world: World) -> None:
-    world.safes.known["sepolia", OTHER_HASH] = TOLD
+    world.safes.known["sepolia", OTHER_HASH] = PROPOSED
     payment = world.create_link()
     assert record(world, payment, announcement(OTHER_HASH, payer_address=None)).wallet is None
     announced = track(world)

@@ -60,7 +60,7 @@ def test_what_is_not_pending_or_anothers_cannot_be_withdrawn(world: World) -> No
 def test_a_multicall_is_freed_as_a_whole(world: World, through: str) -> None:
     children = store_payouts(world.services, world.account_id, 2, creator_wallet=SAFE)
     tokens = [child.link.token for child in children]
-    parent = multicalls.create(world.services, Owner(world.account_id, None, None), tokens, None).payment
+    parent = multicalls.create(world.services, Owner(world.account_id, None, None), tokens, None).payable
     record(world, parent)
     withdraw(world, parent if through == "the multicall" else children[0])
     assert len(reading.payable_children(world.services, world.load(parent), lambda whole: check_payable(whole, world.now))) == 2

@@ -39,7 +39,7 @@ def send(shop: Shop, token: str, signed: Any, headers: dict[str, str] | None = N
     return reply
 
 
-def told(reply: Reply) -> tuple[int, str]:
+def answered(reply: Reply) -> tuple[int, str]:
     return reply.status, reply.message
 
 
@@ -68,7 +68,8 @@ def test_the_transactions_of_a_link_are_sent_as_they_were_signed(shop: Shop, nod
     for signed in each:
         reply = send(shop, token, signed)
         assert (reply.status, reply.json) == (200, {"result": True, "txid": signed["txID"], "code": "SUCCESS"})
-    assert node.asked == ["/wallet/broadcasthex"] * 2
+    checked = ["eth_getBalance", "eth_gasPrice", "/wallet/getchainparameters", "/wallet/getaccountresource"]
+    assert node.asked == [*checked, "/wallet/triggerconstantcontract", "/wallet/broadcasthex"] * 2
     assert [(sent.raw.hex(), sent.signature_problem()) for sent in taken(node)] == [
         (signed["raw_data_hex"], None) for signed in each
     ]
@@ -88,13 +89,22 @@ def test_anybody_with_an_api_key_of_the_account_may_send(shop: Shop, node: Node)
     assert (reply.status, len(node.sent)) == (200, 1)
 
 
+def test_while_somebody_claims_to_sign_it_it_is_sent_with_their_secret_alone(shop: Shop, node: Node) -> None:
+    token, secret = shop.link(tron()), "5e" * 32
+    signed = paid_by(shop, token)
+    claim = {"calls": "0x" + "ab" * 32, "announcerSecret": secret}
+    assert shop.api.request("POST", f"/v2/secure-payments/{token}/signing", claim, shop.by_client).status == 200
+    assert send(shop, token, signed).status == 423
+    assert send(shop, token, signed, {"x-announcer-secret": secret}).json["result"] is True
+
+
 def test_several_payouts_are_sent_at_once(shop: Shop, node: Node) -> None:
     children = [payout_on_tron(shop, amount=amount, **FEE) for amount in ("1", "2.5")]
     parent = shop.send("POST", MULTICALLS, {"childTokens": children}).json["token"]
     for made in pay(shop, parent)["transactions"]:
         assert send(shop, parent, signed_call(PAYER, made["to"], made["data"])).json["result"] is True
     alone = payment_of(shop, children[0])
-    assert told(send(shop, parent, signed_call(PAYER, alone["to"], alone["data"]))) == (400, NOT_THE_LINKS)
+    assert answered(send(shop, parent, signed_call(PAYER, alone["to"], alone["data"]))) == (400, NOT_THE_LINKS)
 
 
 def test_what_the_node_says_is_passed_on_as_text_without_what_cannot_be_printed(shop: Shop, node: Node) -> None:
@@ -112,10 +122,10 @@ def test_what_the_node_says_is_passed_on_as_text_without_what_cannot_be_printed(
 def test_nobody_knows_what_became_of_it_when_the_node_is_away_and_it_may_be_sent_again(shop: Shop, node: Node) -> None:
     token = shop.link(tron())
     signed, key = paid_by(shop, token), {"idempotency-key": "k" * 20}
-    node.status = 500
+    node.answers_no_broadcast = True
     reply = send(shop, token, signed, key)
     assert reply.status == 502 and "look it up" in reply.message
-    node.status = 200
+    node.answers_no_broadcast = False
     assert send(shop, token, signed, key).json["result"] is True
     before = len(node.sent)
     replayed = send(shop, token, signed, key)
@@ -149,14 +159,14 @@ def token(shop: Shop) -> str:
 
 def test_another_links_payment_is_not_this_ones(shop: Shop, node: Node, token: str) -> None:
     other = shop.link(tron(), **FEE)
-    assert told(send(shop, token, paid_by(shop, other))) == (400, NOT_THE_LINKS)
+    assert answered(send(shop, token, paid_by(shop, other))) == (400, NOT_THE_LINKS)
     assert node.sent == []
 
 
 def test_what_has_been_paid_of_the_link_since_makes_it_another_payment(shop: Shop, node: Node, token: str) -> None:
     signed = paid_by(shop, token)
     pay_part(token, 1_000_000)
-    assert told(send(shop, token, signed)) == (400, NOT_THE_LINKS)
+    assert answered(send(shop, token, signed)) == (400, NOT_THE_LINKS)
     assert send(shop, token, paid_by(shop, token)).status == 200
     assert len(node.sent) == 1
 
@@ -176,7 +186,7 @@ def test_a_call_that_is_not_the_links_is_not_sent(shop: Shop, node: Node, token:
         (USDT_TRON, erc20.approve(USDT_TRON, FEE_TRON, 0).data, {}),
     ]
     for to, data, changes in calls:
-        assert told(send(shop, token, signed_call(PAYER, to, data, **changes))) == (400, NOT_THE_LINKS)
+        assert answered(send(shop, token, signed_call(PAYER, to, data, **changes))) == (400, NOT_THE_LINKS)
     assert node.sent == []
 
 
@@ -205,9 +215,9 @@ def test_an_owner_who_has_not_signed_pays_nothing(shop: Shop, node: Node, token:
     signed = paid_by(shop, token)
     foreign = sign_raw(OTHER, bytes.fromhex(signed["raw_data_hex"])).hex()
     reply = send(shop, token, {**signed, "signature": [foreign]})
-    assert told(reply) == (400, f"The signature is not of {PAYER.address}, whose transaction this is")
+    assert answered(reply) == (400, f"The signature is not of {PAYER.address}, whose transaction this is")
     for none in ("00" * 65, "ff" * 65, signed["signature"][0][:-2] + "07"):
-        assert told(send(shop, token, {**signed, "signature": [none]})) == (400, "A signature is of no key")
+        assert answered(send(shop, token, {**signed, "signature": [none]})) == (400, "A signature is of no key")
     assert node.sent == []
 
 
@@ -248,7 +258,7 @@ def more_than_one_call(call: Call) -> dict[str, bytes]:
 def test_a_transaction_that_is_more_than_the_call_is_not_sent(shop: Shop, node: Node, token: str) -> None:
     payment = payment_of(shop, token)
     for name, raw in more_than_one_call(call_of(PAYER, payment["to"], payment["data"])).items():
-        assert (name, told(send(shop, token, signed_raw(PAYER, raw)))) == (name, (400, NOT_ONE_CALL))
+        assert (name, answered(send(shop, token, signed_raw(PAYER, raw)))) == (name, (400, NOT_ONE_CALL))
     assert node.sent == []
 
 
@@ -293,7 +303,7 @@ def test_a_body_without_a_transaction_is_400(shop: Shop, token: str, body: Any) 
 def test_an_id_of_other_bytes_is_400_and_its_case_means_nothing(shop: Shop, node: Node, token: str) -> None:
     signed = paid_by(shop, token)
     wrong = {**signed, "txID": "ab" * 32}
-    assert told(send(shop, token, wrong)) == (400, "txID is not the SHA-256 of raw_data_hex")
+    assert answered(send(shop, token, wrong)) == (400, "txID is not the SHA-256 of raw_data_hex")
     for right in ({**signed, "txID": signed["txID"].upper()}, {**signed, "raw_data_hex": signed["raw_data_hex"].upper()}):
         assert send(shop, token, right).json["txid"] == signed["txID"]
     prefixed = ["0x" + signature for signature in signed["signature"]]
@@ -308,7 +318,7 @@ def test_what_is_shown_beside_the_bytes_does_not_count(shop: Shop, node: Node, t
     right = paid_by(shop, token)
     assert send(shop, token, {**right, "raw_data": other["raw_data"]}).status == 200
     shown = {**right, "raw_data_hex": other["raw_data_hex"], "signature": other["signature"], "txID": other["txID"]}
-    assert told(send(shop, token, shown)) == (400, NOT_THE_LINKS)
+    assert answered(send(shop, token, shown)) == (400, NOT_THE_LINKS)
     assert [sent.raw.hex() for sent in taken(node)] == [right["raw_data_hex"]]
 
 
@@ -332,7 +342,7 @@ def test_a_link_on_another_network_is_400(shop: Shop, node: Node, token: str) ->
     message = "This link is paid on sepolia: only transactions on tron are broadcast here"
     signed = paid_by(shop, token)
     for link in (shop.link(), shop.link(native()), shop.link(native(), native())):
-        assert told(send(shop, link, signed)) == (400, message)
+        assert answered(send(shop, link, signed)) == (400, message)
     assert node.asked == []
 
 
@@ -342,8 +352,8 @@ def test_a_link_that_is_not_open_is_refused_as_at_pay(shop: Shop, node: Node, to
     complete(completed)
     for link, status in ((expired, 403), (completed, 409), ("01M00000000000000000000000", 404)):
         at_pay = shop.get(f"/v2/secure-payments/{link}/pay")
-        assert told(send(shop, link, signed)) == told(at_pay) == (status, at_pay.message)
-    assert told(send(Shop(shop.api), token, signed)) == (404, "Secure payment not found")
+        assert answered(send(shop, link, signed)) == answered(at_pay) == (status, at_pay.message)
+    assert answered(send(Shop(shop.api), token, signed)) == (404, "Secure payment not found")
     assert node.sent == []
 
 
@@ -351,6 +361,6 @@ def test_a_payout_is_sent_for_its_creator_alone(shop: Shop, node: Node) -> None:
     link = payout_on_tron(shop)
     payment = payment_of(shop, link)
     refused = send(shop, link, signed_call(OTHER, payment["to"], payment["data"]))
-    assert told(refused) == (403, "Only the wallet that created this payout may pay it")
+    assert answered(refused) == (403, "Only the wallet that created this payout may pay it")
     assert send(shop, link, signed_call(PAYER, payment["to"], payment["data"])).status == 200
     assert len(node.sent) == 1

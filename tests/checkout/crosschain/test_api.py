@@ -112,7 +112,7 @@ def test_a_link_is_paid_from_another_chain_with_one_call_to_the_node(shop: Shop,
 def test_a_request_is_paid_from_another_chain_in_part_and_with_a_fee(shop: Shop, router: FakeRouter) -> None:
     body = pay(shop, request_of(shop), f"{SOURCE}&amount=10&feePercentage=1&feeAddress={FEE_ADDRESS}").json
     assert_bridged(body)
-    assert (body["metadata"]["amount"], router.seen[0].to_amount) == ("10", 10_100_000)
+    assert (body["metadata"]["amount"], router.calls[0].to_amount) == ("10", 10_100_000)
     assert "rawStep" not in body["metadata"]
 
 
@@ -128,7 +128,7 @@ def requests_of(shop: Shop) -> int:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "text"),
     [
         (Answer(200, b"<html>Welcome</html>", {"content-type": "text/html"}), "try again"),
         (Answer(200, b"{}"), "try again"),
@@ -141,18 +141,18 @@ def requests_of(shop: Shop) -> int:
     ],
     ids=["html", "empty", "nested", "429", "500", "redirect", "never", "no route"],
 )
-def test_a_router_in_trouble_is_a_clear_400_and_nothing_is_created(shop: Shop, answer: Answer, told: str) -> None:
+def test_a_router_in_trouble_is_a_clear_400_and_nothing_is_created(shop: Shop, answer: Answer, text: str) -> None:
     path, before = f"/v2/secure-payments/{on_base(shop)}", requests_of(shop)
     with routed_by(answer):
         refused = shop.api.request("POST", "/v2/payouts", {**PAYOUT, **FROM_MAINNET}, shop.by_key)
-        assert (refused.status, told in refused.message) == (400, True), refused.json
+        assert (refused.status, text in refused.message) == (400, True), refused.json
         assert pay(shop, path).status == 400
     assert requests_of(shop) == before
     assert pay(shop, path, f"wallet={WALLET}").status == 200
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "text"),
     [
         ({"token": None}, "chain and token must be given together"),
         ({"chain": None}, "chain and token must be given together"),
@@ -164,10 +164,10 @@ def test_a_router_in_trouble_is_a_clear_400_and_nothing_is_created(shop: Shop, a
     ],
     ids=str,
 )
-def test_bodies_of_payouts_that_are_wrong(shop: Shop, router: FakeRouter, changes: dict[str, Any], told: str) -> None:
+def test_bodies_of_payouts_that_are_wrong(shop: Shop, router: FakeRouter, changes: dict[str, Any], text: str) -> None:
     reply = shop.api.request("POST", "/v2/payouts", {**PAYOUT, **FROM_MAINNET, **changes}, shop.by_key)
-    assert (reply.status, told in str(reply.message)) == (400, True), reply.json
-    assert router.seen == []
+    assert (reply.status, text in str(reply.message)) == (400, True), reply.json
+    assert router.calls == []
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_bodies_of_payouts_that_are_wrong(shop: Shop, router: FakeRouter, change
 def test_queries_that_are_wrong(shop: Shop, router: FakeRouter, query: str) -> None:
     for path in (f"/v2/secure-payments/{on_base(shop)}", request_of(shop)):
         assert pay(shop, path, f"{query}&wallet={WALLET}").status == 400
-    assert router.seen == []
+    assert router.calls == []
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def combined(world: Bridged, *currencies: str, kind: ExecutionKind | None = None
     tokens = [
         store_payouts(world.services, world.account_id, 1, currency=each)[0].link.token for each in currencies
     ]
-    return multicalls.create(world.services, Owner(world.account_id, None, None), tokens, kind).payment
+    return multicalls.create(world.services, Owner(world.account_id, None, None), tokens, kind).payable
 
 
 def approved(body: dict[str, Any]) -> list[tuple[str, int]]:
@@ -65,7 +65,7 @@ def test_each_child_has_a_route_and_one_approval_covers_all(world: Bridged) -> N
     assert approved(body) == [(spoke, sum(amounts))]
     assert "batchPaymentTransaction" not in body
     assert "batchPaymentTransactionIndex" not in metadata
-    assert len(world.router.seen) == 3
+    assert len(world.router.calls) == 3
 
 
 def test_a_child_names_the_call_that_pays_it(world: Bridged) -> None:
@@ -91,7 +91,7 @@ def test_children_of_the_source_itself_are_paid_directly_in_one_batch(world: Bri
     assert body["batchPaymentTransaction"]["to"] == batch
     assert body["metadata"]["bridgeTxIndices"] == [3]
     assert ["destinationCall" in each for each in body["children"]] == [False, True, False]
-    assert (len(body["destinationCalls"]), len(world.router.seen)) == (1, 1)
+    assert (len(body["destinationCalls"]), len(world.router.calls)) == (1, 1)
 
 
 def test_one_child_of_the_source_itself_is_paid_through_the_fee_proxy(world: Bridged) -> None:
@@ -112,7 +112,7 @@ def test_the_sums_of_both_sides_are_stated(world: Bridged) -> None:
 def test_children_that_are_all_of_the_source_need_no_route(world: Bridged) -> None:
     payment = combined(world, BASE, BASE)
     assert world.pay(payment)["executionKind"] == "evm_same_chain"
-    assert world.router.seen == []
+    assert world.router.calls == []
 
 
 def test_children_of_one_currency_are_paid_from_elsewhere_too(world: Bridged) -> None:
@@ -151,7 +151,7 @@ def test_more_children_than_routes_are_quoted_for_are_refused(world: Bridged) ->
     body = body_of(refused.value)
     assert body["cap"] == {"type": "child_count", "maximum": 20, "actual": 21, "reduceBy": 1}
     assert body["failures"][0]["reason"] == "cap_exceeded"
-    assert world.router.seen == []
+    assert world.router.calls == []
 
 
 def test_children_of_several_networks_need_a_source(world: Bridged) -> None:
@@ -172,27 +172,27 @@ def test_a_child_without_a_route_is_named_with_its_reason(world: Bridged) -> Non
     ((reason, action, message),) = failures(refused)
     assert (reason, action) == ("unsupported_route", "switch_route")
     assert "USDC is not exchanged for USDT on BASE" in message
-    assert world.router.seen == []
+    assert world.router.calls == []
 
 
 def test_a_child_that_is_too_small_for_the_bridge_is_named(world: Bridged) -> None:
     small = store_payouts(world.services, world.account_id, 1, amount=BaseUnits(500_000), currency=ARBITRUM)[0].link.token
     other = store_payouts(world.services, world.account_id, 1, currency=ARBITRUM)[0].link.token
-    payment = multicalls.create(world.services, Owner(world.account_id, None, None), [other, small], None).payment
+    payment = multicalls.create(world.services, Owner(world.account_id, None, None), [other, small], None).payable
     with pytest.raises(MulticallRefused) as refused:
         world.pay(payment)
     ((reason, action, message),) = failures(refused)
     assert (reason, action) == ("unsupported_route", "switch_route")
     assert "at least 1 USD is paid, and this is 0.5" in message
     assert body_of(refused.value)["failures"][0]["securePaymentToken"] == small
-    assert world.router.seen == []
+    assert world.router.calls == []
 
 
 def test_routes_through_two_contracts_have_an_approval_of_what_each_takes(world: Bridged) -> None:
     now = int(world.now.timestamp())
 
     def through_diamond(answer: dict[str, Any]) -> dict[str, Any]:
-        asked = next(each for each in world.router.seen if answer == answer_to(each, now))
+        asked = next(each for each in world.router.calls if answer == answer_to(each, now))
         return answer if asked.to_chain == 1 else diamond.answer(diamond.true_call(asked, now), asked)
 
     world.router.change = through_diamond

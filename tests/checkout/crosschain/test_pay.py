@@ -135,7 +135,7 @@ def test_what_is_signed_is_explained_from_its_bytes(world: Bridged) -> None:
 def test_the_same_source_as_the_link_pays_directly(world: Bridged) -> None:
     payment = world.link()
     assert world.pay(payment, SourceToken("ARBITRUM", "USDC")) == world.pay(payment, None)
-    assert world.router.seen == []
+    assert world.router.calls == []
 
 
 # --- who gets the tokens if the payment fails ---
@@ -147,7 +147,7 @@ def test_a_safe_is_the_fallback_and_has_one_transaction_with_its_deadline(world:
     body = world.pay(world.link(), is_safe=True)
     assert body["safeTransaction"]["operation"] == 1
     assert body["metadata"]["safePaymentDeadline"] == body["metadata"]["executionDeadline"]
-    assert world.router.seen[0].fallback == WALLET
+    assert world.router.calls[0].fallback == WALLET
 
 
 def test_a_safe_that_is_none_on_the_source_is_refused(world: Bridged) -> None:
@@ -165,7 +165,7 @@ def test_a_contract_wallet_that_is_missing_on_the_destination_is_refused(world: 
 def test_the_wallet_that_funds_a_smart_account_is_the_fallback(world: Bridged) -> None:
     world.on("base").contracts = {WALLET}
     body = world.pay(world.link(), eoa_wallet=OWNER)
-    (asked,) = world.router.seen
+    (asked,) = world.router.calls
     assert (asked.from_address, asked.fallback) == (WALLET, OWNER)
     (grant,) = body["eoaApprovalTransactions"]
     assert approval(grant) == (USDC_BASE, WALLET.lower(), 12_625_000 + COST)
@@ -182,7 +182,7 @@ def test_one_quote_and_one_read_of_the_source_suffice(world: Bridged, monkeypatc
         chain = world.on(name)
         monkeypatch.setattr(chain, "_read", lambda name=name: reads.append(name))
     world.pay(world.link())
-    assert (reads, len(world.router.seen)) == (["base"], 1)
+    assert (reads, len(world.router.calls)) == (["base"], 1)
 
 
 def test_a_kept_route_costs_one_read_more_than_a_direct_payment(world: Bridged) -> None:
@@ -208,7 +208,7 @@ def test_a_simulation_runs_on_the_source_alone(world: Bridged) -> None:
 
 
 @pytest.mark.parametrize(
-    ("currency", "source", "told"),
+    ("currency", "source", "text"),
     [
         ("FAU-sepolia", BASE_USDC, "^FAU is not supported in crosschain payment.$"),
         ("ETH-sepolia-sepolia", BASE_USDC, "^ETH-sepolia is not supported in crosschain payment.$"),
@@ -217,20 +217,20 @@ def test_a_simulation_runs_on_the_source_alone(world: Bridged) -> None:
         ("USDT-base", BASE_USDC, "USDC is not exchanged for USDT on BASE"),
     ],
 )
-def test_pairs_that_are_not_bridged_are_named(world: Bridged, currency: str, source: SourceToken, told: str) -> None:
+def test_pairs_that_are_not_bridged_are_named(world: Bridged, currency: str, source: SourceToken, text: str) -> None:
     changes = {"payee": "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8", "fee_address": None, "fee_percentage": None}
     payment = world.link(currency=currency, **(changes if "tron" in currency else {}))
     wallet = "TVjsyZ7fYF3qLF6BQgPmTEZy1xrNNyVAAA" if "tron" in currency else WALLET
-    with pytest.raises(BadRequest, match=told):
+    with pytest.raises(BadRequest, match=text):
         world.pay(payment, source, wallet=wallet)
-    assert world.router.seen == []
+    assert world.router.calls == []
 
 
 def test_less_than_a_dollar_with_its_fee_is_refused(world: Bridged) -> None:
     with pytest.raises(BadRequest, match="at least 1 USD is paid, and this is 0.9999"):
         world.pay(world.link(amount="0.99"))
     assert world.pay(world.link(amount="0.991"))["transactions"]
-    assert len(world.router.seen) == 1
+    assert len(world.router.calls) == 1
 
 
 def test_a_wallet_is_needed(world: Bridged) -> None:

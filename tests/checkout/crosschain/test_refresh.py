@@ -62,7 +62,7 @@ def test_a_step_of_something_else_is_refused_before_anything_is_quoted(world: Br
     other = {**step, **changes, "action": {**step["action"], **changes.get("action", {})}}
     with pytest.raises(BadRequest, match="This step does not pay this link"):
         refreshed(world, payment, other)
-    assert len(world.router.seen) == 1
+    assert len(world.router.calls) == 1
 
 
 def test_a_step_of_a_link_of_several_payments_is_refused(world: Bridged) -> None:
@@ -71,7 +71,7 @@ def test_a_step_of_a_link_of_several_payments_is_refused(world: Bridged) -> None
     step = world.pay(world.link())["metadata"]["rawStep"]
     with pytest.raises(BadRequest, match="This step does not pay this link"):
         refreshed(world, batch, {**step, "id": f"{batch.link.token}:BASE:USDC:{WALLET}"})
-    assert len(world.router.seen) == 1
+    assert len(world.router.calls) == 1
 
 
 @pytest.mark.parametrize("rest", ["MOON:USDC:" + WALLET, "BASE:DAI:" + WALLET, "BASE:USDC:0x12", "BASE:USDC:" + WALLET + ":x"])

@@ -27,7 +27,7 @@ FEE = {"feePercentage": "1", "feeAddress": FEE_ADDRESS}
 FAU = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
 OTHER = evm_wallet("other").address
 CONTRACT = address_of(BATCH, "sepolia")
-TRON_TOLD = "Batch payments are not supported for TRON networks"
+TRON_REFUSAL = "Batch payments are not supported for TRON networks"
 
 
 def fau(**changes: Any) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def test_stored_requests_are_paid_with_what_is_left_of_each(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "text"),
     [
         ({}, "Give either requests or requestIds"),
         ({"requests": None, "requestIds": None}, "Give either requests or requestIds"),
@@ -153,8 +153,8 @@ def test_stored_requests_are_paid_with_what_is_left_of_each(shop: Shop) -> None:
             {"requests": [item(), item(invoiceCurrency="USDC-base", paymentCurrency="USDC-base")]},
             "All requests must be on the same network",
         ),
-        ({"requests": [tron()]}, TRON_TOLD),
-        ({"requests": [item(), tron()]}, TRON_TOLD),
+        ({"requests": [tron()]}, TRON_REFUSAL),
+        ({"requests": [item(), tron()]}, TRON_REFUSAL),
         ({"requests": [item()], "payer": PAYEE}, f"payer is the payee {PAYEE}: give the wallet that pays"),
         ({"requests": [item()], "payer": WALLET_TRON}, "payer is not an address of sepolia, on which this is paid"),
         ({"requests": [item()], "payer": "0x12"}, "payer: Invalid Ethereum address"),
@@ -168,10 +168,10 @@ def test_stored_requests_are_paid_with_what_is_left_of_each(shop: Shop) -> None:
     ids=lambda value: str(value)[:60],
 )
 def test_what_cannot_be_paid_together_is_400_and_nothing_is_written(
-    shop: Shop, body: dict[str, Any], told: str
+    shop: Shop, body: dict[str, Any], text: str
 ) -> None:
     status, message = refusal(shop, **body)
-    assert status == 400 and message.startswith(told), message
+    assert status == 400 and message.startswith(text), message
 
 
 def test_every_wrong_item_is_named(shop: Shop) -> None:
@@ -199,8 +199,15 @@ def test_stored_requests_of_several_networks_or_on_tron_are_refused(shop: Shop) 
     on_base = made_request(shop, item(invoiceCurrency="USDC-base", paymentCurrency="USDC-base"))
     on_tron = made_request(shop, tron())
     assert refusal(shop, requestIds=[on_sepolia, on_base]) == (400, "All requests must be on the same network")
-    assert refusal(shop, requestIds=[on_tron]) == (400, TRON_TOLD)
+    assert refusal(shop, requestIds=[on_tron]) == (400, TRON_REFUSAL)
     assert refusal(shop, requestIds=[on_sepolia], payer=PAYEE)[0] == 400
+
+
+def test_a_request_that_may_be_paid_out_to_a_bank_account_is_paid_by_itself(shop: Shop) -> None:
+    to_bank, other = made_request(shop), made_request(shop)
+    change(to_bank, is_crypto_to_fiat=True)
+    expected = f"Request {to_bank} may be paid out to a bank account: pay it by itself"
+    assert refusal(shop, requestIds=[other, to_bank]) == (400, expected)
 
 
 def test_requests_that_have_been_paid_are_named(shop: Shop) -> None:

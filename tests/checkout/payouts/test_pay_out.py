@@ -98,7 +98,7 @@ def test_the_client_ids_fee_is_taken_for_payouts_too(new_shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "text"),
     [
         ({"payee": None}, "payee is required"),
         ({"payee": ZERO}, "payee names the zero address"),
@@ -125,9 +125,9 @@ def test_the_client_ids_fee_is_taken_for_payouts_too(new_shop: Shop) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_paid_out_is_400_and_nothing_is_written(shop: Shop, changes: dict[str, Any], told: str) -> None:
+def test_what_cannot_be_paid_out_is_400_and_nothing_is_written(shop: Shop, changes: dict[str, Any], text: str) -> None:
     status, message = refusal(shop, **changes)
-    assert status == 400 and message.startswith(told), message
+    assert status == 400 and message.startswith(text), message
 
 
 def test_an_amount_whose_fee_does_not_fit_is_400(shop: Shop) -> None:

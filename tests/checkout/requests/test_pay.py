@@ -109,21 +109,21 @@ def test_without_a_wallet_nothing_is_said_of_one(shop: Shop, node: Node) -> None
 def test_the_former_name_of_wallet_is_understood(shop: Shop) -> None:
     request_id = made(shop)
     assert pay(shop, request_id, payerAddress=WALLET.lower()) == pay(shop, request_id, wallet=WALLET)
-    told = refusal(shop, request_id, wallet=WALLET, payerAddress=WALLET)
-    assert told == (400, "payerAddress is another name of wallet: give one of them")
+    expected = refusal(shop, request_id, wallet=WALLET, payerAddress=WALLET)
+    assert expected == (400, "payerAddress is another name of wallet: give one of them")
 
 
 @pytest.mark.parametrize("name", ["wallet", "payerAddress"])
 @pytest.mark.parametrize("payee", [PAYEE, PAYEE.lower(), f"0x{PAYEE[2:].upper()}"])
 def test_the_payee_is_not_the_payer(shop: Shop, name: str, payee: str) -> None:
-    told = f"wallet is the payee {PAYEE}: give the wallet that pays, or leave it out"
+    expected = f"wallet is the payee {PAYEE}: give the wallet that pays, or leave it out"
     for body in (item(), native()):
-        assert refusal(shop, made(shop, body), **{name: payee}) == (400, told)
+        assert refusal(shop, made(shop, body), **{name: payee}) == (400, expected)
 
 
 def test_the_payee_on_tron_is_not_the_payer_either(shop: Shop) -> None:
-    status, told = refusal(shop, made(shop, tron()), wallet=TRON_PAYEE)
-    assert (status, told.split(":")[0]) == (400, f"wallet is the payee {TRON_PAYEE}")
+    status, expected = refusal(shop, made(shop, tron()), wallet=TRON_PAYEE)
+    assert (status, expected.split(":")[0]) == (400, f"wallet is the payee {TRON_PAYEE}")
 
 
 def test_the_payer_may_be_the_one_who_receives_the_fee(shop: Shop) -> None:
@@ -176,7 +176,7 @@ def test_after_a_part_was_paid_the_rest_is_asked_for(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("amount", "told"),
+    ("amount", "expected"),
     [
         ("0", "amount must be greater than 0"),
         ("-1", "amount must be a plain decimal number"),
@@ -186,9 +186,9 @@ def test_after_a_part_was_paid_the_rest_is_asked_for(shop: Shop) -> None:
         ("9" * 80, "amount is too large"),
     ],
 )
-def test_an_amount_that_is_none_is_400(shop: Shop, amount: str, told: str) -> None:
+def test_an_amount_that_is_none_is_400(shop: Shop, amount: str, expected: str) -> None:
     status, message = refusal(shop, made(shop), amount=amount)
-    assert status == 400 and message.startswith(told), message
+    assert status == 400 and message.startswith(expected), message
 
 
 # --- fees ---
@@ -205,7 +205,7 @@ def test_the_client_ids_fee_replaces_the_one_that_is_asked_for_unless_it_is_zero
 
 
 @pytest.mark.parametrize(
-    ("fee", "told"),
+    ("fee", "expected"),
     [
         ({"feePercentage": "1"}, "feePercentage and feeAddress must be given together"),
         ({"feeAddress": FEE_ADDRESS}, "feePercentage and feeAddress must be given together"),
@@ -217,9 +217,9 @@ def test_the_client_ids_fee_replaces_the_one_that_is_asked_for_unless_it_is_zero
     ],
     ids=str,
 )
-def test_a_fee_that_cannot_be_paid_is_400(shop: Shop, fee: dict[str, str], told: str) -> None:
+def test_a_fee_that_cannot_be_paid_is_400(shop: Shop, fee: dict[str, str], expected: str) -> None:
     status, message = refusal(shop, made(shop), **fee)
-    assert status == 400 and message.startswith(told), message
+    assert status == 400 and message.startswith(expected), message
 
 
 def test_a_fee_in_the_native_coin_goes_to_no_contract(shop: Shop, node: Node) -> None:
@@ -297,7 +297,7 @@ def test_the_requests_own_network_and_token_may_be_named(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "expected"),
     [
         ({"chain": "BASE", "token": "USDC"}, "fUSDC is not supported in crosschain payment."),
         ({"chain": "BASE"}, "chain and token must be given together"),
@@ -312,9 +312,9 @@ def test_the_requests_own_network_and_token_may_be_named(shop: Shop) -> None:
     ],
     ids=str,
 )
-def test_what_is_not_offered_is_400(shop: Shop, query: dict[str, str], told: str) -> None:
+def test_what_is_not_offered_is_400(shop: Shop, query: dict[str, str], expected: str) -> None:
     status, message = refusal(shop, made(shop), **query)
-    assert status == 400 and message.startswith(told), message
+    assert status == 400 and message.startswith(expected), message
 
 
 def test_the_clients_own_name_of_the_payer_changes_nothing(shop: Shop) -> None:
@@ -357,8 +357,8 @@ def test_a_request_of_a_link_follows_the_rules_of_the_link(shop: Shop) -> None:
     assert erc20_payment(body["transactions"][1])[2::2] == (2_000_000, 20_000)
     assert body["metadata"]["platformFee"] == {"percentage": "1", "address": FEE_ADDRESS}
     assert links.load(running(), token) == payment, "its link keeps the fee, and nothing is written"
-    told = refusal(shop, request_id, **FEE)
-    assert told == (400, "This request is part of a link, which has set its fee: omit feePercentage and feeAddress")
+    expected = refusal(shop, request_id, **FEE)
+    assert expected == (400, "This request is part of a link, which has set its fee: omit feePercentage and feeAddress")
     expire(token)
     assert refusal(shop, request_id) == (403, "Secure payment token expired or invalid status")
 
@@ -368,8 +368,8 @@ def test_a_request_of_a_completed_link_is_409(shop: Shop) -> None:
     payment = links.load(running(), token)
     assert payment is not None
     complete(token)
-    told = refusal(shop, payment.requests[0].request_id)
-    assert told == (409, "Secure payment has already been completed")
+    expected = refusal(shop, payment.requests[0].request_id)
+    assert expected == (409, "Secure payment has already been completed")
 
 
 def test_a_request_of_a_link_that_waits_for_a_transaction_is_423(shop: Shop) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS, known_network
 from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part, seconds_to_confirm
 from chalicelib.checkout.requests.schemas import routes_answer
@@ -115,6 +115,18 @@ def test_the_speed_is_the_time_until_a_payment_is_confirmed() -> None:
     seconds = {chain.name: seconds_to_confirm(chain, chain.confirmations) for chain in ALL_NETWORKS}
     reviewed = {name: ceil(each.seconds) for name, each in NETWORKS.items()}
     assert seconds == {**reviewed, "tron": 60}, "a payment on tron is read once its block is solidified"
+    assert seconds_to_confirm(known_network("sepolia"), 10_000) == 120_000
+    assert seconds_to_confirm(known_network("arbitrum-one"), 10_001) == 2_501, "rounded up"
+
+
+@pytest.mark.parametrize(("seconds", "speed"), [(60, "FAST"), (61, 61)])
+def test_a_route_of_a_minute_at_most_is_fast(world: World, seconds: int, speed: str | int) -> None:
+    request = store_request(world.services)
+    owner, viewer = Owner(request.account_id, None, None), Viewer(request.account_id, None)
+    direct, _ = paying.routes(world.services, request.request_id, owner, viewer, WALLET, ALL_THAT_IS_LEFT)
+    assert direct is not None
+    (route,) = routes_answer(replace(direct, seconds=seconds), (), world.services.settings).routes
+    assert route.speed == speed
 
 
 # --- over HTTP ---

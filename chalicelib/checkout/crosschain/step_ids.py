@@ -11,7 +11,7 @@ from chalicelib.base.addresses import evm_address, same_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import known_network
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.payments.links.records import PayableLink, PaymentType
@@ -32,9 +32,7 @@ class Step:
     @classmethod
     def of(cls, link_token: str, source: Token, options: PayOptions) -> "Step":
         """The step of a route that pays from `source`."""
-        chain = network(source.network)
-        assert chain is not None, "a source is on a catalogued network"
-        named = SourceToken(chain.label, source.symbol)
+        named = SourceToken(known_network(source.network).label, source.symbol)
         return cls(link_token, PayOptions(options.wallet, named, options.is_safe, options.eoa_wallet))
 
     @property
@@ -58,11 +56,11 @@ class Step:
         return cls(token, PayOptions(evm_address(wallet), SourceToken(chain, symbol), is_safe, eoa_wallet))
 
 
-def check_step(step: Step, payment: PayableLink, to_chain_id: int, to_address: str) -> None:
+def check_step(step: Step, payable: PayableLink, to_chain_id: int, to_address: str) -> None:
     """Raises BadRequest unless a step is of this link, and leads to the fee proxy of its network."""
-    is_single = payment.link.payment_type is PaymentType.SINGLE
-    token = currency_of(payment.requests[0]) if is_single and payment.requests else None
-    if token is None or step.link_token != payment.link.token or token.chain_id != to_chain_id:
+    is_single = payable.link.payment_type is PaymentType.SINGLE
+    token = currency_of(payable.requests[0]) if is_single and payable.requests else None
+    if token is None or step.link_token != payable.link.token or token.chain_id != to_chain_id:
         raise BadRequest(_FOREIGN)
     if not same_address(address_of(ERC20_FEE_PROXY, token.network), to_address):
         raise BadRequest(_FOREIGN)

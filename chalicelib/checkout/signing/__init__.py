@@ -1,0 +1,1 @@
+"""Claims of those whose wallet is asked to pay a link."""

@@ -1,0 +1,104 @@
+"""What the transactions of a payment on Tron take and burn, and when it cannot be paid."""
+
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.base.money import BaseUnits
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.nodes.readings import AccountResources, CallEnergy, ResourcePrices, ResourceReading
+from chalicelib.checkout.resources.rules import Problem, ResourceQuote, Step, advice, contradicts, quote, worst
+
+APPROVE, PAY = Transaction("token", "0x01", 0), Transaction("proxy", "0x02", 0)
+PRICES = ResourcePrices(BaseUnits(100), BaseUnits(1000), BaseUnits(1_100_000))
+STEPS = (Step({APPROVE: 1}, 0, 346, 100_000_000, True), Step({PAY: 1}, 0, 540, 300_000_000, True))
+READING = ResourceReading(PRICES, AccountResources(True, free_bandwidth=600), (CallEnergy(20_000), CallEnergy(100_000, 60_000)))
+TRX = 10**6
+BURNED = 132_000 * 100 + 540_000
+"""12 energy for each ten, the margin with it, and the bandwidth of the payment: 600 free bytes are not enough for 886."""
+
+
+def quoted(balance: int, reading: ResourceReading = READING, margin: int = 10) -> ResourceQuote:
+    return quote(reading, BaseUnits(balance), STEPS, margin)
+
+
+def test_free_bandwidth_pays_a_whole_transaction_or_nothing_of_it() -> None:
+    found = quoted(BURNED)
+    assert [each.bandwidth_burned for each in found.steps] == [0, 540_000]
+    assert [(each.energy, each.penalty) for each in found.steps] == [(22_000, 0), (110_000, 66_000)]
+    assert (found.burned, found.missing, found.problem, found.is_complete) == (BURNED, 0, None, True)
+
+
+def test_one_sun_too_little_is_said_with_what_is_missing() -> None:
+    found = quoted(BURNED - 1)
+    assert (found.problem, found.missing) == (Problem.TOO_LITTLE_TRX, 1)
+    assert advice(found) == (
+        "The network takes about 13.74 TRX and the wallet has 13.739999: send it 0.000001 TRX more, or delegate energy "
+        "and bandwidth to it, then ask anew"
+    )
+
+
+def test_energy_and_bandwidth_of_a_stake_are_spent_before_trx_and_in_order() -> None:
+    account = AccountResources(True, energy=25_000, bandwidth=540, free_bandwidth=0)
+    found = quoted(BURNED, replace(READING, account=account))
+    assert [each.energy_burned for each in found.steps] == [0, (110_000 - 3_000) * 100]
+    assert [each.bandwidth_burned for each in found.steps] == [0, 540_000], "the approval has taken 346 of 540"
+
+
+def test_a_wallet_with_enough_of_both_burns_nothing() -> None:
+    account = AccountResources(True, energy=132_000, bandwidth=886)
+    assert (quoted(0, replace(READING, account=account)).burned, quoted(0, replace(READING, account=account)).problem) == (0, None)
+
+
+def test_a_fee_limit_covers_energy_that_is_not_burned_too() -> None:
+    account = AccountResources(True, energy=10**9, bandwidth=886)
+    reading = ResourceReading(PRICES, account, (CallEnergy(20_000), CallEnergy(3_000_001)))
+    found = quoted(10**12, reading, margin=0)
+    assert (found.burned, found.problem) == (0, Problem.FEE_LIMIT)
+    exactly = replace(reading, calls=(CallEnergy(20_000), CallEnergy(3_000_000)))
+    assert quoted(10**12, exactly, margin=0).problem is None
+
+
+def test_an_account_that_does_not_exist_is_told_to_be_sent_trx() -> None:
+    found = quoted(0, replace(READING, account=AccountResources(False)))
+    assert found.problem is Problem.NOT_ACTIVATED
+    assert str(advice(found)).startswith("This Tron account does not exist yet: send at least 14.086 TRX to its address")
+    assert "costs the sender 1.1 TRX" in str(advice(found))
+
+
+def test_what_is_not_known_is_never_fine() -> None:
+    reading = replace(READING, calls=(CallEnergy(20_000), None))
+    found = quoted(10**12, reading)
+    assert (found.problem, found.is_complete) == (Problem.UNKNOWN, False)
+    assert quoted(0, reading).problem is Problem.TOO_LITTLE_TRX, "what is known is too much already"
+
+
+@pytest.mark.parametrize(("has_memo", "signatures", "fees"), [
+    (False, 1, 0), (True, 1, 1_000_000), (False, 2, 1_500_000), (True, 3, 2_500_000),
+])
+def test_a_memo_and_further_signatures_are_burned_besides(has_memo: bool, signatures: int, fees: int) -> None:
+    prices = replace(PRICES, memo=BaseUnits(1_000_000), signatures=BaseUnits(1_500_000))
+    step = replace(STEPS[0], has_memo=has_memo, signatures=signatures)
+    reading = replace(READING, prices=prices, calls=READING.calls[:1])
+    found = quote(reading, BaseUnits(2_000_000 + fees), (step,), margin_percent=0)
+    assert (found.steps[0].fees, found.burned, found.problem) == (fees, 2_000_000 + fees, None)
+    assert quote(reading, BaseUnits(2_000_000 + fees - 1), (step,), margin_percent=0).missing == 1
+
+
+def test_of_several_quotes_the_one_that_promises_least_is_believed() -> None:
+    fine, dear, short = quoted(BURNED), quoted(BURNED * 2, margin=11), quoted(BURNED - 1)
+    unknown = quoted(10**12, replace(READING, calls=(CallEnergy(20_000), None)))
+    assert (fine.problem, dear.problem, short.problem, unknown.problem) == (None, None, Problem.TOO_LITTLE_TRX, Problem.UNKNOWN)
+    assert worst([fine, dear]) is worst([dear, fine]) is dear
+    assert worst([fine, unknown, dear]) is unknown
+    assert worst([unknown, short, fine]) is short
+
+
+@pytest.mark.parametrize(("balance", "price", "is_active", "result"), [
+    (0, 100, False, False), (1, 100, True, False), (1, 100, False, True), (1, 101, True, True),
+])
+def test_two_answers_of_one_node_may_not_contradict_each_other(
+    balance: int, price: int, is_active: bool, result: bool
+) -> None:
+    reading = replace(READING, account=AccountResources(is_active))
+    assert contradicts(reading, BaseUnits(balance), BaseUnits(price)) is result
