@@ -1,16 +1,22 @@
-"""The views of the hosted payment page: the page, its files, QR codes and logos; no credentials are needed."""
+"""The views of the hosted payment page and of the dashboard: pages, files, QR codes, logos; without credentials."""
 
+import hashlib
 import io
+import json
 import re
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.base.errors import BadRequest, Forbidden, NotFound, TooManyRequests
+from chalicelib.base.languages import language_of
+from chalicelib.pages import dashboard_html as dashboard
 from chalicelib.pages import flows as pages
-from chalicelib.pages.assets import assets
+from chalicelib.pages.assets import served
+from chalicelib.pages.files import JSON, Asset
 from chalicelib.pages.flows import PageFacts
-from chalicelib.pages.html import Absence, language_of, page, page_headers
+from chalicelib.pages.html import Absence, page, page_headers
 from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.access.flows import page_visitor
 from chalicelib.platform.access.modes import Rate
@@ -32,14 +38,17 @@ _STEP = re.compile(r"[0-9]{1,3}")
 def show_page(visit: Visit) -> HttpResponse:
     """Returns the page for every token; its script shows that a link does not exist.
 
-    Over a rate limit the page is served without the facts of the link.
+    Over a rate limit the page is served without the facts of the link. With `connect=walletconnect`, and a project of
+    the operator, it has the scripts for WalletConnect, and a policy that allows its relay.
     """
     settings = visit.services.settings
     _refuse_other_hosts(visit)
     if visit.header("sec-fetch-dest") not in _OPENED:
         _refuse_other_sites(visit)
-    text = page(settings, _facts(visit), language_of(visit.header("accept-language")))
-    return HttpResponse(200, text, {**page_headers(settings), "Vary": "Accept-Language"})
+    facts, language = _facts(visit), language_of(visit.header("accept-language"))
+    with_walletconnect = bool(settings.walletconnect_project_id) and visit.query("connect") == "walletconnect"
+    text = page(settings, facts, language, with_walletconnect)
+    return HttpResponse(200, text, {**page_headers(settings, facts, with_walletconnect), "Vary": "Accept-Language"})
 
 
 def show_asset(visit: Visit) -> HttpResponse:
@@ -52,10 +61,10 @@ def show_locale(visit: Visit) -> HttpResponse:
 
 def show_code(visit: Visit) -> HttpResponse:
     step = visit.query("step")
-    if step != "page" and not _STEP.fullmatch(step):
-        raise BadRequest("step must be page, or the position of a transaction of /pay, from 0")
-    position = None if step == "page" else int(step)
-    text = pages.code_text(visit.services, _admitted(visit, "picture"), visit.query("token"), position)
+    if step not in ("page", "address") and not _STEP.fullmatch(step):
+        raise BadRequest("step must be page, address, or the position of a transaction of /pay, from 0")
+    wanted = step if step in ("page", "address") else int(step)
+    text = pages.code_text(visit.services, _admitted(visit, "picture"), visit.query("token"), wanted)
     return HttpResponse(200, drawn(text), {**_IMAGE, "Cache-Control": "no-store"})
 
 
@@ -70,6 +79,43 @@ def show_logo(visit: Visit) -> HttpResponse:
     size = f'width="{logo.width}" height="{logo.height}" viewBox="0 0 {logo.width} {logo.height}"'
     text = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{picture}</svg>'
     return cached(visit, text, logo.version, _IMAGE)
+
+
+def show_dashboard(visit: Visit) -> HttpResponse:
+    """Returns the dashboard's page for every view, at the host of AUTH_URL alone: cookies and passkeys belong to it."""
+    settings = visit.services.settings
+    if visit.header("host").lower() != urlsplit(settings.auth_url).netloc.lower():
+        raise NotFound(f"Cannot {visit.request.method} {visit.request.path}")
+    return HttpResponse(200, dashboard.page(settings), dashboard.page_headers(settings))
+
+
+def show_dashboard_file(visit: Visit) -> HttpResponse:
+    return _file(visit, dashboard.served().get(visit.request.parameters["name"]))
+
+
+def show_descriptors(visit: Visit) -> HttpResponse:
+    """Returns the names of the descriptors."""
+    return _json(visit, {"files": sorted(_descriptors())})
+
+
+def show_descriptor(visit: Visit) -> HttpResponse:
+    found = _descriptors().get(visit.request.parameters["name"])
+    if found is None:
+        raise NotFound(f"Cannot {visit.request.method} {visit.request.path}")
+    return _json(visit, found)
+
+
+def _descriptors() -> Mapping[str, dict[str, Any]]:
+    from chalicelib.chains.calldata.clear_signing.descriptors import descriptors  # imported here: wallets alone
+
+    return descriptors()
+
+
+def _json(visit: Visit, body: Any) -> HttpResponse:
+    """Returns public JSON, which scripts of every site may read."""
+    text = json.dumps(body)
+    headers = {"Content-Type": JSON, "X-Content-Type-Options": "nosniff", "Access-Control-Allow-Origin": "*"}
+    return cached(visit, text, hashlib.sha256(text.encode()).hexdigest()[:16], headers)
 
 
 def drawn(text: str) -> str:
@@ -93,11 +139,14 @@ def _facts(visit: Visit) -> PageFacts | Absence:
 
 
 def _asset(visit: Visit, name: str) -> HttpResponse:
-    asset = assets().get(name)
+    return _file(visit, served().get(name))
+
+
+def _file(visit: Visit, asset: Asset | None) -> HttpResponse:
     if asset is None:
         raise NotFound(f"Cannot {visit.request.method} {visit.request.path}")
     headers = {"Content-Type": asset.content_type, "X-Content-Type-Options": "nosniff"}
-    return cached(visit, asset.text, asset.version, headers)
+    return cached(visit, asset.text, asset.path, headers, has_version_in_path=True)
 
 
 def _admitted(visit: Visit, purpose: Literal["page", "picture"]) -> Caller:

@@ -1,50 +1,82 @@
-"""The files of the hosted payment page as they are served, with types and hashes; read once per process."""
+"""The files of the hosted payment page as they are served, under names with their hashes; read once per process."""
 
-import hashlib
 import json
 import re
-from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from chalicelib.base.frozen import frozen
+from chalicelib.pages.files import (
+    JAVASCRIPT,
+    JSON,
+    Asset,
+    asset_of,
+    files_of_parts,
+    integrity_of,
+    script_files,
+    scripts_of,
+)
 
 FACTS = ("<!--facts-->", "<!--/facts-->")
 """Markers around the part of the page that depends on the link."""
+JOINED: Mapping[str, Sequence[str]] = {
+    "page.js": ("link.js", "files.js", "wallets.js", "poll.js", "look.js", "page.js"),
+    "payment.js": (
+        *("check.js", "identity.js", "conversion.js", "ends.js", "quote.js", "sessions.js"),
+        *("signing.js", "views.js", "follow.js", "payment.js"),
+    ),
+    "tron.js": ("energy.js", "tron.js"),
+    "blocked.js": ("exchange.js", "blocked.js"),
+    "bridge.js": ("deposits.js", "bridge.js"),
+    "commerce.js": ("authorize.js", "commerce.js"),
+}
+"""Scripts that are loaded together and served as one file, each after those that it needs to begin: the page until a
+wallet is connected, paying, two other ways to pay, what Tron wallets need, and what few links need. Any other script
+is a file of its own."""
 _FOLDER = Path(__file__).parent / "payment"
-_TYPES = {".js": "text/javascript", ".json": "application/json"}
-_PLACEHOLDER = re.compile(r"\{\{(sha384|v):([\w./-]+)\}\}")
-_STYLE = "{{style}}"
-_COMMENTS = re.compile(r"^ *(?://|/\*\*).*\n", re.MULTILINE)
-"""Comment lines, about a sixth of a script's size: they are not served."""
-
-
-@frozen
-class Asset:
-    """One file. `version` is part of its URLs, so that browsers cache it; `integrity` is its SHA-384 for browsers."""
-
-    text: str
-    content_type: str
-    version: str
-    integrity: str
+_WALLETCONNECT = _FOLDER / "walletconnect"
+"""What the page has besides when it was opened with WalletConnect: scripts, one of them a library, and messages."""
+_PLACEHOLDER = re.compile(r"\{\{(sha384|file):([\w./-]+)\}\}")
+_MAP, _STYLE = "{{import-map}}", "{{style}}"
+_STYLE_COMMENTS = re.compile(r" */\*.*?\*/\n?", re.DOTALL)
 
 
 @cache
-def assets() -> dict[str, Asset]:
-    """Returns the scripts, without comments, and the locales by their path below `/pages/`."""
-    files = [path for path in sorted(_FOLDER.rglob("*")) if path.suffix in _TYPES]
-    return {path.relative_to(_FOLDER).as_posix(): _asset(path) for path in files}
+def scripts(walletconnect: bool = False) -> dict[str, str]:
+    """Returns the scripts by name, without comments; here and below those for WalletConnect only if it is asked for."""
+    return {**scripts_of(_FOLDER), **(scripts_of(_WALLETCONNECT) if walletconnect else {})}
 
 
 @cache
-def template() -> tuple[str, str]:
-    """Returns the page's HTML before and after the facts, with style, versions and hashes filled in."""
+def assets(walletconnect: bool = False) -> dict[str, Asset]:
+    """Returns the files of scripts, and the locales, by their path below `/pages/` without the hash."""
+    folders = (_FOLDER, _WALLETCONNECT) if walletconnect else (_FOLDER,)
+    paths = [path for folder in folders for path in sorted(folder.glob("locales/*"))]
+    locales = {f"locales/{path.name}": path.read_text(encoding="utf-8") for path in paths}
+    return {
+        **script_files(scripts(walletconnect), JOINED),
+        **{name: asset_of(name, text, JSON) for name, text in locales.items()},
+    }
+
+
+@cache
+def served() -> dict[str, Asset]:
+    """Returns all of them by the path that they are served at."""
+    return {asset.path: asset for asset in assets(walletconnect=True).values()}
+
+
+@cache
+def template(walletconnect: bool = False) -> tuple[str, str]:
+    """Returns the page's HTML before and after the facts, with style, import map, paths and hashes filled in."""
 
     def filled(match: re.Match[str]) -> str:
-        asset = assets()[match[2]]
-        return asset.integrity if match[1] == "sha384" else asset.version
+        asset = assets(walletconnect)[match[2]]
+        return asset.integrity if match[1] == "sha384" else f"pages/{asset.path}"
 
-    text = _PLACEHOLDER.sub(filled, (_FOLDER / "index.html").read_text(encoding="utf-8")).replace(_STYLE, _style())
+    text = (_FOLDER / "index.html").read_text(encoding="utf-8")
+    if walletconnect:
+        text = text.replace("</head>", f'{(_WALLETCONNECT / "links.html").read_text(encoding="utf-8")}</head>')
+    text = _PLACEHOLDER.sub(filled, text).replace(_STYLE, _style()).replace(_MAP, _import_map(walletconnect))
     before, _, rest = text.partition(FACTS[0])
     return before + FACTS[0], FACTS[1] + rest.partition(FACTS[1])[2]
 
@@ -58,35 +90,42 @@ def locales() -> frozenset[str]:
 
 @cache
 def locale(language: str, group: str = "") -> dict[str, str]:
-    """Returns the messages of a language by key, or those of a group of links such as `held`: its own, and some in
-    place of the others. Callers must not change the dictionary, which is cached."""
+    """Returns the messages of a language by key, or those of a group: of links such as `commerce`, its own and some in
+    place of the others; of `walletconnect`. Callers must not change the dictionary, which is cached."""
     name = f"{language}.{group}" if group else language
-    messages: dict[str, str] = json.loads(assets()[f"locales/{name}.json"].text)
+    messages: dict[str, str] = json.loads(assets(walletconnect=True)[f"locales/{name}.json"].text)
     return messages
 
 
-def script_hashes() -> list[str]:
-    """Returns the hashes of the scripts, for the page's Content-Security-Policy."""
-    return [asset.integrity for name, asset in assets().items() if name.endswith(".js")]
+def tokens() -> str:
+    """Returns the colours, sizes and type that the payment page and the dashboard share, as custom properties."""
+    return (_FOLDER / "tokens.css").read_text(encoding="utf-8")
+
+
+def script_hashes(walletconnect: bool = False) -> list[str]:
+    """Returns the hashes of the import map and of the scripts, for the page's Content-Security-Policy."""
+    return [integrity_of(_import_map(walletconnect)), *(each.integrity for each in _script_files(walletconnect))]
 
 
 def style_hash() -> str:
     """Returns the hash of the style, for the page's Content-Security-Policy."""
-    return _integrity(_style())
+    return integrity_of(_style())
 
 
 def _style() -> str:
-    """Returns the style, which is inline in the page to save a request."""
-    return (_FOLDER / "page.css").read_text(encoding="utf-8")
+    """Returns the style without comments, inline in the page to save a request."""
+    return _STYLE_COMMENTS.sub("", tokens() + (_FOLDER / "page.css").read_text(encoding="utf-8"))
 
 
-def _asset(path: Path) -> Asset:
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".js":
-        text = _COMMENTS.sub("", text)
-    kind = f"{_TYPES[path.suffix]}; charset=utf-8"
-    return Asset(text, kind, hashlib.sha256(text.encode()).hexdigest()[:16], _integrity(text))
+@cache
+def _import_map(walletconnect: bool) -> str:
+    """Returns where the browser finds each script and locale, and the hash of each file of scripts."""
+    files, known, found = files_of_parts(JOINED), scripts(walletconnect), assets(walletconnect)
+    names = [*known, *(name for name in found if name not in known)]
+    imports = {f"./pages/{name}": f"./pages/{found[files.get(name, name)].path}" for name in names}
+    integrity = {f"./pages/{each.path}": each.integrity for each in _script_files(walletconnect)}
+    return json.dumps({"imports": imports, "integrity": integrity}, separators=(",", ":"))
 
 
-def _integrity(text: str) -> str:
-    return f"sha384-{b64encode(hashlib.sha384(text.encode()).digest()).decode()}"
+def _script_files(walletconnect: bool) -> list[Asset]:
+    return [each for each in assets(walletconnect).values() if each.content_type == JAVASCRIPT]

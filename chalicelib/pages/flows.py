@@ -15,8 +15,9 @@ from chalicelib.payments.links.multicalls import reading as multicalls
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
 from chalicelib.payments.links.reading import Viewer, load_visible
 from chalicelib.payments.links.records import PayableLink, PaymentType
-from chalicelib.payments.links.rules import check_payable, status_at
+from chalicelib.payments.links.rules import check_payable, is_being_signed, status_at
 from chalicelib.payments.payable.rules import owed_of
+from chalicelib.payments.requests.rules import name_of
 from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.access.rate_limits.flows import count_unknown_token
 from chalicelib.platform.services import Services
@@ -24,9 +25,11 @@ from chalicelib.platform.services import Services
 
 @frozen
 class PageDue:
-    """What is still owed to a payee: amount, and fee on top, in on-chain units of `invoice`, paid in `token`."""
+    """What is still owed to a payee, with its name if the page shows it: amount, and fee on top, in on-chain units of
+    `invoice`, paid in `token`."""
 
     payee: str
+    name: str | None
     invoice: Token
     token: Token
     amount: BaseUnits
@@ -38,8 +41,9 @@ class PageFacts:
     """A link as its page shows it before any script runs.
 
     `state` is `pending`, `completed`, `in_progress` (a multisig transaction is announced), `sent` (a transaction was
-    sent and is not confirmed), `awaiting_chain`, or another status of the link, in which it cannot be paid. `dues` are
-    the amounts still owed per payee; `steps` are the transactions with a QR code, in order: `approve`, `pay`.
+    sent and is not confirmed), `being_signed` (somebody is asked to sign its payment), `awaiting_chain`, or another
+    status of the link, in which it cannot be paid. `dues` are the amounts still owed per payee; `steps` are the
+    transactions with a QR code, in order: `approve`, `pay`.
     """
 
     token: str
@@ -54,40 +58,43 @@ class PageFacts:
 def page_facts(services: Services, visitor: Caller, token: str) -> PageFacts | None:
     """Returns the facts of a link, or None if no link has the token, which is counted against the visitor's limit.
 
-    One DynamoDB read; for a multicall also its children, three keys each in batches of 100.
+    One DynamoDB read; for a multicall also its children, four keys each in batches of 100.
     """
     try:
-        payment = _load(services, visitor, token)
+        payable = _load(services, visitor, token)
     except NotFound:
         return None
-    details = multicalls.details(services, payment) if payment.link.payment_type is PaymentType.MULTICALL else None
-    parts = _parts(payment, details)
+    details = multicalls.details(services, payable) if payable.link.payment_type is PaymentType.MULTICALL else None
+    parts = _parts(payable, details)
     dues = tuple(
-        PageDue(each.request.payee, each.invoice, each.token, each.amount, each.fee.on(each.amount))
+        PageDue(
+            each.request.payee, name_of(each.request), each.invoice, each.token, each.amount, each.fee.on(each.amount)
+        )
         for each in owed_of(parts)
     )
     networks = [request.network for part in parts for request in part.requests]
     return PageFacts(
-        token=payment.link.token,
-        state=_state(payment, details, services.clock()),
+        token=payable.link.token,
+        state=_state(payable, details, services.clock()),
         network=networks[0] if networks else "",
-        reference=payment.link.reference,
-        expires_at=payment.link.expires_at,
+        reference=payable.link.reference,
+        expires_at=payable.link.expires_at,
         dues=dues,
-        steps=_steps(payment, dues),
+        steps=_steps(payable, dues),
     )
 
 
-def code_text(services: Services, visitor: Caller, token: str, step: int | None) -> str:
-    """Returns the text of a QR code: the page's URL if `step` is None, else the URI of that transaction of `/pay`.
+def code_text(services: Services, visitor: Caller, token: str, step: int | str) -> str:
+    """Returns the text of a QR code: the page's URL if `step` is `page`, the address for plain transfers if it is
+    `address`, as exchanges scan it, else the URI of that transaction of `/pay`.
 
     Transactions are those for a payer whose wallet is not known. Raises NotFound if there is no such step or link (an
     unknown link is counted against the visitor's limit), and the errors of `pay` if the link cannot be paid.
     """
-    payment = _load(services, visitor, token)
-    if step is None:
-        check_payable(payment, services.clock())
-        return f"{services.settings.pay_url}/?token={payment.link.token}"
+    payable = _load(services, visitor, token)
+    if isinstance(step, str):
+        check_payable(payable, services.clock())
+        return _own_address(payable) if step == "address" else f"{services.settings.pay_url}/?token={token}"
     prepared = pay(services, token, Viewer.of(visitor), PayOptions(wallet=None))
     if any(position.converted for position in prepared.positions):
         raise NotFound("This step cannot be written as a QR code: its rate is held for minutes only")
@@ -103,6 +110,13 @@ def code_text(services: Services, visitor: Caller, token: str, step: int | None)
     return uri
 
 
+def _own_address(payable: PayableLink) -> str:
+    own = payable.requests[0].plain_transfer if len(payable.requests) == 1 else None
+    if own is None:
+        raise NotFound("This link has no address for plain transfers")
+    return own.address
+
+
 def _load(services: Services, visitor: Caller, token: str) -> PayableLink:
     try:
         return load_visible(services, token, Viewer.of(visitor))
@@ -111,27 +125,29 @@ def _load(services: Services, visitor: Caller, token: str) -> PayableLink:
         raise
 
 
-def _parts(payment: PayableLink, details: MulticallDetails | None) -> Sequence[PayableLink]:
+def _parts(payable: PayableLink, details: MulticallDetails | None) -> Sequence[PayableLink]:
     if details is None:
-        return (payment,)
-    return [child.payment for child in details.children if child.payment is not None]
+        return (payable,)
+    return [child.payable for child in details.children if child.payable is not None]
 
 
-def _state(payment: PayableLink, details: MulticallDetails | None, now: datetime) -> str:
-    if payment.is_paid or (payment.commerce is not None and payment.commerce.is_collected):
+def _state(payable: PayableLink, details: MulticallDetails | None, now: datetime) -> str:
+    if payable.is_paid or (payable.commerce is not None and payable.commerce.is_collected):
         return "completed"
-    if payment.announced is not None and payment.is_locked:
-        return "in_progress" if payment.announced.safe_tx_hash else "sent"
-    return (details.time_status if details else status_at(payment.link, now)).value
+    if payable.announced is not None and payable.is_locked:
+        return "in_progress" if payable.announced.safe_tx_hash else "sent"
+    if is_being_signed(payable, now):
+        return "being_signed"
+    return (details.time_status if details else status_at(payable.link, now)).value
 
 
-def _steps(payment: PayableLink, dues: Sequence[PageDue]) -> tuple[str, ...]:
+def _steps(payable: PayableLink, dues: Sequence[PageDue]) -> tuple[str, ...]:
     """Returns the steps of a single payment: approval and payment, for the native coin the payment only.
 
     The calldata of a batch or of a commerce payment does not fit a QR code, and that of a conversion is right for
     minutes only.
     """
-    is_single = payment.link.payment_type is PaymentType.SINGLE and payment.commerce is None
+    is_single = payable.link.payment_type is PaymentType.SINGLE and payable.commerce is None
     if not is_single or not dues or dues[0].invoice != dues[0].token:
         return ()
     return ("pay",) if dues[0].token.is_native else ("approve", "pay")

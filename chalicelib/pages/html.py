@@ -4,16 +4,17 @@ from collections.abc import Mapping
 from enum import StrEnum
 from html import escape
 
+from chalicelib.base.languages import direction_of
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
 from chalicelib.chains.catalogue.networks import network
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.pages.assets import locale, locales, script_hashes, style_hash, template
-from chalicelib.pages.flows import PageFacts
+from chalicelib.pages.assets import locale, script_hashes, style_hash, template
+from chalicelib.pages.flows import PageDue, PageFacts
+from chalicelib.pages.headers import headers_of
 from chalicelib.platform.settings import Settings, origin_of
 
-_HTTPS_ONLY = "max-age=63072000"
 _TRON_NODE = "https://api.trongrid.io"
 """Called by the tronWeb that Tron wallets inject into the page, so the page's policy has to allow it; never by us."""
 _MOST_LISTED = 20
@@ -24,9 +25,11 @@ _ENDED = {
     "completed": "paid",
     "in_progress": "safe",
     "sent": "sent",
+    "being_signed": "claimed",
     "awaiting_chain": "awaiting",
     "expired": "expired",
     "invalidated": "invalidated",
+    "cancelled": "cancelled",
 }
 """Prefix of the message keys by state; `closed` for other states."""
 
@@ -39,59 +42,40 @@ class Absence(StrEnum):
     """This IP address is over its rate limit: the link was not looked up."""
 
 
-def page(settings: Settings, facts: PageFacts | Absence, language: str) -> str:
+def page(settings: Settings, facts: PageFacts | Absence, language: str, walletconnect: bool = False) -> str:
     """Returns the page for a link. Without facts, its `<noscript>` part says why they are missing."""
-    before, after = template()
+    before, after = template(walletconnect)
     metas = f'{_meta("api-url", settings.api_url)}{_meta("client-id", settings.page_client_id)}{_escrows(settings)}'
+    metas += _walletconnect(settings, walletconnect)
     return f"{before}{metas}<noscript>{_noscript(facts, language)}</noscript>{after}"
 
 
-def language_of(accepted: str) -> str:
-    """Returns the page's language that an Accept-Language header prefers; English if it names none of them."""
-    weighed = []
-    for position, part in enumerate(accepted.split(",")[:20]):
-        name, _, weight = part.partition(";")
-        weighed.append((-_weight(weight), position, name.strip().partition("-")[0].lower()))
-    return next((name for weight, _, name in sorted(weighed) if weight < 0 and name in locales()), "en")
+def page_headers(settings: Settings, facts: PageFacts | Absence, walletconnect: bool = False) -> dict[str, str]:
+    """Returns the response headers of the page with its Content-Security-Policy. With WalletConnect, scripts may also
+    call its relay, and the public nodes of the network: the wallet is elsewhere, and answers no questions on the chain.
 
-
-def page_headers(settings: Settings) -> dict[str, str]:
-    """Returns the response headers of the page with its Content-Security-Policy.
-
-    The hashes in script-src are those of `integrity` in the page. `'self'` is needed in all engines: a module imported
-    by another one has no integrity metadata, so no engine matches it with a hash. `'self'` is the page's own host,
-    which serves no scripts but `pages/*.js`.
+    The hashes in script-src are those of the import map and of `integrity` in the page. `'self'` is needed besides: not
+    every engine matches a module that another one imports with a hash. `'self'` is the page's own host, which serves no
+    scripts but `pages/*.js`.
     """
-    hashes = " ".join(f"'{each}'" for each in script_hashes())
+    hashes = " ".join(f"'{each}'" for each in script_hashes(walletconnect))
+    hosts = ["'self'", origin_of(settings.api_url), _TRON_NODE]
+    if walletconnect:
+        chain = None if isinstance(facts, Absence) else network(facts.network)
+        hosts += [settings.walletconnect_relay_url, *map(origin_of, chain.public_rpc_urls if chain else ())]
     ancestors = " ".join(("'self'", *settings.page_frame_ancestors))
-    policy = {
-        "default-src": "'none'",
-        "script-src": f"'self' {hashes}",
-        "style-src": f"'{style_hash()}'",
-        "img-src": "'self' data:",
-        "connect-src": f"'self' {origin_of(settings.api_url)} {_TRON_NODE}",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-        "frame-ancestors": ancestors,
-        "require-trusted-types-for": "'script'",
-        "trusted-types": "'none'",
-    }
-    secured = {"Strict-Transport-Security": _HTTPS_ONLY} if settings.pay_url.startswith("https:") else {}
-    return {
-        **secured,
-        "Content-Type": "text/html; charset=utf-8",
-        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
-        "Cache-Control": "no-store",
-        "Cross-Origin-Opener-Policy": "same-origin-allow-popups",
-        "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-        "Referrer-Policy": "no-referrer",
-        "X-Content-Type-Options": "nosniff",
-    }
+    return headers_of(
+        settings.pay_url,
+        hashes,
+        styles=f"'{style_hash()}'",
+        hosts=" ".join(hosts),
+        ancestors=ancestors,
+    )
 
 
 def _noscript(facts: PageFacts | Absence, language: str) -> str:
     words = locale(language)
-    direction = "rtl" if language == "ar" else "ltr"
+    direction = direction_of(language)
     text = _heading(facts, words) if isinstance(facts, Absence) else _description(facts, words, language)
     return f'<div class="unscripted" lang="{language}" dir="{direction}">{text}</div>'
 
@@ -137,11 +121,16 @@ def _visible(text: str) -> str:
 def _payees(facts: PageFacts, language: str) -> str:
     listed = facts.dues[:_MOST_LISTED]
     if len({due.payee for due in facts.dues}) == 1:
-        return f"<bdi>{escape(facts.dues[0].payee)}</bdi>"
+        return _payee(facts.dues[0])
     amounts = [escape(_text(due.amount, due.invoice, language)) for due in listed]
-    items = [f"<li><bdi>{escape(due.payee)}</bdi> {text}</li>" for due, text in zip(listed, amounts, strict=True)]
+    items = [f"<li>{_payee(due)} {text}</li>" for due, text in zip(listed, amounts, strict=True)]
     left = len(facts.dues) - len(listed)
     return "".join(("<ul>", *items, f"<li>+ {left}</li>" if left else "", "</ul>")) if items else ""
+
+
+def _payee(due: PageDue) -> str:
+    name = f"<bdi>{escape(_visible(due.name))}</bdi> " if due.name else ""
+    return f"{name}<bdi>{escape(due.payee)}</bdi>"
 
 
 def _sums(facts: PageFacts, language: str, of_fee: bool) -> list[str]:
@@ -184,12 +173,12 @@ def _escrows(settings: Settings) -> str:
     return _meta("escrows", ",".join(found)) if settings.escrow_contracts else ""
 
 
+def _walletconnect(settings: Settings, is_chosen: bool) -> str:
+    """Returns the operator's project with WalletConnect, and the relay's URL once the payer has chosen it."""
+    project, relay = settings.walletconnect_project_id, settings.walletconnect_relay_url
+    named = _meta("walletconnect", project) if project else ""
+    return named + (_meta("walletconnect-relay", relay) if is_chosen else "")
+
+
 def _meta(name: str, content: str) -> str:
     return f'<meta name="{name}" content="{escape(content)}">'
-
-
-def _weight(text: str) -> float:
-    try:
-        return float(text.strip().removeprefix("q=")) if text.strip() else 1.0
-    except ValueError:
-        return 0.0

@@ -1,4 +1,4 @@
-"""The routes of the hosted payment page."""
+"""The routes of the hosted payment page, of the dashboard and of what wallets read."""
 
 from chalicelib.platform.http.operation import PageRoute
 
@@ -8,4 +8,10 @@ PAGES = (
     PageRoute("/pages/locales/{name}", "show_locale"),
     PageRoute("/pages/qr.svg", "show_code"),
     PageRoute("/pages/logos/{name}", "show_logo"),
+    PageRoute("/dashboard", "show_dashboard"),
+    PageRoute("/dashboard/{view}", "show_dashboard"),
+    PageRoute("/dashboard/{view}/{id}", "show_dashboard"),
+    PageRoute("/dashboard/files/{name}", "show_dashboard_file"),
+    PageRoute("/clear-signing", "show_descriptors"),
+    PageRoute("/clear-signing/{name}", "show_descriptor"),
 )

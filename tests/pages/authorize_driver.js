@@ -13,10 +13,10 @@ async function main() {
   const { ESCROWS, checkAuthorization, checkReclaim } = await import(path.join(folder, "authorize.js"));
   fs.rmSync(folder, { recursive: true });
   const answers = JSON.parse(fs.readFileSync(0)).map(({ terms, transactions, isReclaim }) => {
-    const [most, held, salt, now] = [terms.most, terms.held, terms.salt, terms.now].map(BigInt);
+    const [most, capturable, salt, now] = [terms.most, terms.capturable, terms.salt, terms.now].map(BigInt);
     const [expiries, fees] = [terms.expiries, terms.fees].map((each) => each.map(BigInt));
     const check = isReclaim ? checkReclaim : checkAuthorization;
-    return check(transactions, { escrows: ESCROWS, ...terms, most, held, salt, now, expiries, fees });
+    return check(transactions, { escrows: ESCROWS, ...terms, most, capturable, salt, now, expiries, fees });
   });
   process.stdout.write(JSON.stringify({ answers, escrows: ESCROWS }, (_, value) => (typeof value === "bigint" ? `${value}` : value)));
 }

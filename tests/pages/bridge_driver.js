@@ -1,20 +1,21 @@
-// Asks the page's bridge.js. Input: [{expected, transactions}], amounts as text; output: for each what checkRoute says of the
+// Asks the page's bridge.js. Input, by line: [{expected, transactions}], amounts as text; output: for each what checkRoute says of the
 // transactions, and which bytes of the last one can be turned over without that it says otherwise; and the page's lists.
 const fs = require("fs");
 const os = require("os");
 const path = require("path");
+const { createInterface } = require("readline");
 
 const PAGES = path.join(__dirname, "../../chalicelib/pages/payment");
 
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "bridge-"));
-  process.on("exit", () => fs.rmSync(folder, { recursive: true }));
   fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
   for (const name of ["bridge.js", "check.js", "deposits.js", "identity.js", "sources.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
   const { checkRoute } = await import(path.join(folder, "bridge.js"));
   const { DIAMOND } = await import(path.join(folder, "deposits.js"));
   const { BRIDGES, isBridgeable, sourceAt } = await import(path.join(folder, "sources.js"));
-  const answers = JSON.parse(fs.readFileSync(0)).map(({ expected, transactions, flips }) => {
+  fs.rmSync(folder, { recursive: true });
+  const answer = ({ expected, transactions, flips }) => {
     const { source, payment, amount, ...given } = expected;
     const paid = { ...payment, amount: BigInt(payment.amount), fee: BigInt(payment.fee) };
     const asked = { ...given, source: sourceAt(...source), payment: paid, amount: BigInt(amount) };
@@ -27,15 +28,17 @@ async function main() {
       }
     }
     return { ...checkRoute(transactions, asked), accepted };
-  });
+  };
   const sources = Object.entries(BRIDGES).map(([network, [label]]) => {
     return [network, ["USDC", "USDT", "DAI"].map((symbol) => sourceAt(label, symbol)?.token ?? null)];
   });
   const links = [["single", "base", "USDC", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"], ["batch", "base", "USDC", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"],
     ["single", "base", "ETH", null], ["single", "sepolia", "USDC", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"], ["single", "base", "DAI", "0x50c5725949A6F0c72E6C4a641F24049A917DB0Cb"]];
   const bridgeable = links.map(([kind, network, tokenSymbol, token]) => isBridgeable({ kind, network, payments: [{ tokenSymbol, token }] }));
-  const text = JSON.stringify({ answers, bridges: BRIDGES, diamond: DIAMOND, sources, bridgeable }, (_, value) => (typeof value === "bigint" ? `${value}` : value));
-  process.stdout.write(text);
+  for await (const line of createInterface({ input: process.stdin })) {
+    const found = { answers: JSON.parse(line).map(answer), bridges: BRIDGES, diamond: DIAMOND, sources, bridgeable };
+    process.stdout.write(JSON.stringify(found, (_, value) => (typeof value === "bigint" ? `${value}` : value)) + "\n");
+  }
 }
 
 main().catch((error) => {

@@ -3,18 +3,15 @@
 import random
 import re
 
-from chalicelib.pages.assets import assets
-
 MORE = 4
 _ENTRY = re.compile(r"^  base: .*[\])],\n|^  base: .*[\[(]\n(?:    .*\n)*  [\])],\n", re.MULTILINE)
 _EXPLORERS = re.compile(r"(const EXPLORERS = \[\n)")
 
 
-def with_more_networks(name: str) -> str:
-    """A script as it is served, in each of its lists with four more entries of the size of that of base: of other names,
+def with_more_networks(text: str) -> str:
+    """Scripts as they are served, in each of its lists with four more entries of the size of that of base: of other names,
     addresses and numbers, as equal ones would be compressed to nothing."""
-    chance = random.Random(name)
-    text = assets()[name].text
+    chance = random.Random(text)
     for entry in dict.fromkeys(_ENTRY.findall(text)):
         text = text.replace(entry, entry + "".join(_other(entry, chance) for _ in range(MORE)))
     urls = "".join(f'  "https://{_letters(chance, 8)}scan.org/tx/",\n' for _ in range(MORE))

@@ -38,42 +38,42 @@ async function main() {
       here.write({ ...second, token: "A", txHash: undefined, isDoubted: true });
       return [here.own().txHash, here.own().isDoubted];
     },
-    "two claim the same": async (kept) => both(notes("A", kept).claim(facts), notes("B", kept).claim(facts)),
+    "two claim the same": async (kept) => both(notes("A", kept).begin(facts), notes("B", kept).begin(facts)),
     "two claim other requests": async (kept) => {
-      return both(notes("A", kept).claim(facts), notes("B", kept, ["0xbb"]).claim(facts));
+      return both(notes("A", kept).begin(facts), notes("B", kept, ["0xbb"]).begin(facts));
     },
     "an approval is no claim": async (kept) => {
-      return both(notes("A", kept).claim({ ...facts, step: "approve" }), notes("B", kept).claim(facts));
+      return both(notes("A", kept).begin({ ...facts, step: "approve" }), notes("B", kept).begin(facts));
     },
     "an approval pays nothing": async (kept) => {
       const here = notes("A", kept);
-      await here.claim({ ...facts, step: "approve" });
+      await here.begin({ ...facts, step: "approve" });
       return [here.own().step, here.paying()];
     },
     "the clock is set back": async (kept) => {
       const here = notes("A", kept);
       now = 3_600_000;
-      here.release(await here.claim(facts));
+      here.release(await here.begin(facts));
       now = 0;
-      const note = await here.claim(facts);
+      const note = await here.begin(facts);
       here.write({ ...note, txHash: second.txHash });
-      return [note.startedAt, here.own().txHash, (await here.claim(facts)) === null];
+      return [note.startedAt, here.own().txHash, (await here.begin(facts)) === null];
     },
     "one is refused after others were given up": async (kept) => {
       const [a, b] = [notes("A", kept), notes("B", kept)];
-      await a.claim(facts);
+      await a.begin(facts);
       a.release(a.own());
-      await b.claim(facts);
+      await b.begin(facts);
       b.release(b.own());
-      await b.claim(facts);
+      await b.begin(facts);
       b.undo(b.own());
       return [a.own().startedAt, b.own().startedAt];
     },
     "one is done after others were given up": async (kept) => {
       const here = notes("A", kept);
-      await here.claim(facts);
+      await here.begin(facts);
       here.release(here.own());
-      await here.claim(facts);
+      await here.begin(facts);
       here.over(here.own());
       return [here.own(), here.all().map(({ startedAt, isReleased }) => [startedAt, isReleased])];
     },

@@ -43,9 +43,9 @@ class Purse:
 
     def answer(self, method: str, params: list[Any]) -> dict[str, Any]:
         self.asked.append(method)
-        told = self.says.get(method)
-        if told is not None:
-            return told(*params) if callable(told) else told
+        answered = self.says.get(method)
+        if answered is not None:
+            return answered(*params) if callable(answered) else answered
         try:
             return {"result": self._result(method, params)}
         except RpcError as error:

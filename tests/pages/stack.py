@@ -39,9 +39,11 @@ class _OneAtATime:
     def __init__(self, served: Any) -> None:
         self.routes, self.app_name = served.routes, served.app_name
         self.lock, self._served = threading.Lock(), served
+        self.asked: list[str] = []
 
     def __call__(self, event: Any, context: Any) -> Any:
         with self.lock:
+            self.asked.append(f"{event['httpMethod']} {event['path']}")
             return self._served(event, context)
 
 
@@ -55,6 +57,8 @@ class Stack:
     pay_url: str
     api_url: str
     lock: threading.Lock
+    asked: list[str]
+    """What the service was asked for, as `GET /`: all that a browser does not have itself."""
     others: dict[str, Chain] = field(default_factory=dict)
     """Chains that some tests have beside."""
 
@@ -103,8 +107,8 @@ def running_stack() -> Iterator[Stack]:
     server.app = served  # type: ignore[assignment]
     pay, api = (f"http://{host}:{server.server_port}" for host in ("localhost", "127.0.0.1"))
     frames = json.dumps(["https://app.safe.global", api])
-    os.environ |= {"API_URL": api, "AUTH_URL": api, "PAY_URL": pay, "PAGE_FRAME_ANCESTORS": frames}
-    os.environ |= {"RATE_LIMIT_SCALE": "100000", "ESCROW_CONTRACTS": json.dumps(LOCAL_ESCROWS)}
+    os.environ |= {"API_URL": api, "AUTH_URL": pay, "PAY_URL": pay, "PAGE_FRAME_ANCESTORS": frames}
+    os.environ |= {"RATE_LIMIT_SCALE": "100000", "WEBHOOK_ALLOW_LOOPBACK": "true", "ESCROW_CONTRACTS": json.dumps(LOCAL_ESCROWS)}
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     try:
         with (
@@ -118,7 +122,7 @@ def running_stack() -> Iterator[Stack]:
             restart()
             create_cloud({"sepolia": chain.url, "mainnet": mainnet.url, "tron": tron.url})
             thread.start()
-            stack = Stack(chain, mainnet, market, tron, Shop(Api(server.server_port)), pay, api, served.lock)
+            stack = Stack(chain, mainnet, market, tron, Shop(Api(server.server_port)), pay, api, served.lock, served.asked)
             stack.settle()  # the networks are being read, as they are wherever somebody pays
             yield stack
             server.close()

@@ -1,29 +1,27 @@
 """The payment page as it is served: to everybody, the same bytes but for the facts of the link, and nothing of others."""
 
-import gzip
 import hashlib
 import io
 import json
 import re
 from base64 import b64encode
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 import segno
 
+from chalicelib.chains.calldata.clear_signing.descriptors import descriptors
 from chalicelib.chains.calldata.payment_uris import MAX_LENGTH
 from chalicelib.chains.catalogue.escrows import read_escrows
-from chalicelib.pages import assets as pages
 from chalicelib.pages.api import drawn
-from chalicelib.pages.assets import assets, locales
+from chalicelib.pages.assets import assets, locales, served
+from infra.local.walletconnect import PROJECT
 from infra.page_hash import compare, hashes
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import FEE_ADDRESS, PAYEE
-from tests.pages.growth import with_more_networks
 from tests.support.api import Clock, Configured
 from tests.support.browser import BY_PAGE, PAGE_CLIENT_ID, facts, get, words
-from tests.support.client import Api, Shop, item
+from tests.support.client import Api, Reply, Shop, item
 from tests.support.items import payout
 from tests.support.running import ESCROW, running
 from tests.support.stored_links import complete, expire, pass_expiry, pay_part
@@ -32,6 +30,7 @@ TRON_PAYEE = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 _SEPOLIA = read_escrows(json.loads(ESCROW["ESCROW_CONTRACTS"]))["sepolia"]
 ESCROWS = f"sepolia {_SEPOLIA.escrow} {_SEPOLIA.pre_approval}"
 SCRIPT = "<script>alert(1)</script>"
+SCRIPT_PATH = assets()["page.js"].path
 
 
 def page_of(api: Api, token: str, **headers: str) -> str:
@@ -48,8 +47,11 @@ def test_the_page_is_html_that_no_one_else_may_fill_frame_or_read(api: Api) -> N
     policy = dict(part.strip().split(" ", 1) for part in reply.headers["content-security-policy"].split(";"))
     (style,) = re.findall("<style>(.*)</style>", reply.body.decode(), re.DOTALL)
     assert policy.pop("style-src") == f"'sha384-{b64encode(hashlib.sha384(style.encode()).digest()).decode()}'"
-    scripts = policy.pop("script-src").split()
-    assert scripts[0] == "'self'" and {*scripts[1:]} == {f"'{each.integrity}'" for name, each in assets().items() if name.endswith(".js")}
+    allowed = policy.pop("script-src").split()
+    (listed,) = re.findall('<script type="importmap">([^<]*)</script>', reply.body.decode())
+    hashes = {each.integrity for name, each in assets().items() if name.endswith(".js")}
+    hashes.add(f"sha384-{b64encode(hashlib.sha384(listed.encode()).digest()).decode()}")
+    assert allowed[0] == "'self'" and {*allowed[1:]} == {f"'{each}'" for each in hashes}
     assert policy == {
         "default-src": "'none'",
         "img-src": "'self' data:",
@@ -68,6 +70,33 @@ def test_the_page_is_html_that_no_one_else_may_fill_frame_or_read(api: Api) -> N
     assert "access-control-allow-origin" not in reply.headers
 
 
+def hosts_of(reply: Reply) -> list[str]:
+    policy = dict(part.strip().split(" ", 1) for part in reply.headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'none'" and "frame-src" not in policy
+    return policy["connect-src"].split()
+
+
+def test_a_relay_may_be_asked_by_the_page_that_was_opened_with_walletconnect_alone(
+    api: Api, shop: Shop, configured: Configured
+) -> None:
+    """And only if the operator has a project. Besides it, the public nodes of the link's network."""
+    plain, opened = (f"/?token={shop.link()}{more}" for more in ("", "&connect=walletconnect"))
+    usual = ["'self'", "http://api.test", "https://api.trongrid.io"]
+    for path in (plain, opened):
+        reply = get(api, path)
+        assert hosts_of(reply) == usual and "walletconnect" not in reply.body.decode()
+    with configured(WALLETCONNECT_PROJECT_ID=PROJECT):
+        reply = get(api, plain)
+        assert hosts_of(reply) == usual and "walletconnect-relay" not in reply.body.decode()
+        reply = get(api, opened)
+        assert hosts_of(reply) == [*usual, "wss://relay.walletconnect.org", "https://ethereum-sepolia-rpc.publicnode.com"]
+        assert f'<meta name="walletconnect" content="{PROJECT}"><meta name="walletconnect-relay" content="wss://' in reply.body.decode()
+        for path in ("/?token=x&connect=walletconnect", "/?connect=walletconnect"):
+            assert hosts_of(get(api, path)) == [*usual, "wss://relay.walletconnect.org"]
+        for other in ("WalletConnect", "x", "walletconnect%20", ""):
+            assert hosts_of(get(api, f"{plain}&connect={other}")) == usual
+
+
 def test_what_is_served_by_https_is_asked_for_by_nothing_else(api: Api, configured: Configured) -> None:
     assert "strict-transport-security" not in get(api, "/").headers
     with configured(PAY_URL="https://pay.test"):
@@ -76,39 +105,9 @@ def test_what_is_served_by_https_is_asked_for_by_nothing_else(api: Api, configur
 
 def test_it_has_no_script_or_handler_of_its_own(api: Api) -> None:
     html = get(api, "/?token=x").body.decode()
-    assert not re.search(r"<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=|javascript:", html)
+    html, maps = re.subn('<script type="importmap">[^<]*</script>', "", html)
+    assert maps == 1 and not re.search(r"<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=|javascript:", html)
     assert "{{" not in html
-
-
-def test_scripts_are_held_to_their_hashes(api: Api) -> None:
-    html = get(api, "/?token=x").body.decode()
-    held = re.findall(r'(?:src|href)="/?(pages/[^"?]+)(\?v=\w+)?"[^>]* integrity="(sha384-[^"]+)"', html)
-    assert {path for path, _, _ in held} == {f"pages/{name}" for name in assets() if "locales" not in name}
-    for path, version, integrity in held:
-        body = get(api, f"/{path}{version}").body
-        assert integrity == "sha384-" + b64encode(hashlib.sha384(body).digest()).decode()
-
-
-def test_no_script_is_loaded_later_without_those_that_it_imports_being_held_to_their_hashes(api: Api) -> None:
-    """A script that another one imports is held to its hash if the page has said so before. What paying with a wallet needs
-    is said before sessions.js is imported; of any other script it stands beside it."""
-    html = get(api, "/?token=x").body.decode()
-    links = {
-        path: (rel, tags)
-        for rel, tags, path in re.findall(r'<link rel="(modulepreload|later|needed)"([^>]*) href="pages/([^"]+)"', html)
-    }
-    first, later = ({path for path, (rel, _) in links.items() if rel == kind} for kind in ("modulepreload", "later"))
-    scripts = {name: asset.text for name, asset in assets().items() if name.endswith(".js")}
-    imports = {name: set(re.findall(r'^import .*"\./([\w.]+)";$', text, re.M)) for name, text in scripts.items()}
-    asked = set(re.findall(r'asset\("([\w.]+)"\)', "".join(scripts.values()))) | {"bridge.js"}
-    assert {"crossing.js", "ends.js", "manual.js", "payment.js", "sources.js"} < asked
-    for name in asked:
-        said = re.search(r'data-with="([^"]+)"', links[name][1])
-        held = {name, *first, *(later if name == "payment.js" else ()), *(said[1].split() if said else ())}
-        reached = {name}
-        while more := set().union(*(imports[each] for each in reached)) - reached:
-            reached |= more
-        assert reached <= held, name
 
 
 @pytest.mark.parametrize("token", ["", "x", "01M7VR2YNJE8VY59CWNJJJKZPH", "0" * 70, SCRIPT, "é\u0000\ud7ff", '"><img src=x>'])
@@ -149,7 +148,7 @@ def test_one_host_for_everything_has_it(api: Api, configured: Configured) -> Non
         assert get(api, "/?token=x", {"Host": "pay.test"}).status == 200
 
 
-@pytest.mark.parametrize("path", ["/?token=x", "/pages/page.js", "/pages/locales/en.json"])
+@pytest.mark.parametrize("path", ["/?token=x", f"/pages/{SCRIPT_PATH}", f"/pages/{assets()['locales/en.json'].path}"])
 def test_its_head_can_be_asked_for_and_nothing_be_done_to_it(api: Api, path: str) -> None:
     head, whole = get(api, path, method="HEAD"), get(api, path)
     assert (head.status, head.body, head.headers["content-type"]) == (200, b"", whole.headers["content-type"])
@@ -204,11 +203,13 @@ def test_a_payout_is_told_too(api: Api, shop: Shop) -> None:
 
 
 def test_a_link_that_cannot_be_paid_says_so_and_offers_no_code(api: Api, shop: Shop) -> None:
-    done, late, waiting = shop.link(), shop.link(), shop.link()
+    done, late, waiting, cancelled = shop.link(), shop.link(), shop.link(), shop.link()
+    assert shop.api.request("POST", f"/v2/secure-payments/{cancelled}/cancel", None, shop.by_key).status == 200
     complete(done)
     expire(late)
     pass_expiry(waiting)
     titles = {done: "Already paid", late: "This link has expired", waiting: "are still being looked for"}
+    titles[cancelled] = "This payment was cancelled"
     for token, title in titles.items():
         html = page_of(api, token)
         assert title in words(html)
@@ -226,78 +227,6 @@ def test_it_speaks_the_language_that_is_asked_for_if_it_can(api: Api) -> None:
 @pytest.mark.parametrize("asked", ["", "*", "xx", ";;q=,", "de;q=0, en", "en;q=nan", "a" * 5000, "en;q=1e999", "kok-IN, arn"])
 def test_it_speaks_english_otherwise(api: Api, asked: str) -> None:
     assert 'lang="en"' in facts(get(api, "/?token=x", {"Accept-Language": asked}))
-
-
-# --- files ---
-
-
-def test_every_file_is_served_in_its_type(api: Api) -> None:
-    types = {".js": "text/javascript", ".json": "application/json"}
-    for name, asset in assets().items():
-        reply = get(api, f"/pages/{name}")
-        assert (reply.status, reply.body.decode()) == (200, asset.text)
-        assert reply.headers["content-type"] == f"{types[Path(name).suffix]}; charset=utf-8"
-        assert reply.headers["x-content-type-options"] == "nosniff"
-
-
-def test_a_script_is_served_without_its_comments_and_with_every_other_line() -> None:
-    for name, asset in assets().items():
-        lines = (Path(pages.__file__).parent / "payment" / name).read_text(encoding="utf-8").splitlines()
-        comments = [line for line in lines if line.lstrip().startswith(("//", "/**", "*"))]
-        if name.endswith(".js"):
-            assert comments, "it says what it holds"
-        assert all(line.lstrip().startswith("//") or line.endswith("*/") for line in comments), "one line each"
-        kept = [line for line in lines if line not in comments]
-        assert asset.text.splitlines() == kept
-        assert all(line.count("`") % 2 == 0 for line in kept), "no text goes over lines, where it could look like one"
-
-
-@pytest.mark.parametrize("language", sorted(locales()))
-def test_it_is_67_kb_at_most_in_any_language_and_9_kb_more_for_each_other_way_to_pay(api: Api, language: str) -> None:
-    """With four more networks than there are. The other ways, each loaded for those alone who need it: from another chain,
-    and into an escrow. So is the view of a multicall that cannot be paid at once."""
-    page = get(api, "/?token=x", {"Accept-Language": language}).body
-    needed = set(re.findall(r'rel="needed" [^>]*href="pages/([\w.]+)"', page.decode()))
-    always = {name for name in assets() if name.endswith(".js")} - needed | {f"locales/{language}.json"}
-    grown = {name: with_more_networks(name) if name.endswith(".js") else asset.text for name, asset in assets().items()}
-    sizes = {name: len(gzip.compress(text.encode())) for name, text in grown.items()}
-    held = {"authorize.js", "held.js", f"locales/{language}.held.json", f"locales/{language}.reclaim.json"}
-    assert len(gzip.compress(page)) + sum(sizes[name] for name in always) <= 67_000
-    for group in (needed - held - {"blocked.js"}, held):
-        assert len(group) > 2 and sum(sizes[name] for name in group) <= 9_000
-
-
-def test_a_file_is_kept_for_good_under_its_version_alone(api: Api) -> None:
-    version = assets()["page.js"].version
-    assert get(api, f"/pages/page.js?v={version}").headers["cache-control"] == "public, max-age=31536000, immutable"
-    for other in ("", "?v=", "?v=0000000000000000", "?w=" + version):
-        assert get(api, f"/pages/page.js{other}").headers["cache-control"] == "no-cache"
-
-
-def test_who_has_a_file_is_not_sent_it_again(api: Api) -> None:
-    tag = get(api, "/pages/page.js").headers["etag"]
-    for known in (tag, tag.removeprefix("W/"), f'"x", {tag}', "*"):
-        reply = get(api, "/pages/page.js", {"If-None-Match": known})
-        assert (reply.status, reply.body, reply.headers["etag"]) == (304, b"", tag)
-    assert get(api, "/pages/page.js", {"If-None-Match": '"x"'}).status == 200
-
-
-def test_compressed_and_plain_are_told_apart_and_share_a_weak_tag(api: Api) -> None:
-    plain, packed = (get(api, "/pages/page.js", {"Accept-Encoding": each}) for each in ("identity", "gzip"))
-    assert "content-encoding" not in plain.headers and packed.headers["content-encoding"] == "gzip"
-    for reply in (plain, packed):
-        assert (reply.headers["etag"][:3], reply.headers["vary"]) == ('W/"', "Accept-Encoding")
-
-
-def test_a_file_that_there_is_not_is_named_as_it_was_asked_for(api: Api) -> None:
-    for path in ("/pages/x.js", "/pages/locales/xx.json", "/pages/%3Cb%3E.js"):
-        assert get(api, f"{path}?v=1").json["message"] == f"Cannot GET {path}"
-
-
-@pytest.mark.parametrize("name", ["index.html", "__init__.py", "x.js", "..%2fapp.py", "%2e%2e%2fsettings.py", "locales%2fen.json%00", "logos"])
-def test_nothing_else_is_a_file(api: Api, name: str) -> None:
-    for path in (f"/pages/{name}", f"/pages/locales/{name}"):
-        assert get(api, path).status == 404
 
 
 # --- QR codes ---
@@ -324,9 +253,9 @@ def test_the_codes_of_a_link_are_its_page_and_its_transactions(api: Api, shop: S
     transactions = shop.get(f"/v2/secure-payments/{token}/pay").json["transactions"]
     assert code(api, token, "page") == drawing(f"http://pay.test/?token={token}")
     explained = shop.get(f"/v2/secure-payments/{token}/pay").json["metadata"]["explanation"]
-    for position, (sent, told) in enumerate(zip(transactions, explained, strict=True)):
-        pairs = "&".join(f"{each['type']}={each['value']}" for each in told["arguments"])
-        assert code(api, token, str(position)) == drawing(f"ethereum:{sent['to']}@11155111/{told['function']}?{pairs}")
+    for position, (sent, explanation) in enumerate(zip(transactions, explained, strict=True)):
+        pairs = "&".join(f"{each['type']}={each['value']}" for each in explanation["arguments"])
+        assert code(api, token, str(position)) == drawing(f"ethereum:{sent['to']}@11155111/{explanation['function']}?{pairs}")
     assert get(api, f"/pages/qr.svg?token={token}&step=2").status == 404
 
 
@@ -396,7 +325,7 @@ def test_who_guesses_tokens_is_stopped_where_they_do(api: Api, new_shop: Shop, c
     assert (reply.status, get(api, path.format(token)).status) == ((200, 200) if is_page else (429, 429))
     assert ("12.5 fUSDC" in words(page_of(api, token))) != is_page
     assert get(api, f"/pages/qr.svg?token={token}&step=page").status == (200 if is_page else 429)
-    assert get(api, "/pages/page.js").status == 200
+    assert get(api, f"/pages/{SCRIPT_PATH}").status == 200
     assert api.get(f"/v2/secure-payments/{token}", BY_PAGE).status == 200
     clock.advance(300)
     assert "12.5 fUSDC" in page_of(api, token)
@@ -439,4 +368,25 @@ def test_what_another_site_has_a_browser_ask_for_is_refused_and_not_counted(
 
 
 def test_what_a_page_is_made_of_is_not_counted(api: Api, clock: Clock) -> None:
-    assert {get(api, f"/pages/{name}").status for _ in range(5) for name in assets()} == {200}
+    assert {get(api, f"/pages/{path}").status for _ in range(5) for path in served()} == {200}
+
+
+# --- what wallets read ---
+
+
+def test_descriptors_are_listed_and_served_to_every_site_and_kept_until_they_change(api: Api) -> None:
+    listed = get(api, "/clear-signing")
+    names = listed.json["files"]
+    assert names == sorted(descriptors()) and listed.headers["access-control-allow-origin"] == "*"
+    for name in names:
+        reply = get(api, f"/clear-signing/{name}")
+        assert reply.json == descriptors()[name]
+        assert reply.headers["content-type"].startswith("application/json")
+    tag = get(api, f"/clear-signing/{names[0]}").headers["etag"]
+    again = get(api, f"/clear-signing/{names[0]}", {"if-none-match": tag})
+    assert again.status == 304 and again.body == b""
+
+
+@pytest.mark.parametrize("name", ["calldata-none.json", "..%2Fapp.py", "%00", "calldata-erc20"])
+def test_a_descriptor_that_does_not_exist_is_not_found(api: Api, name: str) -> None:
+    assert get(api, f"/clear-signing/{name}").status == 404

@@ -26,7 +26,7 @@ INFO = PaymentInfo(
 )
 TERMS = {
     "network": "base", "escrow": CONTRACTS.escrow, "payer": PAYER, "payee": PAYEE, "token": TOKEN, "most": "100000000",
-    "held": "40000000",
+    "capturable": "40000000",
     "operator": OPERATOR, "expiries": [str(NOW + 60), str(NOW + 120), str(NOW + 180)], "fees": ["0", "250"],
     "feeReceiver": None, "salt": str(SALT), "now": str(NOW),
 }  # fmt: skip
@@ -114,13 +114,13 @@ HOSTILE = {
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, Json]:
+def shown() -> dict[str, Json]:
     return dict(zip(HOSTILE, ask(*(question(*transactions) for transactions, _ in HOSTILE.values())), strict=True))
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_anything_else_is_refused(name: str, told: dict[str, Json]) -> None:
-    assert (told[name]["ok"], told[name].get("reason")) == (False, HOSTILE[name][1])
+def test_anything_else_is_refused(name: str, shown: dict[str, Json]) -> None:
+    assert (shown[name]["ok"], shown[name].get("reason")) == (False, HOSTILE[name][1])
 
 
 def test_a_byte_turned_over_anywhere_is_refused() -> None:
@@ -146,7 +146,7 @@ def test_what_takes_back_exactly_this_payment_is_accepted_from_the_second_on_at_
     assert (early["ok"], early["reason"], answer["ok"]) == (False, "terms", True)
     [step] = answer["steps"]
     function = FUNCTIONS[bytes.fromhex(RECLAIM.data[2:10])]
-    assert step["call"] == f"{function.contract}.{function.name}" and step["amount"] == TERMS["held"]
+    assert step["call"] == f"{function.contract}.{function.name}" and step["amount"] == TERMS["capturable"]
     assert (step["transaction"]["to"], step["transaction"]["data"]) == (RECLAIM.to, RECLAIM.data)
 
 

@@ -31,7 +31,7 @@ from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.platform.outbound.lifi import QuoteCall
 from chalicelib.platform.settings import Settings
 from tests.fakes.router import deposit_of
-from tests.oracles.node import run
+from tests.oracles.node import served
 
 DRIVER = str(Path(__file__).parent / "bridge_driver.js")
 WALLET, PAYEE, FEES, STRANGER = ("0x" + pair * 20 for pair in ("a1", "b2", "c3", "d4"))
@@ -120,7 +120,7 @@ def put(**fields: Any) -> Change:
     return lambda deposit: replace(deposit, **fields)
 
 
-def told(change: Callable[[HandlerMessage], HandlerMessage]) -> Change:
+def with_message(change: Callable[[HandlerMessage], HandlerMessage]) -> Change:
     """Changes the message for the other chain."""
 
     def apply(deposit: Deposit) -> Deposit:
@@ -137,11 +137,11 @@ def calls(change: Callable[[list[Any]], Any]) -> Change:
         change(found)
         return replace(message, calls=tuple(found))
 
-    return told(apply)
+    return with_message(apply)
 
 
 def ask(*questions: Json) -> list[Json]:
-    return list(run(DRIVER, questions)["answers"])
+    return list(served(DRIVER, questions)["answers"])
 
 
 def receivers(name: str) -> list[str]:
@@ -152,24 +152,24 @@ def receivers(name: str) -> list[str]:
 
 
 def test_the_contracts_and_tokens_are_those_of_the_service() -> None:
-    told = run(DRIVER)
-    assert told["bridges"] == {
+    with_message = served(DRIVER)
+    assert with_message["bridges"] == {
         each.name: [
             *(each.label, address_of(ACROSS_SPOKE_POOL, each.name), address_of(ACROSS_HANDLER, each.name)),
             *receivers(each.name),
         ]
         for each in source_networks()
     }
-    assert {told["diamond"]} == {address_of(LIFI_DIAMOND, each.name) for each in source_networks()}
+    assert {with_message["diamond"]} == {address_of(LIFI_DIAMOND, each.name) for each in source_networks()}
     tokens = {
         each.name: [found.address if (found := source_token(each.label, symbol)) else None for symbol in SOURCE_SYMBOLS]
         for each in source_networks()
     }
-    assert dict(told["sources"]) == {name: [*addresses, None] for name, addresses in tokens.items()}
+    assert dict(with_message["sources"]) == {name: [*addresses, None] for name, addresses in tokens.items()}
 
 
 def test_only_a_single_payment_in_a_token_of_the_bridge_can_come_from_another_chain() -> None:
-    assert run(DRIVER)["bridgeable"] == [True, False, False, False, False]
+    assert served(DRIVER)["bridgeable"] == [True, False, False, False, False]
 
 
 def test_a_route_between_any_two_chains_in_any_token_is_accepted() -> None:
@@ -229,7 +229,7 @@ TAKEN = TRUE.input_amount
         (put(exclusive_relayer=STRANGER), "bridge"),
         (put(exclusive_relayer=STRANGER, exclusivity=600), "bridge"),
         (put(exclusive_relayer=STRANGER, exclusivity=NOW + 600), "bridge"),
-        (told(lambda message: replace(message, fallback=STRANGER)), "payee"),
+        (with_message(lambda message: replace(message, fallback=STRANGER)), "payee"),
         (calls(lambda found: found.pop(0)), "shape"),
         (calls(lambda found: found.pop()), "shape"),
         (calls(lambda found: found.append(found[1])), "reference"),

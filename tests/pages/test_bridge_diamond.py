@@ -120,10 +120,10 @@ def test_what_is_left_over_has_to_be_deposited_for_a_profit_and_less_than_is_due
 
 
 def accepted_by_the_service(call: Call, raw: bytes) -> bool:
-    told = answer(call, ASKED)
-    told["transactionRequest"]["data"] = "0x" + raw.hex()
+    answered = answer(call, ASKED)
+    answered["transactionRequest"]["data"] = "0x" + raw.hex()
     try:
-        verify(step_of(told), PAYMENT, START, LIMITS)
+        verify(step_of(answered), PAYMENT, START, LIMITS)
     except RouteRefused:
         return False
     return True

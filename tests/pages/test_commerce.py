@@ -15,8 +15,9 @@ from tests.pages.purse import REJECTS, Purse, SafePurse
 from tests.pages.stack import Stack
 from tests.pages.test_answers import forge
 from tests.support.client import ORIGIN
+from tests.support.rehearsed import rehearsed
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = pytest.mark.xdist_group("second browser")
 STRANGER = "0x" + "c3" * 20
 ROOT = "/v2/commerce-payments"
 _SOON = 15
@@ -28,7 +29,7 @@ class Operator:
 
     def __init__(self, stack: Stack) -> None:
         self.stack, self.purse, shop = stack, Purse(stack.chain, "Operator"), stack.shop
-        body = {"label": "held", "allowedDomains": [ORIGIN], "operatorWalletAddress": self.purse.address}
+        body = {"label": "escrow", "allowedDomains": [ORIGIN], "operatorWalletAddress": self.purse.address}
         made = shop.api.request("POST", "/v2/client-ids", body, shop.by_key)
         assert made.status == 201, made.json
         self.headers = {"x-client-id": made.json["clientId"], "origin": ORIGIN}
@@ -88,7 +89,7 @@ def test_an_authorization_is_paid_closed_and_reopened_and_each_state_after_it_is
     assert not visitor.can_pay() and not elsewhere.can_pay()
     assert purse.asked.count("eth_sendTransaction") == 2
     operator.does(request_id, "authorize", payer=purse.address)
-    visitor.reach("held").shows("Your payment is held", "100 fUSDC")
+    visitor.reach("authorized").shows("Your payment is held", "100 fUSDC")
     assert visitor.note(token) is None and ledger.moved() == {FUSDC: [-100_000_000, 0]}
     operator.does(request_id, "capture", captureAmount="60000000", feeBps=0)
     visitor.reach("partly").shows("40 fUSDC", "60 fUSDC")
@@ -99,6 +100,7 @@ def test_an_authorization_is_paid_closed_and_reopened_and_each_state_after_it_is
     assert ledger.moved() == {FUSDC: [-50_000_000, 60_000_000]}
 
 
+@rehearsed
 def test_what_is_voided_is_back_and_what_another_wallet_has_allowed_stops_nobody(
     stack: Stack, purse: Purse, operator: Operator, new_visitor: NewVisitor
 ) -> None:
@@ -129,6 +131,7 @@ def elsewhere(body: dict[str, Any]) -> None:
     body["transactions"][0]["to"] = STRANGER
 
 
+@rehearsed
 def test_what_is_held_after_its_time_is_taken_back_by_the_wallet_that_has_paid_closed_and_reopened(
     stack: Stack, purse: Purse, operator: Operator, new_visitor: NewVisitor
 ) -> None:
@@ -166,8 +169,8 @@ def test_what_is_held_after_its_time_is_taken_back_by_the_wallet_that_has_paid_c
     ("reason", "state", "says"),
     [
         ("balance", "unfunded", "Top it up"),
-        ("allowance", "unallowed", "Permission for"),
-        ("constructor", "untaken", "could not be moved into escrow yet"),
+        pytest.param("allowance", "unallowed", "Permission for", marks=rehearsed),
+        pytest.param("constructor", "untaken", "could not be moved into escrow yet", marks=rehearsed),
     ],
 )
 def test_a_payer_whose_money_could_not_be_taken_is_told_why_and_what_to_do(
@@ -191,6 +194,7 @@ def test_a_payer_whose_money_could_not_be_taken_is_told_why_and_what_to_do(
     visitor.reach("authorizing")
 
 
+@rehearsed
 def test_a_safe_proposes_an_authorization_and_the_page_waits_for_its_owners(
     stack: Stack, operator: Operator, new_visitor: NewVisitor
 ) -> None:
@@ -203,10 +207,11 @@ def test_a_safe_proposes_an_authorization_and_the_page_waits_for_its_owners(
     stack.settle()
     visitor.reach("authorizing")
     operator.does(request_id, "authorize", payer=safe.address)
-    visitor.reach("held")
+    visitor.reach("authorized")
     assert len(safe.proposed) == 1 and stack.chain.token_balance(FUSDC, safe.address) == 10**12 - 100_000_000
 
 
+@rehearsed
 def test_as_many_strangers_as_are_remembered_do_not_close_the_page(
     purse: Purse, operator: Operator, new_visitor: NewVisitor
 ) -> None:
@@ -230,10 +235,10 @@ def test_only_the_wallet_that_is_named_may_pay(
 @pytest.mark.parametrize(
     ("terms", "says"),
     [
-        ({"operator": STRANGER}, "names another operator"),
+        pytest.param({"operator": STRANGER}, "names another operator", marks=rehearsed),
         ({"maxAmount": "99"}, "takes another amount"),
-        ({"refundExpiry": "4102444800"}, "other times"),
-        ({"escrow": STRANGER}, "a contract that is not known"),
+        pytest.param({"refundExpiry": "4102444800"}, "other times", marks=rehearsed),
+        pytest.param({"escrow": STRANGER}, "a contract that is not known", marks=rehearsed),
     ],
 )
 def test_terms_that_are_not_those_of_the_transactions_are_not_signed(

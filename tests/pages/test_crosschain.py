@@ -10,6 +10,7 @@ from tests.onchain.ledger import Ledger
 from tests.pages.bridge_transfers import USDC, USDC_ON_BASE, BridgeTransfers, TwoChains, chosen
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import HANGS
+from tests.pages.test_two_devices import without_claims
 
 pytestmark = pytest.mark.xdist_group("browser")
 AGAIN = "Pay again"
@@ -81,6 +82,7 @@ def test_of_two_payers_from_two_chains_one_pays_and_the_other_is_told_to_ask_for
 ) -> None:
     """The wallet of the second is asked before the first has paid, and its owner confirms although the page says not to."""
     token, other = bridge_transfers.link(), TwoChains(bridge_transfers.bridge, "mainnet")
+    without_claims(bridge_transfers.stack, token)
     ledger = Ledger(bridge_transfers.arbitrum, [USDC], [PAYEE])
     first = chosen(new_visitor(traveller).open(token), traveller)
     second = chosen(new_visitor(other).open(token), other, "mainnet")

@@ -34,6 +34,62 @@ FEES = ((TREASURY, 31_500),)
 Json = dict[str, Any]
 
 
+# --- which chain is offered ---
+
+SHORT = "Your wallet does not have enough to pay."
+REMEMBERS = """new MutationObserver(() => (window.seen = (window.seen ?? "") + (document.body?.innerText ?? "")))
+  .observe(document, { childList: true, subtree: true, characterData: true });"""
+
+
+def test_another_chain_that_has_enough_is_chosen_at_once_and_without_a_refusal(
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor
+) -> None:
+    visitor = new_visitor(traveller)
+    visitor.page.add_init_script(REMEMBERS)
+    visitor.open(bridge_transfers.link()).connect(traveller)
+    visitor.shows("too little on Arbitrum One", "12.6551 USDC on Base", "Offer ends")
+    assert visitor.page.locator('#from-base-USDC[aria-pressed="true"]').count() == 1
+    assert SHORT not in visitor.page.evaluate("window.seen")
+    visitor.page.locator("#from-arbitrum-one-USDC").click()
+    visitor.shows(SHORT)
+    assert not visitor.can_pay()
+    visitor.page.locator("#from-base-USDC").click()
+    visitor.page.locator("#pay").wait_for()
+    visitor.pay("route-source")
+
+
+@pytest.mark.parametrize("status", [400, 503])
+def test_where_the_bridge_has_no_offer_the_own_chain_says_what_is_missing(
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor, status: int
+) -> None:
+    visitor = new_visitor(traveller)
+    refused = {"status": status, "json": {"message": "No route"}, "headers": {"access-control-allow-origin": "*"}}
+    visitor.page.route("**/pay?*chain=*", lambda route: route.fulfill(**refused))
+    visitor.open(bridge_transfers.link()).connect(traveller).shows(SHORT)
+    assert not visitor.can_pay()
+
+
+def test_what_asks_for_one_confirmation_and_comes_late_is_for_no_other_chain(
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor
+) -> None:
+    able = {"atomic": {"status": "supported"}}
+    traveller.says["wallet_getCapabilities"] = {"result": {"0x0": able}}
+    visitor, paused = new_visitor(traveller), list[Route]()
+    visitor.page.route("**/calls.*.js", lambda route: paused.append(route))
+    visitor.open(bridge_transfers.link()).connect(traveller)
+    visitor.page.locator("#from-arbitrum-one-USDC").click()
+    visitor.shows(SHORT)
+    visitor.until(lambda: len(paused) == 1)
+    visitor.page.locator("#from-base-USDC").click()
+    visitor.page.locator("#pay").wait_for()
+    with visitor.page.expect_response("**/calls.*.js"):
+        paused[0].continue_()
+    visitor.page.wait_for_timeout(300)
+    assert "ask you once" not in visitor.text
+    visitor.pay("route-source")
+    assert "wallet_sendCalls" not in traveller.asked
+
+
 # --- the time of an offer ---
 
 
@@ -141,14 +197,12 @@ def test_a_route_that_was_changed_on_its_way_is_not_signed(
         last[part] = last[part].replace(PAYEE[2:].lower(), THIEF[2:]) if part == "data" else THIEF
 
     forge(visitor, "/pay", change)
-    visitor.connect(traveller)
-    visitor.frame.locator("#from-base-USDC").click()
-    visitor.reach("unsafe")
+    visitor.connect(traveller, "unsafe")
     assert SENT not in traveller.asked
     visitor.press("Pay on Arbitrum One instead").reach("review")
 
 
-@pytest.mark.parametrize("name", ["bridge.js", "crossing.js", "deposits.js", "sources.js"])
+@pytest.mark.parametrize("name", ["bridge", "bridge_transfer", "sources"])
 def test_a_script_for_it_that_was_altered_on_its_way_does_not_run(
     bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor, name: str
 ) -> None:
@@ -159,11 +213,8 @@ def test_a_script_for_it_that_was_altered_on_its_way_does_not_run(
         reply = route.fetch()
         route.fulfill(response=reply, body=reply.text() + "\n// and more")
 
-    visitor.page.route(f"**/pages/{name}", altered)
-    visitor.connect(traveller)
-    if name != "sources.js":
-        visitor.frame.locator("#from-base-USDC").click()
-        visitor.reach("trouble-away")
+    visitor.page.route(f"**/pages/{name}.*.js", altered)
+    visitor.connect(traveller, "review" if name == "sources" else "trouble-away")
     visitor.until(lambda: visitor.complaints != [])
     assert all("integrity" in each for each in visitor.complaints)
     assert SENT not in traveller.asked and visitor.frame.locator("#from-base-USDC").count() == 0
@@ -177,15 +228,15 @@ def through_diamond(body: Json, fees: tuple[tuple[str, int], ...] = FEES) -> Cal
     """The call of the diamond for what a response of /pay deposits itself."""
     plain = decode_deposit(body["transactions"][-1]["data"])
     assert plain is not None
-    told = decode_message(plain.message)
-    assert told is not None
-    _, (target, calldata, _) = told.calls
-    there = message(plain.output_token, target, calldata, plain.output_amount, told.fallback)
+    decoded = decode_message(plain.message)
+    assert decoded is not None
+    _, (target, calldata, _) = decoded.calls
+    there = message(plain.output_token, target, calldata, plain.output_amount, decoded.fallback)
     deposit = replace(plain, recipient=receiver(42161), message=there)
     return Call(deposit, fees, multiplier=-(-plain.output_amount * ONE // plain.input_amount))
 
 
-def told_again(call: Call, **changes: Any) -> Call:
+def changed_call(call: Call, **changes: Any) -> Call:
     """The call with another message for the other chain."""
     true = decode_receiver_message(call.deposit.message)
     assert true is not None
@@ -213,14 +264,14 @@ def put(call: Call, **fields: Any) -> Call:
 HOSTILE: dict[str, Callable[[Call], Call]] = {
     "depositor": lambda call: put(call, depositor=THIEF),
     "recipient": lambda call: put(call, recipient=THIEF),
-    "receiver, which is the fallback": lambda call: told_again(call, receiver=THIEF),
+    "receiver, which is the fallback": lambda call: changed_call(call, receiver=THIEF),
     "payee": lambda call: with_calldata(call, PAYEE[2:].lower(), THIEF[2:]),
-    "reference": lambda call: told_again(call, calldata=with_another_reference(call)),
-    "contract there": lambda call: told_again(call, target=THIEF),
-    "spender there": lambda call: told_again(call, spender=THIEF),
-    "amount for the call": lambda call: told_again(call, amount=12_625_001),
-    "extra call": lambda call: told_again(call, times=2),
-    "no call": lambda call: told_again(call, times=0),
+    "reference": lambda call: changed_call(call, calldata=with_another_reference(call)),
+    "contract there": lambda call: changed_call(call, target=THIEF),
+    "spender there": lambda call: changed_call(call, spender=THIEF),
+    "amount for the call": lambda call: changed_call(call, amount=12_625_001),
+    "extra call": lambda call: changed_call(call, times=2),
+    "no call": lambda call: changed_call(call, times=0),
     "token there": lambda call: put(call, output_token=THIEF),
     "what arrives": lambda call: replace(call, multiplier=call.multiplier // 2),
     "least that is left": lambda call: replace(call, least=call.deposit.input_amount - 1),
@@ -266,10 +317,9 @@ def test_no_hostile_answer_through_the_diamond_is_signed(
     visitor = new_visitor(traveller).open(bridge_transfers.link())
     names: list[str] = []
     answering(visitor, lambda body: ANSWERS[names[-1]](body, through_diamond(body)))
-    visitor.connect(traveller)
     for name in ANSWERS:
         names.append(name)
-        visitor.frame.locator("#from-base-USDC").click()
+        (visitor.frame.locator("#from-base-USDC") if len(names) > 1 else visitor.button(traveller.name)).click()
         visitor.reach("unsafe")
         assert not visitor.can_pay() and SENT not in traveller.asked
         visitor.press("Pay on Arbitrum One instead").reach("review")

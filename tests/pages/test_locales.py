@@ -35,14 +35,17 @@ process.stdout.write(JSON.stringify(Object.fromEntries(answers)));
 """
 
 ENGLISH = locale("en")
-HELD = locale("en", "held")
-"""Of links whose amount is held in an escrow: their own messages, and some in place of the others."""
+COMMERCE = locale("en", "commerce")
+"""Of links of commerce payments: their own messages, and some in place of the others."""
 RECLAIM = locale("en", "reclaim")
 """Of those with something to be taken back, in place of both."""
-GROUPS = {"held": HELD, "reclaim": RECLAIM}
-EVERY = set(ENGLISH) | set(HELD) | set(RECLAIM)
+WALLETCONNECT = locale("en", "walletconnect")
+"""Of the page that was opened with it."""
+GROUPS = {"commerce": COMMERCE, "reclaim": RECLAIM}
+EVERY = set(ENGLISH) | set(COMMERCE) | set(RECLAIM) | set(WALLETCONNECT)
 COUNTED = {key.removesuffix(".one") for key in ENGLISH if key.endswith(".one")}
 SCRIPTS = {path.name: path.read_text(encoding="utf-8") for path in sorted(PAGES.glob("*.js"))}
+SCRIPTS["walletconnect.js"] = (PAGES / "walletconnect/walletconnect.js").read_text(encoding="utf-8")
 HTML = (PAGES / "index.html").read_text(encoding="utf-8")
 
 Plurals = dict[str, dict[str, list[int]]]
@@ -131,7 +134,16 @@ def test_the_messages_of_held_amounts_are_there_in_the_same_order_with_the_same_
     assert len(replaced) > 5 and replaced == {key: holes(english[key]) for key in replaced}
 
 
-@pytest.mark.parametrize("group", ["", *GROUPS])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_messages_for_walletconnect_are_there_in_the_same_order_with_the_same_placeholders(language: str) -> None:
+    text = (PAGES / f"walletconnect/locales/{language}.walletconnect.json").read_text(encoding="utf-8")
+    messages = locale(language, "walletconnect")
+    assert text == json.dumps(messages, ensure_ascii=False, indent=1) + "\n"
+    assert [(key, holes(each)) for key, each in messages.items()] == [(key, holes(each)) for key, each in WALLETCONNECT.items()]
+    assert not {*messages} & {*ENGLISH, *COMMERCE, *RECLAIM} and {*messages} <= {*quoted(r'"(walletconnect\.[a-z.-]+)"', "walletconnect.js")}
+
+
+@pytest.mark.parametrize("group", ["", *GROUPS, "walletconnect"])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_message_is_plain_text(language: str, group: str) -> None:
     for key, message in locale(language, group).items():
@@ -139,7 +151,7 @@ def test_a_message_is_plain_text(language: str, group: str) -> None:
         assert not re.search(r"[<>]|&\w+;|&#|[\u0000-\u001f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]", message), key
 
 
-@pytest.mark.parametrize("group", ["", *GROUPS])
+@pytest.mark.parametrize("group", ["", *GROUPS, "walletconnect"])
 @pytest.mark.parametrize("language", [each for each in LANGUAGES if each != "en"])
 def test_nothing_is_left_in_english(language: str, group: str) -> None:
     messages = locale(language, group)
@@ -164,9 +176,9 @@ PROBLEMS = quoted(r'\.problem\("([\w-]+)"', "payment.js", "views.js")
 TROUBLES = [f"wallet-{each}" for each in [*words(r"WALLET_TROUBLES = \[(.*)\]", "views.js"), "failed"]]
 ROUTES = [
     f"route-{each}"
-    for each in ("source", "bridge", "refunding", "unknown", *words(r"const ENDS = \[(.*)\]", "crossing.js"))
+    for each in ("source", "bridge", "refunding", "unknown", *words(r"const ENDS = \[(.*)\]", "bridge_transfer.js"))
 ]
-WHERE = words("// state: (.*)", "held.js")
+WHERE = words("// state: (.*)", "commerce.js")
 TEMPLATES = {
     "${key}.title": [*words(r"const known = \[(.*)\]", "ends.js"), "closed", "paid"],
     "${kind}.title": [*words(r"const kind = \[(.*)\]", "page.js"), "odd"],
@@ -179,6 +191,7 @@ TEMPLATES = {
     "step.${kind}": words(r"if \(\[(.*)\]\.includes\(kind\)\)", "views.js"),
     "state.${state(index)}": ["done", "now", "todo"],
     "state.${state}": ["done", "now", "todo"],
+    "merchant.${kind}": ["domain", "label"],
     "network.${code}": words(r"NETWORK_TROUBLES = \[(.*)\]", "views.js"),
     "network.${name}": ["name", "chain-id", "rpc", "coin"],
     'connect.${["rejected", "timeout", "busy"].includes(trouble.code) ? trouble.code : "failed"}': [
@@ -186,6 +199,29 @@ TEMPLATES = {
     ],
 }
 """The keys that are put together of parts, with what the parts can be; `.text` as `.title`."""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_only_a_verified_domain_has_a_mark_and_a_label_says_that_it_is_not_verified(language: str) -> None:
+    domain, label = locale(language)["merchant.domain"], locale(language)["merchant.label"]
+    assert domain.startswith("\u2713 {domain}") and "\u2713" not in label
+    assert len(label) > len("\u201c{label}\u201d") + 5 and not label.startswith("{label}")
+
+
+@pytest.mark.parametrize("script", ["energy.js", "exchange.js"])
+def test_a_script_with_words_of_its_own_has_them_in_every_language_with_the_same_values(script: str) -> None:
+    table = (PAGES / script).read_text(encoding="utf-8").partition("const WORDS = {")[2].partition("\n};")[0]
+    languages = re.findall(r"^  (\w+): \{\n(.*?)^  \},", table, re.MULTILINE | re.DOTALL)
+    found = {name: dict(re.findall(r'^    (\w+): "(.*)",$', of, re.MULTILINE)) for name, of in languages}
+    assert found.keys() == locales()
+    english = found["en"]
+    assert len(english) > 4
+    for name, of in found.items():
+        assert of.keys() == english.keys(), name
+        for key, text in of.items():
+            assert holes(text) == holes(english[key]), (name, key)
+            assert name == "en" or text != english[key], (name, key)
+            assert re.search(ALPHABETS.get(name, "[a-z]"), re.sub(r"\{\w+\}", "", text)), (name, key)
 
 
 def test_every_message_that_is_named_as_a_whole_is_there() -> None:

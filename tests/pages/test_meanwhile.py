@@ -19,7 +19,7 @@ from tests.pages.test_troubles import SENT, by_hand
 from tests.support.items import native
 from tests.support.stored_links import expire, pay_part
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = pytest.mark.xdist_group("second browser")
 
 
 # --- closed and opened again ---
@@ -37,7 +37,7 @@ def test_closed_after_the_approval_it_goes_on_with_the_payment_alone(
         stack.mine()
     again = visitor.another_tab()
     purse.is_connected = False
-    again.open(token).shows("Choose a wallet", "Pay without a wallet in this browser")  # an approval pays nothing
+    again.open(token).shows("Choose a wallet", "Other ways to pay")  # an approval pays nothing
     again.connect(purse).shows("Your wallet will ask you once")
     again.pay("confirming")
     stack.settle()
@@ -63,13 +63,14 @@ def test_closed_after_the_payment_it_finds_it_again(stack: Stack, purse: Purse, 
 def test_who_comes_back_when_it_has_arrived_is_told_that_it_has(
     stack: Stack, purse: Purse, new_visitor: NewVisitor
 ) -> None:
-    """And who comes after that, that it is paid already."""
+    """Also later. Somebody else is told that it is paid already."""
     token = stack.shop.link(native())
     visitor = new_visitor(purse).open(token).connect(purse).pay("confirming")
     visitor.page.goto("about:blank")
     stack.settle()
     visitor.open(token, "completed").shows("Payment complete", purse.sent[0][:10])
-    visitor.reload("completed").shows("Already paid")
+    visitor.reload("completed").shows("Payment complete")
+    new_visitor().open(token, "completed").shows("Already paid")
 
 
 def test_found_again_without_its_wallet_it_says_which_one_is_needed(
@@ -93,6 +94,19 @@ def test_a_link_that_expires_while_it_is_open_is_not_paid(stack: Stack, purse: P
     visitor.pay("expired")
     assert SENT not in purse.asked
     assert not visitor.can_pay()
+
+
+def test_a_cancelled_link_says_so_while_it_is_open_and_when_it_is_opened(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token = stack.shop.link(native())
+    visitor = new_visitor(purse).unwatched().open(token).connect(purse)
+    path = f"/v2/secure-payments/{token}/cancel"
+    assert stack.shop.api.request("POST", path, None, stack.shop.by_key).status == 200
+    visitor.pay("cancelled").shows("This payment was cancelled", "Do not pay.")
+    assert SENT not in purse.asked
+    assert not visitor.can_pay()
+    new_visitor().open(token, "cancelled").shows("If you have paid already, ask the payee to return the money.")
 
 
 def test_a_link_that_ends_meanwhile_tells_of_what_was_asked_for(
@@ -198,8 +212,8 @@ def test_what_cannot_be_paid_is_offered_once_it_can(stack: Stack, purse: Purse, 
 
 def test_a_link_that_a_safe_no_longer_holds_is_offered_again(stack: Stack, new_visitor: NewVisitor) -> None:
     visitor, pattern = new_visitor(), re.compile(re.escape(stack.api_url))
-    held = {"status": 423, "json": {"requestStatuses": []}, "headers": {"access-control-allow-origin": "*"}}
-    visitor.page.route(pattern, lambda route: route.fulfill(**held))
+    locked = {"status": 423, "json": {"requestStatuses": []}, "headers": {"access-control-allow-origin": "*"}}
+    visitor.page.route(pattern, lambda route: route.fulfill(**locked))
     visitor.open(stack.shop.link(), "safe")
     visitor.page.unroute(pattern)
     visitor.reach("choose")
@@ -251,7 +265,7 @@ def test_a_block_that_is_undone_takes_the_page_back_to_waiting(
     before = stack.chain.snapshot()
     visitor.pay("confirming")
     stack.chain.revert(before)
-    visitor.reach("waiting")
+    visitor.reach("waiting", "unfound")  # the network has forgotten the transaction, too
     assert not visitor.can_pay()
     stack.chain.rpc("eth_sendRawTransaction", purse.raw[0])
     visitor.reach("confirming")

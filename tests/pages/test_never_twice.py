@@ -14,6 +14,7 @@ from tests.pages.purse import BUSY, HANGS, REJECTS, Purse, TronPurse
 from tests.pages.stack import Stack
 from tests.pages.test_payments import OTHER, payout
 from tests.pages.test_troubles import SENT, by_hand
+from tests.pages.test_two_devices import lapse
 from tests.pages.visitor import Visitor
 from tests.support.items import native, tron
 from tests.support.stored_links import expire, pay_part
@@ -22,6 +23,10 @@ pytestmark = pytest.mark.xdist_group("second browser")
 HOUR = 3_600_000
 """In milliseconds."""
 POOR = {"error": {"code": -32000, "message": "insufficient funds for gas * price + value"}}
+
+
+def failure(code: Any, message: str) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message}}
 
 
 def something_else(stack: Stack, purse: Purse) -> str:
@@ -101,7 +106,7 @@ def test_between_two_transactions_a_reload_never_offers_the_first_again(
     visitor.reach("settling").reload("settling")
     assert not visitor.can_pay() and len(visitor.note(token)["references"]) == 1  # type: ignore[index]
     stack.settle()
-    visitor.reach("blocked").shows("Some of these payments are made", "Is already paid", "Pay this one")
+    visitor.reach("blocked").shows("Some of these payments have been made", "Is already paid", "Pay this one")
     assert not visitor.can_pay() and len(purse.sent) == 2
 
 
@@ -175,6 +180,7 @@ def test_what_was_begun_behind_another_link_is_given_up_by_the_payer_alone(
     age(visitor, child, "startedAt", by=-HOUR)  # the clock of then was ahead
     assert visitor.reload("twin").button("Start again").count() == 0
     age(visitor, child, "startedAt")
+    lapse(child)
     purse.says[SENT] = REJECTS
     start_again(visitor.reload("twin"))
     visitor.pay("wallet-rejected").press("Try again").reach("twin")
@@ -187,6 +193,7 @@ def test_what_failed_behind_another_link_is_free_again(stack: Stack, purse: Purs
     purse.says[SENT] = lambda asked: {"result": stack.chain.send_as(purse.address, {**asked, "data": asked["data"][:10]})}
     visitor = new_visitor(purse).open(child).connect(purse).pay("waiting")
     age(visitor, child, "startedAt")
+    lapse(child)
     visitor.open(whole, "twin").page.wait_for_timeout(300)
     assert visitor.page.locator("a.action").count() == 1 and visitor.button("Start again").count() == 0
     stack.mine()
@@ -204,6 +211,7 @@ def test_what_was_lost_behind_another_link_is_looked_for_on_its_network(
     age(visitor, child, "startedAt", "sentAt")
     visitor.until(lambda: stack.payment(child).is_locked)
     withdraw(stack, child)  # as is done by itself for what no node knows
+    lapse(child)
     purse.chain_id = 1
     purse.is_connected = True
     start_again(visitor.open(whole, "twin"))
@@ -256,7 +264,7 @@ def test_a_transaction_that_takes_long_is_waited_for_also_when_the_link_ends(
             expire(token)
         stack.mine(3)
     for _ in range(2):
-        visitor.reach("expired").shows("You have sent a transaction for it.", purse.sent[0][:10])
+        visitor.reach("expired").shows("You have sent a transaction for this payment.", purse.sent[0][:10])
         visitor.page.reload()
     stack.settle()
     visitor.reach("completed").shows("Payment complete")
@@ -347,16 +355,10 @@ def test_a_wallet_that_fails_before_it_is_asked_was_not_asked(
     assert SENT not in purse.asked and visitor.note(token) is None
 
 
-@pytest.mark.parametrize(
-    ("answer", "title"),
-    [(BUSY, "Your wallet has a request open already"), (POOR, "Your wallet reported an error")],
-)
-def test_a_wallet_that_is_busy_or_fails_may_be_at_the_payment(
-    stack: Stack, purse: Purse, new_visitor: NewVisitor, answer: dict[str, Any], title: str
-) -> None:
+def test_a_wallet_that_is_busy_may_be_at_the_payment(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
     """What another of its accounts does, or has done, says nothing about that."""
     token = stack.shop.link(native())
-    purse.says[SENT] = answer
+    purse.says[SENT] = BUSY
     visitor = new_visitor(purse).open(token).connect(purse).pay("asked")
     assert visitor.note(token) is not None
     other = Purse(stack.chain)
@@ -366,7 +368,54 @@ def test_a_wallet_that_is_busy_or_fails_may_be_at_the_payment(
     asked = len(purse.asked)
     visitor.until(lambda: len(purse.asked) > asked + 4)
     assert visitor.state == "asked"
-    visitor.shows(title, answer["error"]["message"], "you can start again from")
+    visitor.shows("Your wallet has a request open already", BUSY["error"]["message"], "you can start again from")
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "words"),
+    [
+        (failure(5000, "User Rejected"), "wallet-rejected", ["You declined in your wallet"]),
+        (failure("ACTION_REJECTED", "no"), "wallet-rejected", ["You declined in your wallet"]),
+        (failure(None, "User denied transaction signature."), "wallet-rejected", ["You declined in your wallet"]),
+        (failure(-32603, "Request rejected by the user"), "wallet-rejected", ["You declined in your wallet"]),
+        (failure(-32003, "Transaction creation failed"), "wallet-failed", ["Nothing was sent", "Transaction creation failed"]),
+        (failure(-32603, "Internal JSON-RPC error."), "wallet-failed", ["Nothing was sent", "Internal JSON-RPC error."]),
+        (failure(None, "something"), "wallet-failed", ["Your wallet reported an error", "something"]),
+        (POOR, "wallet-poor", ["too little for the network fee", "insufficient funds for gas"]),
+    ],
+)
+def test_whatever_a_wallet_says_in_place_of_a_hash_it_can_be_asked_again_if_its_account_has_sent_nothing(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, answer: dict[str, Any], state: str, words: list[str]
+) -> None:
+    token = stack.shop.link(native())
+    purse.says[SENT] = answer
+    visitor = new_visitor(purse).open(token).connect(purse).pay(state)
+    visitor.shows(*words)
+    assert visitor.note(token) is None
+    del purse.says[SENT]
+    visitor.press("Try again").reach("review").pay("confirming")
+    stack.settle()
+    visitor.reach("completed")
+    assert len(purse.sent) == 1
+
+
+@pytest.mark.parametrize("code", [None, -32000, -32003, -32603, 5000, "ACTION_REJECTED"])
+def test_a_wallet_that_has_sent_it_and_says_that_it_failed_is_not_asked_again(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, code: Any
+) -> None:
+    token = stack.shop.link(native())
+
+    def sends(asked: dict[str, Any]) -> dict[str, Any]:
+        purse.send(asked)
+        return failure(code, "User rejected")
+
+    purse.says[SENT] = sends
+    visitor = new_visitor(purse).open(token).connect(purse)
+    visitor.page.locator("#pay").click()
+    visitor.until(lambda: len(purse.sent) == 1)
+    stack.settle()
+    visitor.reach("completed").shows("Payment complete")
+    assert purse.asked.count(SENT) == len(purse.sent) == 1
 
 
 def test_what_a_node_of_tron_refuses_is_over_with_its_time(

@@ -2,22 +2,25 @@
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from itertools import takewhile
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Response, expect
+from playwright.sync_api import Response, Route, expect
 
+from chalicelib.pages.assets import assets
+from infra.bench.steps import PAGE_FILES
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import HANGS, Purse
 from tests.pages.stack import Stack
 from tests.pages.test_answers import forge
-from tests.pages.visitor import axe_findings
+from tests.pages.visitor import Visitor, axe_findings, without_policy
 from tests.support.client import item
 from tests.support.items import native
+from tests.support.rehearsed import rehearsed
 from tests.support.stored_links import expire, pass_expiry
 
 pytestmark = pytest.mark.xdist_group("browser")
-MOST_BYTES, MOST_REQUESTS = 63_500, 6
+MOST_BYTES, MOST_REQUESTS, MOST_FILES = 60_000, 5, 5
 
 
 def test_a_payment_by_keyboard_alone(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
@@ -52,12 +55,11 @@ def test_the_time_that_is_left_counts_down_and_at_its_end_the_link_is_read_again
 ) -> None:
     """Beside it stands what the amount is worth, where that is known."""
     token, now = stack.shop.link(), datetime.now(UTC).replace(microsecond=0)
-    told = {"expiresAt": (now + timedelta(seconds=100)).isoformat(), "feePlan": {"payerTotalAmountUsd": "12.345"}}
-    visitor = new_visitor()
+    facts = {"expiresAt": (now + timedelta(seconds=100)).isoformat(), "feePlan": {"payerTotalAmountUsd": "12.345"}}
+    visitor = new_visitor().unwatched()
     visitor.page.clock.install(time=now)
     visitor.page.clock.pause_at(now + timedelta(seconds=30))  # or the seconds that the page takes to come would count
-    visitor.page.route("**/pages/poll.js", lambda route: None)  # which would read it again now and then
-    forge(visitor, "", lambda body: body | told, date=format_datetime(now + timedelta(seconds=30), usegmt=True))
+    forge(visitor, "", lambda body: body | facts, date=format_datetime(now + timedelta(seconds=30), usegmt=True))
     visitor.open(token).shows("About $12.35")
     countdown = visitor.page.locator("#countdown")
     expect(countdown).to_have_text("in 1 minute 10 seconds")
@@ -76,7 +78,7 @@ def test_a_link_past_its_expiry_says_that_payments_are_looked_for_until_it_is_kn
     with stack.lock:
         pass_expiry(token)
     visitor = new_visitor().open(token, "awaiting")
-    visitor.shows("Payments sent before its expiry are still being looked for")
+    visitor.shows("Payments sent before it expired are still being looked for")
     with stack.lock:
         expire(token)
     visitor.reach("expired")
@@ -106,9 +108,9 @@ def test_what_is_tried_again_asks_for_no_more_than_before(stack: Stack, new_visi
     forge(visitor, "", lambda body: body | {"status": "expired", "branding": {"termsPath": "https://shop.example/terms"}})
     for token, state in (("..%2F..%2Fcurrencies%3Fx=", "missing"), (stack.shop.link(), "expired")):
         assert asked == []
-        visitor.page.route("**/pages/ends.js", lambda route: route.abort())
+        visitor.page.route("**/pages/payment.*.js", lambda route: route.abort())
         visitor.open(token, "trouble-away")
-        visitor.page.unroute("**/pages/ends.js")
+        visitor.page.unroute("**/pages/payment.*.js")
         visitor.press("Try again").reach(state)
     assert visitor.page.locator("#footer a").all_inner_texts() == ["Terms"]
 
@@ -139,22 +141,23 @@ def test_without_a_wallet_there_are_codes_to_scan_and_fields_to_copy(stack: Stac
     assert [*fields.values()] == [approval["to"], approval["data"], payment["to"], payment["data"]]
     visitor.button("Copy: To contract").last.click()
     expect(visitor.page.locator("#polite")).to_have_text("Copied")
+    pressed = visitor.page.locator(".small").filter(has_text="Copied")
+    expect(pressed).to_have_count(1)
+    expect(pressed).to_have_count(0)  # some seconds later it says what it does again
     assert visitor.page.evaluate("navigator.clipboard.readText()") == payment["to"]
 
 
 def test_it_stays_small(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
     """Of the page itself, compressed, from the first byte to the last state; and how often it asks before the wallet
     answers, preflights aside."""
-    visitor = new_visitor(purse)
+    visitor = new_visitor(purse).unwatched()
     replies: list[Response] = []
     asked: list[str] = []
     visitor.page.on("response", lambda reply: replies.append(reply))
     visitor.page.on("request", lambda each: asked.append(each.url) if each.url.startswith("http") else None)
-    visitor.open(stack.shop.link(redirectUrl="https://shop.example/"))
     purse.says["eth_requestAccounts"] = HANGS
-    visitor.connect(purse, "connecting").until(lambda: any(url.endswith("/poll.js") for url in asked))
-    before = [*takewhile(lambda url: not url.endswith("/poll.js"), asked)]  # which is for what is asked after ten seconds
-    assert 4 <= len(before) <= MOST_REQUESTS, before
+    visitor.open(stack.shop.link(redirectUrl="https://shop.example/")).connect(purse, "connecting")
+    assert 4 <= len(asked) <= MOST_REQUESTS, asked
     del purse.says["eth_requestAccounts"]
     visitor.press("Use another wallet").reach("choose")
     visitor.page.locator("#manual summary").click()
@@ -165,12 +168,75 @@ def test_it_stays_small(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> 
     visitor.page.locator("#theme").click()
     own = {reply.url: reply for reply in replies if reply.url.startswith(stack.pay_url) and "qr.svg" not in reply.url}
     weight = {url: reply.request.sizes()["responseBodySize"] for url, reply in own.items()}
-    assert len(weight) >= 10
-    assert sum(weight.values()) <= MOST_BYTES, weight
-    assert not any(url.endswith(f"/{name}") for url in weight for name in ("sources.js", "bridge.js", "deposits.js", "crossing.js"))
+    names = {urlsplit(url).path.removeprefix("/pages/").partition(".")[0] for url in weight}
+    assert names == {"/", "page", "payment", "manual", "locales/en"}
+    assert len(weight) <= MOST_FILES and sum(weight.values()) <= MOST_BYTES, weight
 
 
-@pytest.mark.parametrize(("width", "language"), [(320, "de"), (320, "ar"), (320, "ja"), (390, "ru")])
+def files(asked: list[str]) -> set[str]:
+    """What the page and its files are asked for by, without their hashes; the QR codes aside."""
+    paths = [each.removeprefix("GET ") for each in asked if each == "GET /" or each.startswith("GET /pages/")]
+    named = [path.removeprefix("/pages/").partition(".")[0] for path in paths if path != "/pages/qr.svg"]
+    assert len(named) == len({*named}), "each is asked for once"
+    return {*named}
+
+
+def test_a_first_visit_asks_for_few_files_and_a_second_one_for_the_page_alone(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    visitor = new_visitor(purse)
+    stack.asked.clear()
+    visitor.open(stack.shop.link(native())).connect(purse).pay("confirming")
+    stack.settle()
+    visitor.reach("completed")
+    assert files(stack.asked) == {"/", "page", "payment", "locales/en"}
+    assert len(files(stack.asked)) == PAGE_FILES, "which is what the model of costs counts"
+    stack.asked.clear()
+    visitor.open(stack.shop.link(native()), "review").pay("confirming")
+    stack.settle()
+    visitor.reach("completed")
+    assert files(stack.asked) == {"/"}
+
+
+def test_a_page_that_was_loaded_before_a_deployment_is_loaded_again_when_it_lacks_a_file(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    visitor = new_visitor(purse)
+    token = stack.shop.link(native())
+    open_of_before(visitor, token, "payment.js")
+    with visitor.page.expect_event("load"):
+        visitor.press(purse.name)
+    visitor.reach("choose").connect(purse).pay("confirming")
+    stack.settle()
+    visitor.reach("completed")
+    stack.assert_completed(token)
+
+
+def test_a_language_that_is_chosen_after_a_deployment_is_that_of_the_page_that_is_loaded(
+    stack: Stack, new_visitor: NewVisitor
+) -> None:
+    visitor = open_of_before(new_visitor(), stack.shop.link(), "locales/de.json")
+    visitor.page.locator("#language").select_option("de")
+    expect(visitor.page.locator("html")).to_have_attribute("lang", "de")
+    visitor.reach("choose")
+
+
+def open_of_before(visitor: Visitor, token: str, name: str) -> Visitor:
+    """Opens a page from before a deployment that has replaced a file, which the service does not have any more."""
+    now = assets()[name].path
+    former = now.replace(now.split(".")[-2], "0" * 16)
+
+    def of_before(route: Route) -> None:
+        reply = route.fetch()
+        route.fulfill(response=reply, body=reply.text().replace(now, former), headers=without_policy(reply))
+
+    visitor.page.route("**/?token=*", of_before)
+    visitor.open(token).page.unroute("**/?token=*")
+    return visitor
+
+
+
+@pytest.mark.parametrize(("width", "language"), [(320, "de"), *(pytest.param(*each, marks=rehearsed) for each in ((320, "ar"), (320, "ja"), (390, "ru")))])
 def test_on_a_phone_nothing_has_to_be_scrolled_sideways(
     stack: Stack, purse: Purse, new_visitor: NewVisitor, width: int, language: str
 ) -> None:

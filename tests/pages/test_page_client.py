@@ -3,43 +3,28 @@
 import pytest
 
 from chalicelib.platform.access.modes import Mode
-from chalicelib.platform.http.operation import OPERATIONS, Operation
+from chalicelib.platform.http.operation import OPERATIONS
 from tests.fakes.world import WALLET
-from tests.platform.http.test_matrix import prepared, request
 from tests.support.api import Configured
 from tests.support.browser import BY_PAGE, PAGE_CLIENT_ID, PAGE_ORIGIN, get
 from tests.support.client import ORIGIN, Api, Shop, stored
 from tests.support.items import payout
-from tests.support.tenants import Tenant, Way
+from tests.support.tenants import Tenant
 
-PAGE = Way("payment page", (Mode.CLIENT_ID,), lambda tenant: BY_PAGE)
 FOR_PAYERS = {
     ("GET", "/v2/secure-payments/{token}"),
     ("GET", "/v2/secure-payments/{token}/pay"),
     ("GET", "/v2/secure-payments/{token}/reclaim"),
     ("POST", "/v2/secure-payments/{token}/intent"),
+    ("POST", "/v2/secure-payments/{token}/signing"),
+    ("DELETE", "/v2/secure-payments/{token}/signing"),
     ("POST", "/v2/secure-payments/{token}/tron/broadcast"),
 }
-
-
-def named(known: Operation) -> str:
-    return f"{known.method} {known.path}"
 
 
 def test_it_is_for_what_payers_do() -> None:
     assert {(known.method, known.path) for known in OPERATIONS if known.by_page} == FOR_PAYERS
     assert all(Mode.CLIENT_ID in known.modes for known in OPERATIONS if known.by_page)
-
-
-@pytest.mark.parametrize("known", OPERATIONS, ids=named)
-def test_it_may_do_that_with_anybodys_link_and_nothing_else(api: Api, known: Operation) -> None:
-    reply = request(api, known, BY_PAGE, Tenant(), PAGE)
-    if known.modes == (Mode.PUBLIC,) or known.by_page:
-        assert reply.status == known.status, reply.body
-    elif Mode.CLIENT_ID in known.modes:
-        assert (reply.status, reply.message.startswith("This client ID is the payment page's own")) == (403, True)
-    else:
-        assert (reply.status, reply.message.split(":")[0]) == (401, "x-client-id is not accepted here")
 
 
 def test_what_it_may_not_do_is_not_done_and_takes_no_idempotency_key(shop: Shop) -> None:
@@ -48,29 +33,6 @@ def test_what_it_may_not_do_is_not_done_and_takes_no_idempotency_key(shop: Shop)
         if known.method != "GET" and "{" not in known.path and Mode.CLIENT_ID in known.modes:
             assert shop.api.request(known.method, known.path, {}, headers).status == 403
     assert stored() == before
-
-
-@pytest.mark.parametrize("known", OPERATIONS, ids=named)
-def test_the_session_of_whoever_has_the_page_open_adds_nothing_to_it(api: Api, known: Operation) -> None:
-    """A browser may send the owner's cookie along; a credential header counts before it."""
-    if known.modes == (Mode.PUBLIC,) or known.by_page:
-        return
-    owner = Tenant()
-    own = prepared(known, owner, PAGE)
-    for session in (owner.by_wallet(), owner.by_email()):
-        reply = own.send(api, {**session, **BY_PAGE})
-        assert reply.status == (403 if Mode.CLIENT_ID in known.modes else 401), reply.body
-
-
-@pytest.mark.parametrize("known", OPERATIONS, ids=named)
-def test_beside_another_credential_it_is_an_unknown_client_id(api: Api, known: Operation) -> None:
-    """Refused wherever the operation is about a client id, although the key alone may call it."""
-    owner = Tenant()
-    own = prepared(known, owner, PAGE)
-    for mode, key in ((Mode.API_KEY, owner.by_key()), (Mode.ORCHESTRATOR, owner.by_orchestrator_key())):
-        if mode in known.modes:
-            reply = own.send(api, {**key, **BY_PAGE})
-            assert (mode, reply.status, reply.message) == (mode, 401, "Unauthorized")
 
 
 def test_no_orchestrator_can_link_it(api: Api) -> None:

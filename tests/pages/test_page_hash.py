@@ -4,7 +4,8 @@ import socket
 
 import pytest
 
-from chalicelib.pages.assets import assets, template
+from chalicelib.pages.assets import assets, served, template
+from infra.local.walletconnect import PROJECT
 from infra.page_hash import compare, main
 from tests.support.served_page import FACTS, HTML, METAS, Served, serving
 
@@ -24,13 +25,26 @@ def test_a_page_as_it_is_differs_in_nothing_and_says_whom_it_asks(capsys: pytest
     with serving(Served()) as url:
         assert main([url]) == 0
     assert capsys.readouterr().out == (
-        f"The page and its {len(assets())} files are as this code has them; "
+        f"The page and its {len(served())} files are as this code has them; "
         "it asks 'https://api.example' as client id 'cli_page'\n"
     )
 
 
+def test_a_page_that_was_opened_with_walletconnect_has_its_scripts_and_names_project_and_relay() -> None:
+    relay = '<meta name="walletconnect-relay" content="wss://relay.example">'
+    metas = f'{METAS}<meta name="walletconnect" content="{PROJECT}">'
+    plain, opened = (FACTS.replace(METAS, each) for each in (metas, metas + relay))
+    with serving(Served(facts=plain)) as url:
+        assert compare(url) == ([], f"it asks 'https://api.example' as client id 'cli_page' and offers WalletConnect as project {PROJECT}")
+        assert compare(f"{url}&connect=walletconnect")[0] == [OUTSIDE]
+    whole = opened.join(template(walletconnect=True))
+    with serving(Served(altered={"/": (whole, HTML)})) as url:
+        found, asks = compare(f"{url}&connect=walletconnect")
+        assert (found, asks.partition(PROJECT)[2]) == ([], " by the relay wss://relay.example")
+
+
 @pytest.mark.parametrize(
-    ("facts", "told"),
+    ("facts", "wanted"),
     [
         (SCRIPT + FACTS, BETWEEN),
         (FACTS + SCRIPT, BETWEEN),
@@ -42,12 +56,13 @@ def test_a_page_as_it_is_differs_in_nothing_and_says_whom_it_asks(capsys: pytest
         (METAS, BETWEEN),
         (FACTS.removeprefix(METAS), BETWEEN),
         (FACTS.replace('content="cli_page"', 'content="cli_page" http-equiv="refresh"'), BETWEEN),
+        (FACTS.replace(METAS, METAS + '<meta name="walletconnect" content="x">'), BETWEEN),
         (FACTS + "<!--facts-->", BETWEEN),
         ("", BETWEEN),
     ],
 )
-def test_whatever_else_stands_between_the_marks_is_told(facts: str, told: str) -> None:
-    assert found(facts=facts) == [told]
+def test_whatever_else_stands_between_the_marks_is_told(facts: str, wanted: str) -> None:
+    assert found(facts=facts) == [wanted]
 
 
 @pytest.mark.parametrize(
@@ -66,16 +81,16 @@ def test_a_page_that_is_altered_elsewhere_is_told(text: str) -> None:
 
 
 def test_every_file_that_differs_is_told_in_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    script = assets()["page.js"]
+    page, payment, german = (assets()[name] for name in ("page.js", "payment.js", "locales/de.json"))
     altered = {
-        "/pages/page.js": (script.text + " ", script.content_type),
-        "/pages/wallets.js": (assets()["wallets.js"].text, "text/javascript; charset=utf-7"),
-        "/pages/locales/de.json": ("{}", "application/json; charset=utf-8"),
+        f"/pages/{page.path}": (page.text + " ", page.content_type),
+        f"/pages/{payment.path}": (payment.text, "text/javascript; charset=utf-7"),
+        f"/pages/{german.path}": ("{}", german.content_type),
     }
     with serving(Served(altered=altered)) as url:
         assert main([url]) == 1
     lines = sorted(line.partition(": ")[0] for line in capsys.readouterr().out.splitlines())
-    assert lines == ["/pages/locales/de.json", "/pages/page.js", "/pages/wallets.js"]
+    assert lines == sorted(altered)
 
 
 @pytest.mark.parametrize("kind", ["text/html", "text/html; charset=utf-16", "application/xhtml+xml"])

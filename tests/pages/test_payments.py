@@ -13,6 +13,7 @@ from tests.pages.purse import Purse, SafePurse, TronPurse
 from tests.pages.stack import Stack
 from tests.support.client import item
 from tests.support.items import native, tron
+from tests.support.rehearsed import rehearsed
 
 pytestmark = pytest.mark.xdist_group("browser")
 FEE = {"feePercentage": "1", "feeAddress": FEE_ADDRESS}
@@ -44,6 +45,7 @@ def test_a_token_is_approved_and_paid(stack: Stack, purse: Purse, new_visitor: N
     assert visitor.note(token) is None
 
 
+@rehearsed
 def test_native_coin_is_paid_with_one_signature(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
     token = stack.shop.link(native(payee=OTHER), **FEE)
     ledger = Ledger(stack.chain, [NATIVE], [purse.address, OTHER, FEE_ADDRESS])
@@ -71,6 +73,7 @@ def test_a_batch_of_two_tokens_and_coin_is_paid_together(stack: Stack, purse: Pu
     assert purse.asked.count("eth_sendTransaction") == 3
 
 
+@rehearsed
 def test_a_payout_is_paid_by_its_creator_alone(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
     token = payout(stack, purse)
     ledger = Ledger(stack.chain, [FUSDC], [purse.address, PAYEE])
@@ -85,7 +88,7 @@ def test_a_payout_is_paid_by_its_creator_alone(stack: Stack, purse: Purse, new_v
     assert ledger.moved() == {FUSDC: [-10_000_000, 10_000_000]}
 
 
-@pytest.mark.parametrize(("path", "name"), [("/multicall-payouts", "childTokens"), ("/batch-payouts", "tokens")])
+@pytest.mark.parametrize(("path", "name"), [("/multicall-payouts", "childTokens"), pytest.param("/batch-payouts", "tokens", marks=rehearsed)])
 def test_payouts_combined_are_paid_in_one(
     stack: Stack, purse: Purse, new_visitor: NewVisitor, path: str, name: str
 ) -> None:
@@ -121,17 +124,33 @@ def test_a_safe_proposes_its_owners_sign_and_the_page_waits_for_them(stack: Stac
 def test_a_tron_wallet_approves_and_pays(stack: Stack, tron_purse: TronPurse, new_visitor: NewVisitor) -> None:
     payee = fresh_tron_address()
     token = stack.shop.link(tron(payee=payee))
-    visitor = new_visitor(tron_purse)
-    visitor.page.route("**/pages/tron.js", lambda route: route.abort())  # without which nothing is known to be right
-    visitor.open(token).connect(tron_purse).pay("trouble-away")
-    visitor.page.unroute("**/pages/tron.js")
-    visitor.press("Try again").reach("review").pay("confirming")
+    visitor = new_visitor(tron_purse).open(token).connect(tron_purse).pay("confirming")
     stack.settle("tron")
     visitor.reach("completed")
     stack.assert_completed(token)
     assert stack.tron.chain.token_balance(TRON_USDT, payee) == 12_500_000
 
 
+@rehearsed
+def test_a_wallet_with_usdt_alone_is_told_what_it_lacks_until_it_can_pay(
+    stack: Stack, tron_purse: TronPurse, new_visitor: NewVisitor
+) -> None:
+    chain, wallet, payee = stack.tron.chain, tron_purse.address, fresh_tron_address()
+    chain.fund_native(wallet, 0)
+    token = stack.shop.link(tron(payee=payee))
+    visitor = new_visitor(tron_purse).open(token).connect(tron_purse)
+    visitor.shows("This Tron account does not exist yet")
+    chain.fund_native(wallet, 10**6)
+    visitor.press("Check again").shows("Your wallet has 1 TRX")
+    assert visitor.page.locator("#pay").count() == 0
+    chain.fund_native(wallet, 10**9)
+    visitor.press("Check again").pay("confirming")
+    stack.settle("tron")
+    visitor.reach("completed")
+    stack.assert_completed(token)
+
+
+@rehearsed
 def test_tron_payouts_are_paid_in_one(stack: Stack, tron_purse: TronPurse, new_visitor: NewVisitor) -> None:
     payees = [fresh_tron_address(), fresh_tron_address()]
     facts = {"network": "tron", "currency": "USDT-tron"}

@@ -1,13 +1,14 @@
 """What the payer is told before anything is signed: what they have, what it takes in all, and where it goes."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from playwright.sync_api import Route, expect
 
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from infra.local.scenes import SCENES
+from infra.local.scenes import LINK, SCENES
 from infra.local.screens import Stage, look
 from tests.fakes.world import PAYEE
 from tests.onchain.payer import FUSDC
@@ -15,6 +16,7 @@ from tests.pages.conftest import NewVisitor
 from tests.pages.purse import Purse
 from tests.pages.stack import Stack
 from tests.pages.test_answers import THIEF, forge
+from tests.pages.visitor import without_policy
 from tests.support.client import item
 from tests.support.items import native
 
@@ -46,8 +48,8 @@ def test_what_is_signed_is_told_from_its_bytes_before_what_the_service_says_of_i
     stack: Stack, purse: Purse, new_visitor: NewVisitor
 ) -> None:
     def lie(body: dict[str, Any]) -> None:
-        told = {"contract": "Nothing", "function": "harmless", "to": THIEF, "summary": f"Send 12.5 fUSDC to {THIEF}"}
-        body["metadata"]["explanation"] = [told, told]
+        call = {"contract": "Nothing", "function": "harmless", "to": THIEF, "summary": f"Send 12.5 fUSDC to {THIEF}"}
+        body["metadata"]["explanation"] = [call, call]
 
     visitor = new_visitor(purse).open(stack.shop.link())
     forge(visitor, "/pay", lie)
@@ -67,9 +69,55 @@ def test_what_is_signed_is_told_from_its_bytes_before_what_the_service_says_of_i
         assert said.strip().strip("\u201c\u201d") == f"Send 12.5 fUSDC to {THIEF}"
 
 
+def test_who_asks_is_named_by_a_verified_domain_and_by_words_that_are_marked_as_their_own(stage: Stage) -> None:
+    with stage.shown(SCENES["merchant"]) as page:
+        assert page.locator(".row .domain").inner_text() == "\u2713 pay.shop.example (verified domain)"
+        assert page.locator(".row .label").inner_text() == "\u201cAnn's Shop\u201d (own statement, not verified)"
+    with stage.shown(SCENES["merchant-unverified"]) as page:
+        assert page.locator(".row .domain").count() == 0
+        assert page.locator(".row .label").inner_text().endswith("\u201d (own statement, not verified)")
+
+
+def test_a_payee_with_a_name_is_shown_with_both(stage: Stage) -> None:
+    with stage.shown(SCENES["named"]) as page:
+        payee = page.locator("dd", has=page.locator("bdi", has_text="pay.shop.eth")).first
+        assert payee.inner_text().split() == ["pay.shop.eth", LINK["payee"]]
+    with stage.shown(SCENES["review"]) as page:
+        assert page.locator("dd div bdi").count() == 0
+
+
+def test_a_name_is_text_and_stays_in_its_card(stage: Stage) -> None:
+    hostile = {**LINK, "payeeName": "<b>\u202eknab\u2069</b>" + "w" * 240}
+    with stage.shown(replace(SCENES["named"], link=(200, hostile))) as page:
+        page.set_viewport_size({"width": 320, "height": 640})
+        shown = page.locator("dd div bdi")
+        assert shown.inner_text().startswith("<b>\ufffdknab\ufffd</b>w") and shown.locator("b").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_a_label_is_text_and_stays_in_its_card(stage: Stage) -> None:
+    label = "<b>\u202eknab\u2069</b>" + "w" * 27
+    hostile = replace(SCENES["merchant"], link=(200, {**LINK, "merchant": {"domain": None, "label": label}}))
+    with stage.shown(hostile) as page:
+        page.set_viewport_size({"width": 320, "height": 640})
+        shown = page.locator(".row .label")
+        assert shown.inner_text().startswith("\u201c<b>\ufffdknab\ufffd</b>w") and shown.locator("b").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+@pytest.mark.parametrize(
+    "merchant",
+    [{"domain": "sh\u043ep.example"}, {"domain": "shop.example\u202e"}, {"domain": "Bank"}, {"label": "w" * 255}, {"label": 1}],
+)
+def test_a_merchant_in_another_form_stops_the_page(stage: Stage, merchant: dict[str, object]) -> None:
+    scene = replace(SCENES["merchant"], state="trouble-odd", link=(200, {**LINK, "merchant": merchant}), is_connected=False)
+    with stage.shown(scene) as page:
+        assert page.locator(".domain, .label").count() == 0
+
+
 def test_who_has_too_little_reads_so_and_nothing_of_signatures(stage: Stage) -> None:
     with stage.shown(SCENES["review-short"]) as page:
-        expect(page.locator("#panel-body > .note")).to_have_text("Your wallet does not have enough to pay.")
+        expect(page.locator("#panel-body > .note").first).to_have_text("Your wallet does not have enough to pay.")
         expect(page.locator("main")).not_to_contain_text("Your wallet will ask you")
 
 
@@ -131,22 +179,32 @@ def test_a_brand_costs_one_request_more_which_is_its_logo(stack: Stack, new_visi
     with visitor.page.expect_request("**/pages/logos/**"):
         visitor.open(stack.shop.link())
     asked = [each for each in asked if each.startswith("GET http")]
-    assert "/pages/logos/" in asked[6], asked
+    assert "/pages/logos/" in asked[4], asked
     assert visitor.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(43, 0, 64)"
     assert visitor.page.locator("#footer a").all_inner_texts() == ["Terms"]
 
 
-@pytest.mark.parametrize("name", ["check.js", "identity.js", "payment.js", "sessions.js"])
+@pytest.mark.parametrize("less", [r' integrity="[^"]*"', r'"integrity": ?\{[^}]*\}'])
 def test_a_script_that_was_altered_on_its_way_does_not_run(
-    stack: Stack, purse: Purse, new_visitor: NewVisitor, name: str
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, less: str
 ) -> None:
-    visitor = new_visitor(purse).open(stack.shop.link())
+    """Either of the places in the page that have its hash is enough: browsers read one of them or both."""
+    visitor = new_visitor(purse)
+
+    def without_hashes(route: Route) -> None:
+        reply = route.fetch()
+        text, count = re.subn(less, '"integrity":{}' if "{" in less else "", reply.text())
+        assert count > 0
+        route.fulfill(response=reply, body=text, headers=without_policy(reply))
+
+    visitor.page.route("**/?token=*", without_hashes)
+    visitor.open(stack.shop.link())
 
     def altered(route: Route) -> None:
         reply = route.fetch()
         route.fulfill(response=reply, body=reply.text() + "\n// and more")
 
-    visitor.page.route(f"**/pages/{name}", altered)
+    visitor.page.route("**/pages/payment.*.js", altered)
     visitor.press(purse.name)
     visitor.reach("choose").shows("The wallet could not be connected")
     visitor.until(lambda: visitor.complaints != [])

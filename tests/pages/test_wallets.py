@@ -1,4 +1,4 @@
-"""The page's wallets.js and sessions.js among fake wallets: several, refusing, hanging, lying, changing under its hands."""
+"""The page's wallets.js, sessions.js and tron.js among fake wallets: several, refusing, hanging, lying, changing under its hands."""
 
 import gzip
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_a_wallet_that_cannot_be_resumed_is_none(found: Found) -> None:
 
 
 def test_changes_of_account_and_chain_are_told_until_nobody_listens(found: Found) -> None:
-    heard = ["account", "account", "account", "chain", "disconnect"]
+    heard = ["account", "disconnect", "disconnect", "chain", "disconnect"]
     assert found["changes are told"] == {"heard": heard, "left": []}
 
 
@@ -102,8 +102,8 @@ def test_a_transaction_is_sent_as_it_is_and_without_gas(found: Found) -> None:
     ("scenario", "code"),
     [
         ("sending refused", "rejected"),
-        ("sending refused in words", "failed"),
-        ("sending fails", "failed"),
+        ("sending refused in words", "rejected"),
+        ("sending fails", "poor"),
         ("sending hangs", "timeout"),
         ("a hash of another type", "lied"),
         ("a hash too short", "lied"),
@@ -232,6 +232,7 @@ def test_on_tron_what_goes_wrong_is_told_with_the_id_when_it_may_be_on_its_way(
 def test_on_tron_nothing_is_built_for_another_network_or_account(found: Found) -> None:
     assert found["tron: another network"] == {"outcome": {"code": "wrong-chain"}, "sent": []}
     assert found["tron: another account before sending"] == {"code": "account"}
+    assert found["tron: locked before sending"] == {"code": "account"}
 
 
 def test_on_tron_a_receipt_is_confirmed_when_its_block_is_final(found: Found) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import BrowserContext, Error, Frame, Locator, Page, expect
+from playwright.sync_api import APIResponse, BrowserContext, Error, Frame, Locator, Page, expect
 
 from infra.local.browser import PATIENT, axe_script, wallet_script
 from tests.pages.purse import FRAMING_PAGE, Purse
@@ -28,6 +28,11 @@ _UNWATCHED = """{
 }"""
 _STATUS = re.compile(r"Failed to load resource: (the server responded with a status of \d|net::ERR_FAILED)")
 _TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def without_policy(reply: APIResponse) -> dict[str, str]:
+    """The headers of a page that a test has altered, but for the policy that has the hash of its import map."""
+    return {name: value for name, value in reply.headers.items() if name != "content-security-policy"}
 
 
 def axe_findings(page: Page) -> list[str]:
@@ -52,21 +57,21 @@ _WATCH_PRESS = """() => {
 class Visitor:
     """One browser profile. `complaints` are uncaught errors, violated policies and errors in the console.
 
-    `open` needs the stack; without one the caller opens a URL.
+    `open` needs the stack; without one the caller opens a URL. `script` runs in each page before those of the page.
     """
 
     stack: Stack
 
-    def __init__(self, context: BrowserContext, stack: Stack | None = None) -> None:
+    def __init__(self, context: BrowserContext, stack: Stack | None = None, script: str = PATIENT + _HASTE) -> None:
         self.context = context
         if stack is not None:
             self.stack = stack
         self.complaints: list[str] = []
         self._purses = dict[str, Purse]()
         context.expose_binding("askWallet", self._asked)
-        context.add_init_script(PATIENT + _HASTE)
+        context.add_init_script(script)
         context.on("weberror", lambda error: self.complaints.append(str(error.error)))
-        context.on("console", self._told)
+        context.on("console", self._logged)
         context.set_default_timeout(SECONDS * 1_000)
         self.page = context.new_page()
         self.frame: Page | Frame = self.page
@@ -80,6 +85,10 @@ class Visitor:
             rdns = f"test.wallet{len(self._purses)}"
             self.context.add_init_script(wallet_script(name=purse.name, rdns=rdns, how=purse.how, key=purse.key))
         return self
+
+    def wears(self, purse: Purse) -> None:
+        """Gives the wallet of that name, which the browser has, another mind."""
+        self._purses = {purse.name: purse}
 
     def unwatched(self) -> "Visitor":
         """The page does not look now and then what became of the link: it finds that out when something is pressed."""
@@ -110,11 +119,12 @@ class Visitor:
         twin.__dict__ = {**self.__dict__, "page": page, "frame": page}
         return twin
 
-    def reach(self, state: str) -> "Visitor":
+    def reach(self, *states: str) -> "Visitor":
+        """Waits for one of the states; several where one follows from the other by itself."""
         try:
-            self.frame.locator(f'#main[data-state="{state}"]').wait_for(timeout=SECONDS * 1_000)
+            self.frame.locator(", ".join(f'#main[data-state="{each}"]' for each in states)).wait_for(timeout=SECONDS * 1_000)
         except Error as error:
-            raise AssertionError(f"not {state}, but {self.frame.inner_text('body')} {[each.url for each in self.page.frames]} {self.complaints}") from error
+            raise AssertionError(f"not {states}, but {self.frame.inner_text('body')} {[each.url for each in self.page.frames]} {self.complaints}") from error
         return self
 
     def connect(self, purse: Purse, state: str = "review") -> "Visitor":
@@ -176,6 +186,6 @@ class Visitor:
     def _asked(self, source: Any, name: str, method: str, params: list[Any]) -> dict[str, Any]:
         return self._purses[name].answer(method, params)
 
-    def _told(self, message: Any) -> None:
+    def _logged(self, message: Any) -> None:
         if message.type == "error" and not _STATUS.match(message.text):
             self.complaints.append(message.text)

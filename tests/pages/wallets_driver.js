@@ -1,5 +1,5 @@
-// Runs the page's wallets.js and sessions.js against fake wallets. Output: what came of each scenario, by name; a second lasts a
-// millisecond, so that what hangs is waited for. Each scenario has a window of its own.
+// Runs the page's wallets.js, sessions.js and tron.js against fake wallets. Output: what came of each scenario, by name; a
+// second lasts a millisecond, so that what hangs is waited for. Each scenario has a window of its own.
 const fs = require("fs");
 const os = require("os");
 const path = require("path");
@@ -266,6 +266,11 @@ const SCENARIOS = {
     web.defaultAddress.base58 = PROXY;
     return session.send({ to: PROXY, data: "0xc219a14d", value: 0, feeLimit: 1000 }, TRON).catch(told);
   },
+  async "tron: locked before sending"(discover) {
+    const { web, session } = await onTron(discover);
+    web.defaultAddress = { hex: false, base58: false };
+    return session.send({ to: PROXY, data: "0xc219a14d", value: 0, feeLimit: 1000 }, TRON).catch(told);
+  },
   async "tron: receipts"(discover) {
     const mined = { id: TX_ID, blockNumber: 7, receipt: { result: "SUCCESS" } };
     const infos = [{}, mined, { ...mined, result: "FAILED", receipt: { result: "REVERT" } }, { ...mined, id: "ee".repeat(32) }];
@@ -350,11 +355,11 @@ const SCENARIOS = {
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "wallets-"));
   fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
-  for (const name of ["link.js", "wallets.js", "check.js", "sessions.js", "tron.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
+  for (const name of ["link.js", "files.js", "wallets.js", "check.js", "sessions.js", "tron.js", "energy.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
   process.on("exit", () => fs.rmSync(folder, { recursive: true }));
   global.document = { querySelectorAll: () => [] };
   const { discover } = await import(path.join(folder, "wallets.js"));
-  await import(path.join(folder, "sessions.js")); // now, as it is fetched while a wallet is waited for otherwise
+  await import(path.join(folder, "tron.js")); // now, with sessions.js, as it is fetched while a wallet is waited for otherwise
   const later = globalThis.setTimeout;
   globalThis.setTimeout = (work, milliseconds, ...given) => later(work, milliseconds > 200 ? milliseconds / 1000 : milliseconds, ...given);
   const outcomes = {};

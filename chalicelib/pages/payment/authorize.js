@@ -3,8 +3,8 @@
 //
 // checkAuthorization(transactions, terms) and checkReclaim(transactions, terms) return { ok: true, batchFee: 0, steps } or
 //   { ok: false, reason, index }, as `check` does.
-// terms: { network, escrows, escrow, payer, payee, token, most, held, operator, expiries: [paid, captured, refunded],
-//   fees: [least, most], feeReceiver, salt, now }: `most` and `held` in base units, expiries and now in seconds, fees in
+// terms: { network, escrows, escrow, payer, payee, token, most, capturable, operator, expiries: [paid, captured, refunded],
+//   fees: [least, most], feeReceiver, salt, now }: `most` and `capturable` in base units, expiries and now in seconds, fees in
 //   1/10000, all BigInt as the salt; feeReceiver is null if the operator names it; escrows as ESCROWS.
 // step: { kind: "reset" | "approve" | "pay", index, call, spender, token, amount, payments, transaction }; "pay" is the
 //   pre-approval or the reclaim
@@ -81,11 +81,11 @@ function demandTerms(words, wanted) {
   for (const [at, [word, reason]] of wanted.entries()) demand(given[at] === word, reason);
 }
 
-function readReclaim({ called, selector, words, ...place }, { token, held }, [escrow], wanted) {
+function readReclaim({ called, selector, words, ...place }, { token, capturable }, [escrow], wanted) {
   demand(selector === "e1a2a66d", "function");
   demand(called === escrow, "contract");
   demandTerms(words, wanted);
-  return { ...place, token, kind: "pay", call: "AuthCaptureEscrow.reclaim", amount: held, payments: [0] };
+  return { ...place, token, kind: "pay", call: "AuthCaptureEscrow.reclaim", amount: capturable, payments: [0] };
 }
 
 function readStep({ called, selector, words, ...place }, { token, most }, [, collector], wanted) {

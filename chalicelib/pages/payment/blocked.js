@@ -1,4 +1,8 @@
-// The view of a multicall whose payments cannot be made at once.
+// What is shown of a link that cannot be paid as it is: a multicall whose payments cannot be made at once, a transaction
+// of somebody else that may still pay it, a wallet that may not pay it, and a network that the wallet does not know.
+
+import { copyField, transaction } from "./ends.js";
+import { chainOf } from "./identity.js";
 
 /** Shows a multicall that is not paid at once: which payments cannot be made and why, and links to those that are made alone. */
 export function blocked(app) {
@@ -25,5 +29,49 @@ export function blocked(app) {
       // The link can be paid: only this payer was refused.
       link.canPay && app.button("again", t("again"), () => app.payment.start()),
     ],
+  }));
+}
+
+// It is not locked for it any more, so that nobody can hold the link with a transaction that costs nothing.
+/** Warns that a transaction sent elsewhere can still pay the link, until that is over or the payer pays all the same. */
+export async function warn(payment) {
+  const { app } = payment;
+  const { waiting } = app.link;
+  const consent = { isSure: false, isWanted: false };
+  app.show("warned", () => ({
+    title: app.t("warned.title"),
+    text: app.t("warned.text"),
+    tone: "bad",
+    body: [
+      ...waiting.split(",").map((hash) => transaction(app, hash, chainOf(app.link))),
+      ...payment.consentForm(consent, "warned.sure", "route.again"),
+    ],
+  }));
+  const end = await payment.until(async () => {
+    if (await app.refresh()) return "settled";
+    if (consent.isSure && consent.isWanted) app.sureOf = waiting;
+    return (app.link.waiting !== waiting || app.sureOf === waiting) && "free";
+  });
+  if (end === "free") await payment.prepare();
+}
+
+/** The link can only be paid by another wallet, that of its creator. */
+export function foreign(payment, creator) {
+  const { code, paragraph, t } = payment.app;
+  payment.problem("foreign", () => ({ body: [paragraph(t("foreign.wallet")), code(creator), payment.account()] }));
+}
+
+/** The wallet did not switch to the link's network: shows the network's settings to be entered by hand. */
+export function network(payment, code) {
+  const { app, chain } = payment;
+  const { t, clean } = app;
+  const rpc = chain.publicRpcUrls.find((each) => app.webAddress(each));
+  const { symbol } = chain.nativeCurrency;
+  const facts = { name: chain.name, "chain-id": String(chain.chainId), rpc, coin: symbol };
+  const settings = Object.entries(facts).filter(([, value]) => value);
+  const field = ([name, value]) => copyField(app, t(`network.${name}`), clean(value), `network-${name}`);
+  payment.problem("network", () => ({
+    text: t(`network.${code}`, { network: clean(chain.name) }),
+    body: [app.el("div", { class: "fields" }, settings.map(field))],
   }));
 }

@@ -81,7 +81,7 @@ const FUNCTIONS = {
   "23b872dd": [null, "all", [ADDRESS, ADDRESS, UINT], readFunding],
   c219a14d: ["erc20", "single", [ADDRESS, ADDRESS, UINT, BYTES, UINT, ADDRESS], readTokenPayment],
   b868980b: ["native", "single", [ADDRESS, BYTES, UINT, ADDRESS], readNativePayment],
-  "3af2c012": ["conversion", "single", [ADDRESS, UINT, PATH, BYTES, UINT, ADDRESS, UINT, UINT], readConversion],
+  "3af2c012": ["conversion", "single", [ADDRESS, UINT, PATH, BYTES, UINT, ADDRESS, UINT, UINT], readConvertedCall],
   ac473c8a: ["coinConversion", "single", [ADDRESS, UINT, PATH, BYTES, UINT, ADDRESS, UINT], readCoinConversion],
   "9af8a581": ["batch", "batch", [DETAILS, PATHS, ADDRESS], readBatchOfOneToken],
   "92cddb91": ["batch", "batch", [array([UINT, DETAILS]), PATHS, ADDRESS], readBatchOfGroups],
@@ -190,7 +190,7 @@ function readCall(plan, { to, data, value, feeLimit }, index) {
   demand(links === "all" || links === plan.links, "function");
   if (contract === null) demand(plan.tokenTexts.has(called), "token");
   else demand(called === plan.contracts[contract], "contract");
-  const units = unitsOf(value);
+  const units = valueUnits(value);
   const isFeeLimit = Number.isSafeInteger(feeLimit) && feeLimit > 0 && feeLimit <= HIGHEST_FEE_LIMIT;
   demand(feeLimit === undefined || (plan.tron && isFeeLimit));
   const call = read(plan, decode(kinds, hex.slice(8)), called, units);
@@ -201,7 +201,7 @@ function readCall(plan, { to, data, value, feeLimit }, index) {
 }
 
 // The service writes a value as 0, as hexadecimal text, or as a BigNumber of ethers.
-function unitsOf(value) {
+function valueUnits(value) {
   const text = value?.type === "BigNumber" ? value.hex : value;
   const isValid = typeof text === "string" ? /^0x[0-9a-f]{1,64}$/i.test(text) : Number.isSafeInteger(text) && text >= 0;
   demand(isValid, "value");
@@ -227,7 +227,7 @@ function readNativePayment(plan, [payee, reference, fee, receiver], to, value) {
   return { kind: "pay", receiver, payments: [{ payee, token: null, amount: value - fee, fee, reference }] };
 }
 
-function readConversion(plan, [payee, amount, path, reference, fee, receiver, most, age]) {
+function readConvertedCall(plan, [payee, amount, path, reference, fee, receiver, most, age]) {
   const conversion = along(plan, path, most, age);
   return { kind: "pay", receiver, payments: [{ payee, token: path.at(-1), amount, fee, reference, conversion }] };
 }
@@ -291,16 +291,16 @@ function readTronBatch(plan, [token, payees, amounts, references, fees, receiver
 // If another wallet funds, it funds every currency owed; the native coin cannot be funded, as no function here moves it.
 function demandOrder(plan, calls) {
   const phases = { fund: 0, reset: 1, approve: 1, pay: 2 };
-  const seen = new Set();
+  const kinds = new Set();
   calls.forEach(({ kind, token, index }, at) => {
     const next = calls[at + 1];
     demand(at === 0 || phases[calls[at - 1].kind] <= phases[kind], "shape", index);
     if (kind === "pay") return;
-    demand(!seen.has(kind + token), "shape", index);
-    seen.add(kind + token);
+    demand(!kinds.has(kind + token), "shape", index);
+    kinds.add(kind + token);
     demand(kind !== "reset" || (next?.kind === "approve" && next.token === token), "shape", index);
   });
-  demand(plan.owner === null || [...plan.tokenTexts.keys()].every((token) => seen.has("fund" + token)));
+  demand(plan.owner === null || [...plan.tokenTexts.keys()].every((token) => kinds.has("fund" + token)));
 }
 
 // The calls make each payment owed once, and no other payment.

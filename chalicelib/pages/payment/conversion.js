@@ -1,8 +1,8 @@
-// Invoices in another currency than the token that is paid: the rate, what is due by it, and how long it is held.
+// Invoices in another currency than the token that is paid: the rate, what is due by it, and how long it is valid.
 
 import { feeOf, string } from "./link.js";
 
-const BASIS = 10_000n;
+const BASIS_POINTS = 10_000n;
 const HIGHEST_SLIPPAGE = 1_000n; // basis points above the shown rate that a contract may be allowed to take
 const SOURCES = { chainlink: "Chainlink", coingecko: "CoinGecko" };
 const LEAD = 20_000; // milliseconds before a quote's end from which no payment is begun by it: a block has to take it, too
@@ -46,18 +46,18 @@ export function dueAt(payment, conversion) {
 
 /** Base units of the token for an amount of the invoice at the rate, and `more` basis points, rounded up. */
 function cost(amount, { decimals, tokenDecimals }, { numerator, denominator }, more = 0n) {
-  const above = amount * numerator * 10n ** BigInt(tokenDecimals) * (BASIS + more);
-  const below = denominator * 10n ** BigInt(decimals) * BASIS;
+  const above = amount * numerator * 10n ** BigInt(tokenDecimals) * (BASIS_POINTS + more);
+  const below = denominator * 10n ** BigInt(decimals) * BASIS_POINTS;
   return (above + below - 1n) / below;
 }
 
-/** The first end of a rate that is held; null if none is. */
+/** The first end of a quoted rate; null if none is. */
 export function endOf(due) {
   const ends = due.map((each) => each.conversion?.endsAt).filter(Boolean);
   return ends.length ? Math.min(...ends) : null;
 }
 
-/** The rates of what is due, where they are from, and until when they are held or how much may be taken at most. */
+/** The rates of what is due, where they are from, and until when they are valid or how much may be taken at most. */
 export function rates({ t, el, paragraph, clean, language, listed, totals }, due) {
   const converted = due.filter((each) => each.conversion);
   if (converted.length === 0) return [];

@@ -1,11 +1,14 @@
-// Views of a link that cannot be paid now: paid, expired, waiting for a transaction, its network or a Safe.
+// Views of a link that cannot be paid now: paid, expired, cancelled, waiting for a transaction, its network or a Safe.
 
 import { Notes, isPayment, sentHere, sentIn } from "./link.js";
+import { poll } from "./poll.js";
 
 const HASH = /^(0x)?[0-9a-f]{64}$/i;
-const LOST_AFTER = 1_800_000; // milliseconds after which a transaction that was not counted is not waited for
+const UNCOUNTED_AFTER = 1_800_000; // milliseconds after which a transaction that was not counted is not waited for
+// Milliseconds for which a button says that it has copied.
+const COPIED = 2_000;
 const DEFAULT_LABEL = "Go Back and Close"; // redirectLabel of a link that was created without one
-const TONES = { completed: "good", safe: "busy", sent: "busy", awaiting: "busy" };
+const TONES = { completed: "good", safe: "busy", sent: "busy", claimed: "busy", awaiting: "busy" };
 
 // Explorers of the supported networks; the page links to no others, whatever a response names.
 // Written by `make docs`, up to the next mark: explorers
@@ -16,18 +19,27 @@ const EXPLORERS = [
 ];
 // Up to here.
 
+// A receipt has every payment, however it is printed.
+addEventListener("beforeprint", () => document.querySelectorAll(".list").forEach((each) => (each.open = true)));
+
 /** A transaction hash, as a link to the explorer if the chain has a known one. */
 export function transaction({ t, el, code, anchor }, hash, chain) {
   const href = EXPLORERS.includes(chain?.explorerUrl) ? chain.explorerUrl + hash : null;
   const label = [t("transaction"), " ", code(`${hash.slice(0, 10)}\u2026${hash.slice(-8)}`)];
   const node = href ? anchor(href, label, { target: "_blank", id: `sent-${hash}` }) : el("span", {}, ...label);
-  return el("p", { class: "transaction" }, node);
+  // A receipt on paper has the whole hash.
+  return el("p", { class: "transaction", "data-hash": hash }, node);
 }
 
 /** A text with a button that copies it. */
 export function copyField({ t, el, say }, label, text, id) {
   const input = el("input", { id, readOnly: true, value: text, dir: "ltr", on: { focus: () => input.select() } });
-  const copy = () => navigator.clipboard.writeText(text).then(() => say(t("copied")), () => input.focus());
+  const copied = () => {
+    say(t("copied"));
+    button.textContent = t("copied");
+    setTimeout(() => (button.textContent = t("copy")), COPIED);
+  };
+  const copy = () => navigator.clipboard.writeText(text).then(copied, () => input.focus());
   const options = { type: "button", class: "small", "aria-label": t("copy.what", { what: label }), on: { click: copy } };
   const button = el("button", options, t("copy"));
   return el("div", { class: "field" }, el("label", { for: id }, label), el("div", { class: "pair" }, input, button));
@@ -38,23 +50,29 @@ export async function ended(app, outcome) {
   const { kind, body = {}, link = app.link } = outcome;
   const requests = Array.isArray(body.requestStatuses) ? body.requestStatuses : [];
   const statuses = requests.filter((each) => each instanceof Object);
-  const known = ["completed", "safe", "sent", "awaiting", "expired", "invalidated", "missing"].includes(kind)
+  const known = ["completed", "safe", "sent", "claimed", "awaiting", "expired", "invalidated", "cancelled", "missing"].includes(kind)
     ? kind : "closed";
   const note = paymentNote(app) ?? (kind === "completed" ? app.followed : null); // another tab may have deleted it
   if (note?.source) app.followed = note;
   const sent = note?.txHash?.toLowerCase();
-  const way = await crossingIn(app, body, note); // of a payment from another chain
-  const crossing = way?.crossing;
+  const way = await bridgeTransferIn(app, body, note);
+  const bridgeTransfer = way?.bridgeTransfer;
   const listed = statuses.map((each) => String(each[known === "safe" ? "safeTxHash" : "txHash"]).toLowerCase());
   const isListed = known === "sent" && listed.includes(sent); // the link waits for the transaction that was sent here
   // isLate: somebody else paid while the wallet was asked here, unless the hash that was sent here is listed.
-  const isCounted = crossing ? crossing.status === "settled" && !crossing.isSurplus : !(note?.isLate && !listed.includes(sent));
-  const told = known === "completed" ? sentIn(body) : [];
-  const surplus = told.filter(({ status }) => status === "surplus");
-  const isYoung = note?.sentAt > Date.now() - LOST_AFTER;
-  const isUnsure = isYoung && !listed.includes(sent) && told.some(({ txHash, status }) => txHash === sent && status === "unknown");
+  const isCounted = bridgeTransfer
+    ? bridgeTransfer.status === "settled" && !bridgeTransfer.isSurplus
+    : !(note?.isLate && !listed.includes(sent));
+  const found = known === "completed" ? sentIn(body) : [];
+  const surplus = found.filter(({ status }) => status === "surplus");
+  const isYoung = note?.sentAt > Date.now() - UNCOUNTED_AFTER;
+  const isUnsure = isYoung && !listed.includes(sent) && found.some(({ txHash, status }) => txHash === sent && status === "unknown");
   const isDone = known === "completed" && isCounted && !isUnsure;
-  const key = known === "completed" && !(isDone && (app.paidHere || sent)) ? "paid" : known;
+  const isComing = known === "completed" && Boolean(bridgeTransfer && way.isUnderWay);
+  const paid = `paid:${app.token}`; // when, by this browser's clock, or 1
+  const isOurs = app.paidHere || sent || app.stored.get(paid) || listed.some((hash) => sentHere(app)?.hashes.includes(hash));
+  if (isDone && isOurs) app.stored.set(paid, app.stored.get(paid) ?? String(note?.sentAt ?? (app.paidHere ? Date.now() : 1)));
+  const key = known !== "completed" ? known : isComing ? "settling" : isDone && isOurs ? "completed" : "paid";
   const valid = [...new Set([...listed, sent])].filter((hash) => HASH.test(hash));
   const isOwn = ({ txHash }) => sentHere(app)?.hashes.includes(txHash);
   const shown = valid.filter((hash) => !way?.hashes.includes(hash) && !surplus.some(({ txHash }) => txHash === hash));
@@ -63,21 +81,23 @@ export async function ended(app, outcome) {
   app.show(known === "sent" && way ? way.state : known, () => ({
     title: app.t(`${key}.title`),
     text: app.t(`${key}.text`),
-    tone: TONES[known] ?? "plain",
+    tone: isComing ? "busy" : (TONES[known] ?? "plain"),
     ...(known === "sent" && way?.head()),
-    ...(known === "completed" && (isUnsure || (crossing && way.isUnderWay)) && { text: app.t("route.second") }),
+    ...((isUnsure || isComing) && { text: app.t("route.second") }),
     ...(surplus.some(isOwn) && { title: app.t("surplus.title"), text: app.t("surplus.text"), tone: "bad" }),
     body: [
       ...(surplus.some(isOwn) ? [] : shown).map((hash) => hashField(app, known, hash, link?.chain ?? body.chain)),
       ...surplus.map((each) => excess(app, each, isOwn(each))),
       ...(way ? way.parts(known) : []),
-      note && !crossing && !isDone && !isUnsure && known !== "safe" && !isListed && openPayment(app, note),
+      note && !bridgeTransfer && !isDone && !isUnsure && known !== "safe" && !isListed && openPayment(app, note),
       known === "safe" && deadline(app, statuses),
+      isDone && app.stored.get(paid) > 1 && app.paragraph(moment(app, Number(app.stored.get(paid)))),
+      isDone && app.button("print", app.t("receipt"), () => print(), "quiet"),
       ...(known === "completed" ? back(app, link ?? body) : []),
     ],
   }));
-  const isOpen = ["safe", "sent", "awaiting"].includes(known) || (note && known !== "completed") || (crossing && way.isUnderWay);
-  if (isOpen || isUnsure) await again(app, kind, JSON.stringify([crossing ?? null, told]));
+  const isOpen = ["safe", "sent", "claimed", "awaiting"].includes(known) || (note && known !== "completed") || (bridgeTransfer && way.isUnderWay);
+  if (isOpen || isUnsure) await again(app, kind, JSON.stringify([bridgeTransfer ?? null, found]));
 }
 
 /** A transaction that paid more than was due: how much, and what to do unless that is said already. */
@@ -90,14 +110,14 @@ function excess(app, { txHash, excessAmount: text, currency }, isOwn) {
 }
 
 /** A payment from another chain that the response or the note tells of, and what is shown of it; null without one. */
-async function crossingIn(app, body, note) {
+async function bridgeTransferIn(app, body, note) {
   if (!note?.source && !Array.isArray(body.crosschainIntents)) return null;
-  const { crossingOf, describe, tellOnce } = await app.asset("crossing.js");
+  const { bridgeTransferOf, describe, announceOnce } = await app.asset("bridge_transfer.js");
   app.notes ??= new Notes(app);
   const own = note?.source && note.txHash ? note : null;
-  if (own) void tellOnce(app, own).catch(() => {});
-  const crossing = crossingOf(body, own);
-  return crossing || own ? { crossing, ...describe(app, crossing, own) } : null;
+  if (own) void announceOnce(app, own).catch(() => {});
+  const bridgeTransfer = bridgeTransferOf(body, own);
+  return bridgeTransfer || own ? { bridgeTransfer, ...describe(app, bridgeTransfer, own) } : null;
 }
 
 /** The note of a payment that a wallet was asked for here and that the payer has not given up, or null. */
@@ -107,8 +127,8 @@ function paymentNote(app) {
 }
 
 /** Warns that the payment begun here may still be made: who pays another link for it may pay twice. */
-function openPayment({ t, el, code }, { txHash, wallet, code: trouble }) {
-  const key = txHash ? "late.text" : trouble ? "unclear.title" : "asked.title";
+function openPayment({ t, el, code }, { txHash, wallet, code: trouble, batch }) {
+  const key = txHash ? "late.text" : trouble || batch?.answered ? "unclear.title" : "asked.title";
   return el("p", { class: "note" }, t(key), " ", !txHash && code(wallet));
 }
 
@@ -119,9 +139,10 @@ function hashField(app, kind, hash, chain) {
 
 function deadline({ t, paragraph, language }, statuses) {
   const seconds = statuses.find((each) => Number.isSafeInteger(each.safePaymentDeadline))?.safePaymentDeadline;
-  const time = seconds && new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short" });
-  return time && paragraph(t("safe.deadline", { time: time.format(new Date(seconds * 1_000)) }));
+  return seconds && paragraph(t("safe.deadline", { time: moment({ language }, seconds * 1_000) }));
 }
+
+const moment = ({ language }, time) => new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short" }).format(time);
 
 /** The link back to the shop, with the host it leads to, because its label is the merchant's text. */
 export function back({ t, anchor, webAddress, clean, code }, { redirectUrl, redirectLabel }) {
@@ -134,19 +155,18 @@ export function back({ t, anchor, webAddress, clean, code }, { redirectUrl, redi
   return [anchor(href, isOwn ? clean(redirectLabel) : t("back"), options), host];
 }
 
-async function again(app, before, crossing) {
-  const { poll } = await app.asset("poll.js");
+async function again(app, before, shown) {
   app.stopWatch();
   app.stopWatch = poll(async () => {
     const outcome = await app.load();
-    const way = await crossingIn(app, outcome.body ?? {}, paymentNote(app));
+    const way = await bridgeTransferIn(app, outcome.body ?? {}, paymentNote(app));
     if (outcome.kind === "open" && way?.isUnderWay) outcome.kind = "sent"; // the link is not locked, but it is paid soon
-    const told = outcome.kind === "completed" ? sentIn(outcome.body) : [];
-    const isSame = JSON.stringify([way?.crossing ?? null, told]) === crossing;
+    const found = outcome.kind === "completed" ? sentIn(outcome.body) : [];
+    const isSame = JSON.stringify([way?.bridgeTransfer ?? null, found]) === shown;
     if (outcome.kind === before && isSame) return false;
     if (outcome.kind === "open") return location.reload(), true; // the link can be paid again
     Object.assign(app, { paidHere: before === "safe" || Boolean(paymentNote(app)?.txHash), end: outcome.kind });
     await ended(app, outcome);
     return true;
-  }, { first: 4_000, most: 30_000 });
+  }, { first: 4_000, most: 60_000 });
 }

@@ -5,17 +5,22 @@ import { transaction } from "./ends.js";
 import { chainOf } from "./identity.js";
 import { isPayment, sentHere } from "./link.js";
 import { poll } from "./poll.js";
+import { giveBack, keepClaim } from "./signing.js";
 import { Views } from "./views.js";
 
 // In milliseconds, but for the last two.
-const FAST = { first: 1_500, most: 12_000 }; // between two checks of a transaction
+const FAST = { first: 3_000, most: 30_000 }; // between two checks of a transaction
 const VALID = 120_000; // lifetime of a Tron transaction: the page signs none that is valid for longer
 const PER_CONFIRMATION = 15_000;
-const UNTIL_SEEN = 120_000; // from the last confirmation until the service has recorded it: its schedule and its scan
+const UNTIL_RECORDED = 120_000; // from the last confirmation until the service has recorded it: its schedule and its scan
 const LOST_AFTER = 1_800_000; // after this a transaction that is in no block counts as lost
 const AGAIN_AFTER = 300_000; // after this the payer may say that nothing was sent
+// The same where the account's number of transactions, which stands still, would show it.
+const AGAIN_SOON = 60_000;
 const GONE_AFTER = 3; // checks in a row in which the nonce is used and the transaction is unknown
-const TELLING = { first: 2_000, most: 60_000 };
+// Checks in a row in which the wallet's node has neither the transaction nor its nonce.
+const UNFOUND_AFTER = 2;
+const ANNOUNCING = { first: 2_000, most: 60_000 };
 const LATE_AFTER = 5; // reads of a link that has ended unpaid while the chain has the payment
 
 export class Follower extends Views {
@@ -35,12 +40,13 @@ export class Follower extends Views {
   /** Follows a step to its end; returns `done` if the wallet may be asked for the next one. */
   async follow(note) {
     this.entered = Date.now();
-    const isCrossing = note.source && isPayment(note) && note.txHash && !note.code;
-    if (isCrossing && (await this.crosses(note))) return "settled";
-    if (note.txHash) this.tell(note);
-    if (!note.txHash || note.isLost || note.isUncounted) return this.askPayer(note);
+    const isBridged = note.source && isPayment(note) && note.txHash && !note.code;
+    if (isBridged && (await this.followBridge(note))) return "settled";
+    if (note.batch && !note.txHash && !note.isDoubted) return (await this.app.asset("calls.js")).follow(this, note);
+    if (note.txHash) this.announceSent(note);
+    if (!note.txHash || note.isLost || note.isUncounted || note.isForeign) return this.askPayer(note);
     if (note.isAnnounced) return this.askPayer({ ...note, isDoubted: true }); // a Safe's owners have not executed it
-    if (note.step === "safe") return this.app.held?.awaitOwners(this, note) ?? this.announce(note);
+    if (note.step === "safe") return this.app.commerce?.awaitOwners(this, note) ?? this.announce(note);
     this.gone = 0;
     this.progress(note.code ? "doubt" : "waiting", note.place, note);
     const end = await this.until(() => this.check(note));
@@ -50,28 +56,31 @@ export class Follower extends Views {
     if (end === "never") return this.askPayer({ ...note, isDoubted: true, isUncounted: true });
     if (end === "done") this.app.notes.over(note);
     if (end === "failed") {
+      const batches = note.batch && (await this.app.asset("calls.js"));
+      if (batches && !(await batches.isOver(this, note))) return batches.foreign(this, note);
       this.app.notes.undo(note);
+      await giveBack(this.app, note);
       this.problem("failed", () => ({ body: [transaction(this.app, note.txHash, this.chain)] }));
     }
     return end;
   }
 
   // Its answer changes nothing here: what became of the transaction is read from the chain.
-  /** Tells the service of a payment that was sent, so that other devices do not offer it; again once it is in a block. */
-  tell(note, isMined = false) {
+  /** Announces to the service a payment that was sent, so that other devices do not offer it; again once it is in a block. */
+  announceSent(note, isMined = false) {
     const { app } = this;
-    const told = `${note.txHash} ${isMined}`;
-    if (this.told === told || app.held || note.step !== "pay" || note.source) return;
-    this.told = told;
+    const announced = `${note.txHash} ${isMined}`;
+    if (this.announced === announced || app.commerce || note.step !== "pay" || note.source) return;
+    this.announced = announced;
     const token = app.link.payments[0].currency;
     const facts = { txHash: `0x${note.txHash.replace(/^0x/, "")}`, chain: chainOf(app.link).label, token, announcerSecret: sentHere(app)?.secret };
     const task = async () => Boolean(await app.ask("/intent", facts));
-    if (facts.announcerSecret) task().catch(() => poll(async () => this.told !== told || task(), TELLING));
+    if (facts.announcerSecret) task().catch(() => poll(async () => this.announced !== announced || task(), ANNOUNCING));
   }
 
-  /** What `goOn` of crossing.js returns. */
-  async crosses(note) {
-    const { goOn } = await this.app.asset("crossing.js");
+  /** What `goOn` of bridge_transfer.js returns. */
+  async followBridge(note) {
+    const { goOn } = await this.app.asset("bridge_transfer.js");
     return goOn(this.app, note);
   }
 
@@ -81,32 +90,52 @@ export class Follower extends Views {
     return this.prepareAgain();
   }
 
-  // That the link waits for a transaction is no end while one is followed here, `txHash`.
+  // While `txHash` is followed here, the wait of the link for a transaction is not an end.
   /** Whether the link is settled. That it has expired counts only if the payment is final and still not recorded. */
   async isSettled(isDeep = false, txHash = undefined) {
     const { app } = this;
     const outcome = await app.load().catch((trouble) => {
+      this.tellAway(true);
       if (trouble.wait) throw trouble;
     });
+    this.tellAway(!outcome);
     if (!outcome) return false;
     app.paidHere = true;
-    if (outcome.kind === "sent" && txHash) return false;
-    const isEnd = ["open", "completed", "held", "safe", "sent"].includes(outcome.kind);
+    if (["sent", "claimed"].includes(outcome.kind) && txHash) return false;
+    const isEnd = ["open", "completed", "escrow", "safe", "sent"].includes(outcome.kind);
     this.late = isDeep && !isEnd ? (this.late ?? 0) + 1 : 0;
     return isEnd || this.late > LATE_AFTER ? app.settle(outcome) : false;
   }
 
+  /** Says that the service does not answer, or no longer says so. */
+  tellAway(isAway) {
+    if ((this.isAway ?? false) === isAway) return;
+    this.isAway = isAway;
+    this.app.renew();
+  }
+
+  /** Whether the wallet's node has not heard of a transaction, which its wallet says it has sent, in several checks in a row. */
+  async isUnfound({ txHash, nonce }) {
+    const isKnown = nonce === null || (await this.session.isKnown(txHash).catch(() => true));
+    const isNext = !isKnown && (await this.session.nonce("pending").catch(() => null)) === nonce;
+    this.unfound = isNext ? (this.unfound ?? 0) + 1 : 0;
+    return this.unfound >= UNFOUND_AFTER;
+  }
+
   /** One check of a transaction: the outcome of the step, or a falsy value while it is open. */
   async check(note) {
-    const isHere = await this.isOn(note.chainId);
+    const chainId = await this.session.chainId().catch(() => null);
+    const isHere = chainId === note.chainId;
     const receipt = isHere ? await this.session.receipt(note.txHash, this.chain).catch(() => undefined) : undefined;
     const isDeep = receipt?.confirmations >= this.chain.depth;
     if (receipt?.status === "failed" && isDeep) return "failed"; // before that, a reorganisation may undo the failure
-    if (receipt) this.tell(note, true);
+    if (receipt) this.announceSent(note, true);
     if (receipt?.status === "success") return this.checkConfirmations(note, receipt);
     const isLate = receipt === null && Date.now() - this.notAfterEntry(note.sentAt ?? note.startedAt) > LOST_AFTER;
     const pending = isLate ? await this.pending(note) : null;
-    this.progress(isHere ? (pending ?? (note.code ? "doubt" : "waiting")) : "away-chain", note.place, note);
+    const unfound = receipt === null && !isLate && (await this.isUnfound(note)) ? "unfound" : null;
+    const open = pending ?? (note.code ? "doubt" : (unfound ?? "waiting"));
+    this.progress(isHere ? open : chainId === null ? "silent" : "away-chain", note.place, note);
     if (note.step === "pay" && (await this.isSettled(false, note.txHash))) return "settled";
     const isTaken = receipt === null && (await this.isNonceTaken(note));
     this.gone = isTaken ? this.gone + 1 : 0;
@@ -128,7 +157,7 @@ export class Follower extends Views {
   /** Returns `never` if the service has not recorded the payment in twice the usual time since `note[name]`. */
   async checkRecorded(note, name) {
     const { app, chain } = this;
-    const patience = 2 * (UNTIL_SEEN + chain.confirmations * PER_CONFIRMATION);
+    const patience = 2 * (UNTIL_RECORDED + chain.confirmations * PER_CONFIRMATION);
     if (!(note[name] <= Date.now())) app.notes.write(Object.assign(note, { [name]: Date.now() }));
     if (Date.now() < Math.max(note[name] + patience, 1_000 * (note.fillBy ?? 0) + patience)) return null;
     const outcome = await app.load();
@@ -178,7 +207,8 @@ export class Follower extends Views {
 
   /** Whether a lost transaction is known again or can still be mined; false if its hash is not known. */
   async isBack(note) {
-    if (!note.txHash || note.isUncounted || note.step === "safe" || !(await this.isOn(note.chainId))) return false;
+    if (note.batch && !note.txHash) return (await this.app.asset("calls.js")).isBack(this, note);
+    if (!note.txHash || note.isUncounted || note.isForeign || note.step === "safe" || !(await this.isOn(note.chainId))) return false;
     const receipt = await this.session.receipt(note.txHash, this.chain).catch(() => null);
     if (receipt !== null) return true;
     return note.isLost ? (await this.pending(note)) !== null : !(await this.isNonceTaken(note));
@@ -190,50 +220,30 @@ export class Follower extends Views {
     if (!isPayment(note)) return this.again(note);
     notes.write(note);
     const consent = { isSure: false, isWanted: false };
-    const from = note.isDoubted ? 0 : this.notAfterEntry(note.startedAt) + AGAIN_AFTER;
+    const patience = note.batch || note.nonce === null ? AGAIN_AFTER : AGAIN_SOON;
+    const from = note.isDoubted ? 0 : this.notAfterEntry(note.startedAt) + patience;
     const isDue = () => Date.now() >= from;
     let isOffered = isDue();
     const show = () => this.question(note, consent, isOffered ? 0 : from);
     show();
+    let isWithdrawn = false; // another device is being asked now
+    const stop = keepClaim(this.app, note, () => void ((isWithdrawn = true), this.withdrawn()));
     const end = await this.until(async () => {
       if (await this.isSettled()) return "settled";
       if (this.isPaid(note)) return "done";
       const isHere = (await this.session.chainId()) === note.chainId;
       if (await this.isBack(note)) return "back";
       if (isHere && !note.isDoubted && (await this.isNoncePending(note))) return "gone";
-      if (!isOffered && isDue()) show((isOffered = true));
+      if (!isOffered && !isWithdrawn && isDue()) show((isOffered = true));
       if (!consent.isWanted || !consent.isSure) return null;
       return isHere ? "again" : this.session.ensureChain(this.chain).then(() => null, (trouble) => trouble);
-    });
+    }).finally(stop);
     if (end === "back") return this.follow({ ...note, doubtAt: undefined, isDoubted: false, isLost: false });
     if (end === "gone") return this.doubt(note);
     if (end === "done") notes.over(note);
-    if (end === "again") return notes.release(note), this.prepareAgain();
+    if (end === "again") return await giveBack(this.app, note), notes.release(note), this.prepareAgain();
     if (end.code) this.showError(end);
     return end;
-  }
-
-  // It is not locked for it any more, so that nobody can hold the link with a transaction that costs nothing.
-  /** Warns that a transaction sent elsewhere can still pay the link, until that is over or the payer pays all the same. */
-  async warn() {
-    const { app } = this;
-    const { waiting } = app.link;
-    const consent = { isSure: false, isWanted: false };
-    app.show("warned", () => ({
-      title: app.t("warned.title"),
-      text: app.t("warned.text"),
-      tone: "bad",
-      body: [
-        ...waiting.split(",").map((hash) => transaction(app, hash, chainOf(app.link))),
-        ...this.consentForm(consent, "warned.sure", "route.again"),
-      ],
-    }));
-    const end = await this.until(async () => {
-      if (await app.refresh()) return "settled";
-      if (consent.isSure && consent.isWanted) app.sureOf = waiting;
-      return (app.link.waiting !== waiting || app.sureOf === waiting) && "free";
-    });
-    if (end === "free") await this.prepare();
   }
 
   prepareAgain() {
@@ -255,11 +265,11 @@ export class Follower extends Views {
       if (await app.refresh()) return "settled";
       const note = app.notes.twin();
       if (!note) return "free";
-      if (note.source) return null; // its own page follows it; that it ends is told by the service
+      if (note.source) return null; // its own page follows it, and the service says how it ends
       const isHere = await this.isOn(note.chainId);
       const receipt = isHere && note.txHash ? await session.receipt(note.txHash, chain).catch(() => undefined) : null;
       const isDeep = receipt?.confirmations >= chain.depth;
-      if (receipt?.status === "failed" && isDeep) return app.notes.undo(note), "free";
+      if (receipt?.status === "failed" && isDeep && !note.batch) return app.notes.undo(note), "free";
       const isUncounted = receipt?.status === "success" && isDeep && (await this.checkRecorded(note, "deepAt")) === "never";
       const isLate = receipt === null && Date.now() >= due(note); // in no block that could be read
       const reason = isUncounted ? "uncounted" : isLate && !(isHere && (await this.pending(note))) ? "late" : null;

@@ -92,7 +92,7 @@ export const NETWORKS = {
 };
 // Up to here.
 
-// Hashes by which the contracts know currencies that are no tokens, where they have price feeds.
+// Hashes by which the contracts know currencies that are not tokens, where they have price feeds.
 // Written by `make docs`, up to the next mark: hashes
 export const HASHES = {
   AUD: "0x4f99f266506be1475e943b2f097827011bfa4e93", BRL: "0xb50731ca2fd80afe3910a4800225d4845cad266f",
@@ -127,7 +127,7 @@ export function isKnown({ network, chain, payments }) {
 }
 
 /** The hash by which the contracts know an invoice currency of so many decimals; undefined if it is not in the lists. */
-export function hashOf(id, decimals, network) {
+export function currencyHash(id, decimals, network) {
   const isListed = Object.hasOwn(HASHES, id) && decimals === (id.includes("-") ? 18 : 8);
   const [, , , , , ...tokens] = NETWORKS[network] ?? [];
   const token = tokens.find((text) => text.startsWith(`${id.replace(`-${network}`, "")} ${decimals} `));

@@ -3,14 +3,16 @@
 // Invisible characters and those that change the text direction: with them a reference could show as another text.
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
 
-// `told` is what the service says of it, if it does.
+// `serviceMessage` is what the service says of it, if it does.
 /** Why the page cannot go on: `away` no response, `stopped` no payments for now, `odd` an invalid response, `storage` the browser stores no note. */
 export class Trouble extends Error {
-  constructor(kind, wait = 0, told = "") {
+  constructor(kind, wait = 0, serviceMessage = "") {
     super(kind);
-    Object.assign(this, { kind, wait, told });
+    Object.assign(this, { kind, wait, serviceMessage });
   }
 }
+
+export const hexOf = (bytes) => Array.from(bytes, (each) => each.toString(16).padStart(2, "0")).join("");
 
 const MOST_SENT = 5; // hashes that are kept of a link; the service tells of so many
 const SENT_HASH = /^(0x)?[0-9a-f]{64}$/;
@@ -25,12 +27,13 @@ export function sentHere({ stored, token }) {
   }
 }
 
-/** Keeps the hash of a payment for good: the page compares its own with those that were counted. */
-function keepSent(app, hash) {
-  const random = () => Array.from(crypto.getRandomValues(new Uint8Array(32)), (each) => each.toString(16).padStart(2, "0"));
-  const { secret, hashes } = sentHere(app) ?? { secret: random().join(""), hashes: [] };
-  const kept = [...new Set([...hashes, hash.toLowerCase()])].slice(-MOST_SENT);
-  app.stored.set(`sent:${app.token}`, JSON.stringify({ secret, hashes: kept }));
+// A secret that is not kept would lock its own page out.
+/** Keeps the hash of a payment, if there is one, for good: the page compares its own with those that were counted. Returns the secret; throws Trouble `storage` if there is no hash and it is not stored. */
+export function keepSent(app, hash = null) {
+  const { secret, hashes } = sentHere(app) ?? { secret: hexOf(crypto.getRandomValues(new Uint8Array(32))), hashes: [] };
+  const kept = [...new Set([...hashes, hash?.toLowerCase()])].filter(Boolean).slice(-MOST_SENT);
+  if (!app.stored.set(`sent:${app.token}`, JSON.stringify({ secret, hashes: kept })) && !hash) throw new Trouble("storage");
+  return secret;
 }
 
 /** The transactions that were sent to pay the link, with what became of them, by the body of a response. */
@@ -105,7 +108,7 @@ function readPayment(raw, network, chain) {
   const feeAddress = optional(raw.feeAddress);
   need(fee === 0n || feeAddress !== null);
   const token = raw.isNativeCurrency ? null : string(raw.tokenAddress, 64);
-  const known = { payee: string(raw.payee, 64), reference: raw.paymentReference, percentage, feeAddress };
+  const known = { payee: string(raw.payee, 64), name: clean(optional(raw.payeeName) ?? ""), reference: raw.paymentReference, percentage, feeAddress };
   const invoice = invoiceOf(raw) && raw.invoiceCurrency;
   return { ...known, requestId: raw.requestId, id, token, currency, invoice, ...unit, tokenSymbol, tokenDecimals, amount, left, fee };
 }
@@ -117,7 +120,7 @@ const COLUMNS = {
   amount: "amounts", remainingAmount: "remainingAmounts", paymentCurrency: "paymentCurrencies",
   invoiceCurrency: "invoiceCurrencies", invoiceDecimals: "invoiceDecimals",
   isNativeCurrency: "isNativeCurrency", decimals: "decimals", paymentReference: "paymentReferences",
-  destination: "destinations",
+  destination: "destinations", payeeName: "payeeNames",
 };
 
 /** The payments of a link of any kind in one form. */
@@ -130,6 +133,12 @@ function rows(raw) {
   const fields = (index) => Object.entries(COLUMNS).map(([name, column]) => [name, raw[column]?.[index]]);
   const items = list(raw.payees).map((payee, index) => ({ ...fee, ...Object.fromEntries(fields(index)), payee }));
   return items.map((item, index) => ({ ...item, requestId: ids[index], tokenAddress: item.destination?.tokenAddress }));
+}
+
+/** Who asks for a payment: a domain that the service has verified, in ASCII; and a label, which the payee only states. */
+function merchantOf({ domain = null, label = null } = {}) {
+  need(domain === null || /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(string(domain, 253)));
+  return [domain && ["domain", { domain }], label && ["label", { label: clean(string(label, 40)) }]].filter(Boolean);
 }
 
 /** The link of a response; throws Trouble if a value has the wrong type. */
@@ -151,7 +160,8 @@ function readLink(raw) {
     free: children.filter((child) => child.executable === true),
     dollars: /^\d{1,15}(\.\d+)?$/.exec(raw.feePlan?.payerTotalAmountUsd)?.[0] ?? null,
     waiting: sentIn(raw).filter(({ status }) => status === "waiting").map(({ txHash }) => txHash).join(), // and may pay it
-    ...{ network, chain, expiresAt, reference: optional(raw.reference), branding: raw.branding ?? null },
+    ...{ network, chain, expiresAt, reference: optional(raw.reference), branding: raw.branding ?? null, own: raw.plainTransfer },
+    merchant: merchantOf(raw.merchant ?? {}),
     ...{ redirectUrl: webAddress(raw.redirectUrl), redirectLabel: optional(raw.redirectLabel) },
   };
 }
@@ -167,10 +177,11 @@ export function outcomeOf({ status, body }) {
   if (status === 404) return { kind: "missing" };
   if (status === 200) {
     const read = readLink(body);
-    return { kind: ["completed", "expired"].includes(read.status) ? read.status : "open", link: read, body };
+    return { kind: ["completed", "expired", "cancelled"].includes(read.status) ? read.status : "open", link: read, body };
   }
   const closed = body.code === "awaiting_chain" ? "awaiting" : string(body.status ?? "closed", 40);
-  const kinds = { 409: "completed", 423: announced(body).length ? "sent" : "safe", 403: closed };
+  const waiting = body.code === "being_signed" ? "claimed" : announced(body).length ? "sent" : "safe";
+  const kinds = { 409: "completed", 423: waiting, 403: closed };
   need(status in kinds);
   return { kind: kinds[status], body };
 }
@@ -244,7 +255,7 @@ export class Notes {
   }
 
   /** The note of a payment that was sent from another chain. */
-  crossing() {
+  bridgeTransfer() {
     const note = this.paying();
     return note?.source && note.txHash ? note : null;
   }
@@ -259,7 +270,7 @@ export class Notes {
     const now = this.of(note.token);
     if (now?.startedAt > note.startedAt) return;
     const hash = now?.startedAt === note.startedAt ? now.txHash : undefined;
-    const isKept = note.txHash && note.step === "pay" && !note.source && note.token === this.app.token && !this.app.held;
+    const isKept = note.txHash && note.step === "pay" && !note.source && note.token === this.app.token && !this.app.commerce;
     if (isKept) keepSent(this.app, note.txHash);
     const isStored = this.app.stored.set(`pay:${note.token}`, JSON.stringify({ ...note, txHash: note.txHash ?? hash }));
     // A Safe's frame may have no storage; for Safes the service locks the link while the owners sign.
@@ -267,7 +278,7 @@ export class Notes {
   }
 
   /** Stores and returns the note of a step before the wallet is asked for it; null if another tab has stored one. */
-  claim(facts) {
+  begin(facts) {
     const { token } = this.app;
     return locked("pay", {}, () => {
       if (this.own() || this.twin()) return null;
@@ -317,7 +328,15 @@ export async function locked(key, options, work) {
 
 export const [READ_MS, CONNECT_MS, SEND_MS] = [15_000, 120_000, 600_000]; // the last two wait for a person
 const DETAIL_LENGTH = 200;
-const CODES = { 4001: "rejected", 4100: "rejected", "-32002": "busy", 4200: "unsupported", "-32601": "unsupported" };
+const CODES = {
+  4001: "rejected", 4100: "rejected", 5000: "rejected", ACTION_REJECTED: "rejected", "-32002": "busy",
+  4200: "unsupported", "-32601": "unsupported",
+};
+// Codes that wallets have for any error: the text says which.
+const GENERAL = [-32000, -32003, -32603];
+const REFUSAL = /reject|denied|declin|cancel/i;
+const BY_USER = /user.*(reject|denied|declin|cancel)|(reject|denied|declin|cancel)\w* by (the )?user/i;
+const POOR = /insufficient funds|not enough/i;
 const UNKNOWN_CHAIN = 4902; // some wallets nest this code in another error
 
 export class WalletError extends Error {
@@ -334,15 +353,20 @@ export function within(milliseconds, work, isInWords = false) {
   return Promise.race([late, Promise.resolve().then(work)]).catch(failed).finally(() => clearTimeout(timer));
 }
 
-// Makes any error a WalletError. Only Tron wallets and Safes refuse by text (isInWords); in errors of other wallets such a
-// text does not show that nothing was sent.
-function translated(error, isInWords) {
+/** The codes of an error of a wallet: numbers, also those that are written as text, or whatever else stands there. */
+export const codesOf = (error) => [error?.data?.originalError?.code, error?.code].map((code) => (/^-?\d+$/.test(code) ? Number(code) : code));
+
+// Makes any error a WalletError. Tron wallets and Safes refuse by text only (isInWords). Whatever a wallet says, the caller
+// looks at the account before it believes that nothing was sent.
+export function translated(error, isInWords) {
   if (error instanceof WalletError) return error;
-  const codes = [error?.data?.originalError?.code, error?.code].filter(Number.isInteger);
+  const codes = codesOf(error);
   const detail = shortText(typeof error === "string" ? error : error?.message, DETAIL_LENGTH);
   const known = codes.includes(UNKNOWN_CHAIN) ? "wrong-chain" : codes.map((code) => CODES[code]).find(Boolean);
-  const refused = isInWords && codes.length === 0 && /reject|denied|declin|cancel/i.test(detail);
-  return new WalletError(known ?? (refused ? "rejected" : "failed"), detail);
+  const isGeneral = codes.every((code) => !Number.isInteger(code) || GENERAL.includes(code));
+  const refusal = isInWords && !codes.some(Number.isInteger) ? REFUSAL : BY_USER;
+  const byText = refusal.test(detail) ? "rejected" : POOR.test(detail) ? "poor" : "failed";
+  return new WalletError(known ?? (isGeneral ? byText : "failed"), detail);
 }
 
 export function shortText(text, length) {

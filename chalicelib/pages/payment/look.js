@@ -1,15 +1,15 @@
 // The appearance of the page: language and theme that the payer selects.
 
 /** Shows the page in the selected language and stores the choice. */
-export async function language(app, speak) {
+export async function chooseLanguage(app, speak) {
   const box = document.getElementById("language");
+  app.stored.set("language", box.value); // first, as the page may be loaded again for its messages
   await speak(box.value).catch(() => app.say(app.t("away.title"), true));
-  app.stored.set("language", box.value);
   await app.fillManual();
 }
 
 /** Changes between the dark and the light theme and stores the choice. */
-export function theme({ stored }) {
+export function changeTheme({ stored }) {
   const root = document.documentElement;
   const preferred = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   const isDark = (root.dataset.theme || preferred) === "dark";

@@ -1,4 +1,5 @@
-// For payers without a wallet in this browser: the page's URL and each transaction as QR codes and as fields to copy.
+// For payers without a wallet in this browser: the page's URL and each transaction as QR codes and as fields to copy;
+// and the address to which an exchange can send, if the payment has one.
 
 import { endOf, rates } from "./conversion.js";
 import { copyField } from "./ends.js";
@@ -10,8 +11,9 @@ export async function show(app) {
   const section = document.getElementById("manual-body");
   const fill = (...nodes) => section.replaceChildren(...nodes);
   fill(paragraph(t("loading")));
+  if (app.link.own) app.asset("exchange.js").then((it) => it.show(app, section, figure), () => {});
   try {
-    const response = app.held ? {} : await app.ask("/pay");
+    const response = app.commerce ? {} : await app.ask("/pay");
     if (response.status !== 200) return fill(paragraph(t("manual.none")));
     const quote = readQuote(response.body, app);
     const verdict = verify(app.link, quote, expected(app.link, quote, null));
@@ -44,7 +46,7 @@ function inAll({ t, el, listed }, due, verdict) {
 /** The URL of this page, for the browser of a wallet on a phone. */
 function thisPage(app) {
   const address = copyField(app, app.t("manual.address"), location.href, "manual-address");
-  return figure(app, "step=page", app.t("manual.page"), address);
+  return figure(app, "step=page", app.t(app.isPhone ? "manual.app" : "manual.page"), address);
 }
 
 function oneStep(app, { kind, amount, transaction: { to, data, value } }, index, hasCode) {
@@ -60,10 +62,11 @@ function oneStep(app, { kind, amount, transaction: { to, data, value } }, index,
   return figure(app, hasCode && `of=${amount}&step=${index}`, t(`manual.${kind}`), ...fields);
 }
 
-/** Fields, beside a QR code with the same content, which the server draws if `which` says of what. */
-function figure({ el, token, t }, which, title, ...fields) {
+// A phone cannot scan its own screen.
+/** Fields, beside a QR code with the same content, which the server draws if `which` says of what; none on a phone. */
+function figure({ el, token, t, isPhone }, which, title, ...fields) {
   const src = `pages/qr.svg?token=${encodeURIComponent(token)}&${which}`;
-  const image = which && el("img", { class: "qr", alt: t("manual.qr", { what: title }), width: 168, height: 168, src });
+  const image = which && !isPhone && el("img", { class: "qr", alt: t("manual.qr", { what: title }), width: 168, height: 168, src });
   if (image) image.addEventListener("error", () => image.remove());
   const beside = el("div", { class: "beside" }, image, el("div", {}, ...fields));
   return el("figure", {}, el("figcaption", {}, title), beside);

@@ -1,23 +1,16 @@
 // The payment page until a wallet is connected: reads the link, shows it and its state. wallets.js offers the wallets, and
 // payment.js continues with the session of one. Texts are put into the document as text nodes only, never as markup.
 
+import { asset, wordsOf } from "./files.js";
 import { Trouble, clean, fixed, need, outcomeOf, sentHere, totals, units, webAddress } from "./link.js";
+import { changeTheme, chooseLanguage } from "./look.js";
+import { watch } from "./poll.js";
+import { brand, offerWallets } from "./wallets.js";
 
 const API_TIMEOUT = 15_000; // milliseconds
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/;
 const byId = (id) => document.getElementById(id);
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
-
-/** Imports another module of the page; the browser compares it, and those that it imports, with the hashes in the page. */
-async function asset(name) {
-  const linkOf = (each) => document.querySelector(`link[href$="/${each}"]`);
-  const link = linkOf(name);
-  const needed = [link, ...(link.dataset.with?.split(" ") ?? []).map(linkOf)];
-  for (const each of needed) if (each.rel !== "modulepreload") each.rel = "modulepreload";
-  return import(link.href).catch(() => {
-    throw new Trouble("away");
-  });
-}
 
 /** The browser's localStorage, which may be refused; `set` returns whether the value is stored. */
 const stored = {
@@ -41,7 +34,7 @@ let language = "en";
 // Used until the messages are loaded, and if they cannot be loaded.
 let messages = {
   loading: "Loading the payment", again: "Try again", "away.title": "The payment service does not answer",
-  "away.text": "This does not change what was sent already. Please try again in a moment.",
+  "away.text": "What was sent already is not affected. Please try again.",
 };
 
 /** The locale for numbers and dates: always with Latin digits, as wallets and calldata have them. */
@@ -112,7 +105,7 @@ function show(name, build) {
 }
 
 function render(isNew) {
-  const { title, text, tone = "plain", body = [], manual = false } = view.build();
+  const { title, text, tone = "plain", body = [], acts = [], manual = false } = view.build();
   const focused = document.activeElement?.id;
   const details = () => [...byId("panel-body").querySelectorAll("details")];
   const opened = isNew ? [] : details().map(({ open }) => open);
@@ -120,8 +113,10 @@ function render(isNew) {
   byId("main").setAttribute("aria-busy", String(tone === "busy"));
   Object.assign(byId("panel"), { hidden: false, className: `panel ${tone}` });
   byId("panel-title").textContent = title;
+  document.title = app.link ? `${title} \u00b7 ${byId("title").textContent}` : title;
   byId("panel-title").ariaLevel = byId("summary").hidden ? "1" : "2";
   byId("panel-body").replaceChildren(...[text && paragraph(text), ...body].flat().filter(Boolean));
+  byId("acts").replaceChildren(...acts);
   details().forEach((each, index) => (each.open ||= opened[index] ?? false));
   byId("manual").hidden = !manual;
   countDown();
@@ -140,11 +135,11 @@ let ahead = 0; // milliseconds by which this clock is ahead of the service's
 const now = () => Date.now() - ahead;
 
 /** One API request about this link; returns status and body. Throws Trouble if there is no response or no JSON object. */
-async function ask(path = "", body = undefined) {
+async function ask(path = "", body = undefined, method = body ? "POST" : "GET") {
   const own = sentHere(app); // what was sent here does not lock the link for this page
   const headers = { "x-client-id": meta("client-id"), ...(body && { "content-type": "application/json" }), ...(own && { "x-announcer-secret": own.secret }) };
-  const options = { headers, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(API_TIMEOUT) };
-  if (body) Object.assign(options, { method: "POST", body: JSON.stringify(body), keepalive: true }); // also if it is closed
+  const options = { method, headers, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(API_TIMEOUT) };
+  if (method !== "GET") Object.assign(options, { body: body && JSON.stringify(body), keepalive: true }); // also if it is closed
   const sentAt = Date.now();
   const send = async () => {
     const response = await fetch(`${base}/v2/secure-payments/${token}${path}`, options);
@@ -178,11 +173,11 @@ function summary(link) {
   const ended = app.end === "completed" ? "pay.done" : "amount";
   byId("eyebrow").textContent = t(app.end || !link.canPay ? ended : open);
   byId("title").textContent = total;
-  document.title = t("page.title", { amount: total });
   byId("facts").replaceChildren(
     ...[link.dollars && isWhole && sums.some(({ symbol }) => symbol !== "USD") && paragraph(t("fiat", { amount: dollars(link.dollars) }), "fiat")].filter(Boolean),
     el("dl", {},
-      payments.length === 1 && row("payee", code(payments[0].payee)),
+      payments.length === 1 && row("payee", ...who(payments[0])),
+      link.merchant.length > 0 && row("merchant", ...link.merchant.map(([kind, values]) => el("span", { class: kind }, t(`merchant.${kind}`, values)))),
       !isWhole && row("amount.paid", listed(sums, (each) => each.amount - each.left)),
       (fees.length > 0 || !isWhole) && row("amount", listed(sums, (each) => each.left)),
       fees.length > 0 && row("fee", listed(fees, (each) => each.fee)),
@@ -192,14 +187,17 @@ function summary(link) {
       !app.end && Number.isFinite(link.expiresAt) && row("expires", el("span", { id: "countdown", "data-until": String(link.expiresAt) })),
     ),
     ...[payments.length > 1 && everyPayment(link)].filter(Boolean),
-    ...((!app.end && app.held?.terms(app, link)) || []),
+    ...((!app.end && app.commerce?.terms(app, link)) || []),
   );
   countDown();
 }
 
+/** A payee, with a name by which the address named itself. */
+const who = ({ name, payee }) => [name && el("div", {}, el("bdi", {}, name)), code(payee)];
+
 function everyPayment({ payments }) {
   const owed = ({ left, decimals, symbol, digits }) => (left > 0n ? money(left, decimals, symbol, digits) : t("pay.done"));
-  const item = (each) => el("li", {}, code(each.payee), el("span", {}, owed(each)));
+  const item = (each) => el("li", {}, el("div", {}, ...who(each)), el("span", {}, owed(each)));
   return el("details", { class: "list", open: payments.length < 4 },
     el("summary", {}, t("payments", { count: payments.length })), el("ul", {}, payments.map(item)));
 }
@@ -255,8 +253,8 @@ function changed() {
 async function load() {
   const outcome = outcomeOf(await ask(sentHere(app)?.hashes.length ? `?sent=${sentHere(app).hashes}` : ""));
   if (!outcome.body?.commerce) return outcome;
-  app.held ??= await asset("held.js");
-  return app.held.judge(app, outcome);
+  app.commerce ??= await asset("commerce.js");
+  return app.commerce.judge(app, outcome);
 }
 
 function failed(trouble, again) {
@@ -270,7 +268,10 @@ const refresh = async () => settle(await load());
 
 const fillManual = async () => byId("manual").open && (await asset("manual.js").catch(() => null))?.show(app);
 
-const app = { token, stored, now, countDown, Trouble, need, language: locale };
+// An iPad names itself a Macintosh; Macs have no touch screen.
+const isPhone = /Android|iPhone|iPad/.test(navigator.userAgent) || (/Macintosh/.test(navigator.userAgent) && navigator.maxTouchPoints > 1);
+
+const app = { token, stored, now, countDown, Trouble, need, isPhone, language: locale };
 Object.assign(app, { link: null, end: null, stopWatch: () => {} });
 Object.assign(app, { t, money, units, duration, clean, el, paragraph, code, button, webAddress, anchor, say, show });
 Object.assign(app, { ask, load, settle, refresh, outcomeOf, totals, listed, failed, asset, summary, fillManual });
@@ -280,13 +281,13 @@ async function open(loaded) {
   try {
     const outcome = await loaded;
     const branding = outcome.link?.branding ?? outcome.body?.branding;
-    if (branding && !app.isBranded) (await asset("wallets.js")).brand(app, branding);
+    if (branding && !app.isBranded) brand(app, branding);
     app.isBranded ||= Boolean(branding);
     if (await settle(outcome)) return;
-    if (!app.choose) (await asset("wallets.js")).offerWallets(app);
-    setTimeout(() => asset("poll.js").then(({ watch }) => watch(app), () => {}), 10_000);
-    const sent = app.notes.crossing();
-    if (sent && (await (await asset("crossing.js")).goOn(app, sent))) return;
+    if (!app.choose) offerWallets(app);
+    setTimeout(() => watch(app), 10_000);
+    const sent = app.notes.bridgeTransfer();
+    if (sent && (await (await asset("bridge_transfer.js")).goOn(app, sent))) return;
     if (!app.link.canPay && !app.notes.paying() && !app.notes.twin()) return void (await asset("blocked.js")).blocked(app);
     app.choose();
     app.resume();
@@ -301,7 +302,8 @@ let group = []; // of messages that the link needs besides, some of them in plac
 
 /** Fetches the messages of a language and shows the whole page in it. */
 async function speak(wanted, also = group) {
-  const names = [wanted, ...also.map((each) => `${wanted}.${each}`)];
+  const more = meta("walletconnect-relay") ? ["walletconnect"] : [];
+  const names = [wanted, ...[...more, ...also].map((each) => `${wanted}.${each}`)];
   messages = Object.assign({}, ...(await Promise.all(names.map(wordsOf))));
   [language, group] = [wanted, also];
   Object.assign(document.documentElement, { lang: wanted, dir: wanted === "ar" ? "rtl" : "ltr" });
@@ -316,12 +318,6 @@ function preferred() {
   const known = [...byId("language").options].map((option) => option.value);
   const wanted = [new URLSearchParams(location.search).get("lang"), stored.get("language"), ...navigator.languages];
   return wanted.map((each) => each?.split(/[-_]/)[0].toLowerCase()).find((each) => known.includes(each)) ?? "en";
-}
-
-async function wordsOf(name) {
-  const response = await fetch(`pages/locales/${name}.json`, { signal: AbortSignal.timeout(API_TIMEOUT) });
-  need(response.ok);
-  return response.json();
 }
 
 const read = () => (/^[0-9A-Za-z]{26}$/.test(token) ? load() : Promise.resolve({ kind: "missing" }));
@@ -342,9 +338,8 @@ async function begin(loaded) {
 function start() {
   byId("stalled")?.remove();
   for (const event of ["pointerdown", "keydown"]) addEventListener(event, () => (touched = true), { once: true });
-  for (const [id, event] of Object.entries({ language: "change", theme: "click" })) {
-    byId(id).addEventListener(event, async () => (await asset("look.js"))[id](app, speak));
-  }
+  byId("language").addEventListener("change", () => void chooseLanguage(app, speak));
+  byId("theme").addEventListener("click", () => changeTheme(app));
   byId("manual").addEventListener("toggle", () => void fillManual());
   document.documentElement.dataset.theme = stored.get("theme") ?? "";
   setInterval(tick, 1_000);

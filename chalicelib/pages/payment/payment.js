@@ -6,22 +6,27 @@ import { approximately, endOf } from "./conversion.js";
 import { isPayment, locked } from "./link.js";
 import { poll } from "./poll.js";
 import { expected, readQuote, stands, verify } from "./quote.js";
+import { claim, giveBack, keepClaim } from "./signing.js";
 
-const SLOW = 30_000; // milliseconds after which the page says that the wallet may be hidden or stuck
+// Milliseconds after which the page says that the wallet may be hidden or stuck.
+const SLOW = 15_000;
 const WATCH = { first: 3_000, most: 15_000 }; // milliseconds between two reads of the link while the wallet asks
 const HARMLESS = ["rejected", "unsupported", "wrong-chain", "add-chain-refused", "account"]; // nothing was sent, it says
-const LOOKS = 4; // at the account after a wallet said that
-const LOOKING = { first: 500, most: 2_000 }; // milliseconds between two of them: what it sends is known to its node by then
+// It says that something went wrong: a transaction may have gone out before that.
+const FAILED = ["failed", "poor"];
+// At the account after a wallet said that.
+const [LOOKS, LOOKS_FAILED] = [4, 8];
+const LOOKING = { first: 500, most: 1_500 }; // milliseconds between two of them: what it sends is known to its node by then
 
-/** Starts paying with the session of a wallet. */
-export async function begin(app, wallet, session) {
+/** Starts paying with the session of a wallet; `isChanged` if the wallet had another account before. */
+export async function begin(app, wallet, session, isChanged = false) {
   app.payment?.leave();
-  const payment = (app.payment = new Payment(app, wallet, session));
+  const payment = (app.payment = Object.assign(new Payment(app, wallet, session), { isChanged }));
   await payment.recall().catch(() => undefined); // without the choice that was made before, the page asks again
   if (app.payment === payment) await payment.start();
 }
 
-function hashOf(result) {
+function sentHash(result) {
   const hash = typeof result === "string" ? result : result?.safeTxHash;
   if (!/^(0x)?[0-9a-f]{64}$/i.test(hash)) throw Object.assign(new Error("no hash"), { code: "lied" });
   return hash;
@@ -31,8 +36,9 @@ class Payment extends Follower {
   constructor(app, wallet, session) {
     super(app, wallet, session);
     Object.assign(this, { key: `pay:${app.token}`, turn: 0, cancel: () => {}, next: null });
-    Object.assign(this, { source: null, sources: null });
-    this.stopListening = session.onChange((what) => what !== "chain" && this.changed());
+    // isChosen: the page has chosen the source, because the link's own chain has too little; isPicked: the payer has.
+    Object.assign(this, { source: null, sources: null, batch: null, isPlain: false, isChosen: false, isPicked: false });
+    this.stopListening = session.onChange((what) => what !== "chain" && this.changed(what));
     this.onStorage = ({ key }) => {
       const isOurs = key === this.key || (key?.startsWith("pay:") && app.notes.twin());
       if (isOurs && !this.isBusy) void this.start();
@@ -80,12 +86,13 @@ class Payment extends Follower {
   }
 
   /** The wallet has changed its account or disconnected: begins again, because transactions depend on the account. */
-  async changed() {
-    this.isStale = true;
+  async changed(what) {
+    this.isStale = what === "disconnect" ? "connect.locked" : "account.changed";
+    if (this.isBusy && !this.app.end) this.app.renew();
     if (this.isBusy || this.app.end) return;
     const session = await this.wallet.resume().catch(() => null);
-    if (session) await begin(this.app, this.wallet, session);
-    else this.app.choose();
+    if (session) await begin(this.app, this.wallet, session, session.address !== this.address);
+    else this.app.choose("connect.locked");
   }
 
   // ---- preparing what is to be signed
@@ -95,13 +102,13 @@ class Payment extends Follower {
     if (app.notes.own()) return this.start();
     const turn = (this.turn += 1);
     this.cancel();
-    app.show("reading", () => ({ title: app.t("reading.title"), tone: "busy" }));
+    this.preparing();
     try {
       if (await app.refresh()) return;
       const twin = app.notes.twin();
       if (twin) return this.waitFor(twin);
       if (!app.link.canPay) return void (await app.asset("blocked.js")).blocked(app);
-      if (app.link.waiting && app.link.waiting !== app.sureOf) return this.warn();
+      if (app.link.waiting && app.link.waiting !== app.sureOf) return (await app.asset("blocked.js")).warn(this);
       await this.fetchQuote(turn);
     } catch (trouble) {
       if (turn === this.turn) this.showUnpriced(trouble);
@@ -114,24 +121,55 @@ class Payment extends Follower {
     const asSafe = this.isSafe ? "&isSafe=true" : "";
     const from = source ? `&chain=${source.label}&token=${source.symbol}` : "";
     const path = app.link.isReclaim ? "/reclaim" : "/pay";
-    const asked = app.ask(`${path}?wallet=${encodeURIComponent(this.address)}${asSafe}${from}`);
-    const needed = source ? ["bridge.js", "crossing.js"] : []; // the latter once it is sent, when it must not be missing
-    const [response, bridge, crossing] = await Promise.all([asked, ...needed.map(app.asset)]);
+    const asked = app.ask(`${path}?wallet=${encodeURIComponent(this.address)}${asSafe}${from}`)
+      .catch((trouble) => (this.isChosen ? trouble : Promise.reject(trouble)));
+    const needed = source ? ["bridge.js", "bridge_transfer.js"] : []; // the latter once it is sent, when it must not be missing
+    const [response, bridge, bridgeTransfer] = await Promise.all([asked, ...needed.map(app.asset)]);
     const isOver = () => turn !== this.turn || this.isBusy;
     if (isOver()) return;
+    // There is no way from there: back to the link's own chain.
+    if (response.status !== 200 && this.isChosen) {
+      Object.assign(this, { source: null, isChosen: false, isPicked: true });
+      return this.fetchQuote(turn);
+    }
     if (response.status !== 200) return void (await this.showRefusal(response));
     const quote = readQuote(response.body, app, source);
     const owed = expected(app.link, quote, this.address);
-    const verdict = verify(app.link, quote, owed, app.now(), bridge?.checkRoute ?? app.held?.check);
-    const held = verdict.ok ? await this.holdings(quote.due) : [];
+    const verdict = verify(app.link, quote, owed, app.now(), bridge?.checkRoute ?? app.commerce?.check);
+    const ownBalances = verdict.ok ? await this.holdings(quote.due) : [];
+    if (isOver()) return;
+    if (verdict.ok && quote.metadata.hasEnoughBalance === false && (await this.chooseEnough())) return this.fetchQuote(turn);
     if (isOver()) return;
     const ends = [endOf(quote.due), quote.route?.endsAt].filter(Boolean);
     const rateEndsAt = ends.length ? Math.min(...ends) : null;
-    Object.assign(this, { quote, owed, verdict, held, due: quote.due, rateEndsAt, crossing, isTold: false });
+    Object.assign(this, { quote, owed, verdict, ownBalances, due: quote.due, rateEndsAt, bridgeTransfer, isRateEndSaid: false });
     if (!verdict.ok) return this.unsafe();
     if (this.rateEndsAt && this.rateEndsAt <= app.now()) throw new app.Trouble("rate");
+    this.offered = this.fetchBatch().catch(() => {});
     this.review();
     void this.fetchSources().catch(() => {}); // without them the link is paid on its own chain
+  }
+
+  // ---- all transactions at once
+
+  /** Asks a wallet that has to make several transactions whether it can make them at once, and offers that. */
+  async fetchBatch() {
+    const { app, session, verdict, chain } = this;
+    this.batch = null;
+    if (!session.capabilities || this.isPlain || this.source || app.commerce || verdict.steps.length < 2) return;
+    this.capabilities ??= session.capabilities();
+    const found = await this.capabilities;
+    const { batchOf } = /atomic/.test(JSON.stringify(found)) ? await app.asset("calls.js") : {};
+    if (verdict !== this.verdict || this.source) return;
+    this.batch = batchOf?.(found, chain.chainId) ?? null;
+    if (this.batch && document.getElementById("main").dataset.state === "review" && !this.isBusy) app.renew();
+  }
+
+  /** Asks for single transactions from now on. */
+  forgoBatch() {
+    Object.assign(this, { batch: null, isPlain: true });
+    this.app.say(this.app.t("review.text", { count: this.verdict.steps.length }));
+    return "plain";
   }
 
   // ---- paying from another chain
@@ -148,9 +186,19 @@ class Payment extends Follower {
     if (document.getElementById("main").dataset.state === "review" && !this.isBusy) app.renew();
   }
 
+  /** Chooses another chain that has enough, where the link's own has too little; returns whether there is one. */
+  async chooseEnough() {
+    if (this.source || this.isPicked) return false;
+    // Without them the link is paid on its own chain.
+    await this.fetchSources().catch(() => {});
+    const found = this.sources?.choices?.find(({ source, balance, needed }) => source && balance >= needed);
+    if (found) Object.assign(this, { source: found.source, isChosen: true });
+    return Boolean(found);
+  }
+
   /** Prepares the payment from another source, null for the link's own chain. The next visit begins with it. */
   choose(source) {
-    this.source = source;
+    Object.assign(this, { source, isChosen: false, isPicked: true });
     this.app.stored.set(`from:${this.app.token}`, source && `${source.network} ${source.symbol}`);
     void this.prepare();
   }
@@ -164,22 +212,22 @@ class Payment extends Follower {
   async recall() {
     const kept = this.app.stored.get(`from:${this.app.token}`)?.split(" ");
     const found = kept ? await this.crossable() : null;
-    if (found) this.source = found.sourceOf(...kept);
+    if (found) Object.assign(this, { source: found.sourceOf(...kept), isPicked: true });
   }
 
   // It is loaded for those alone who may need it.
   /** The module of what can be paid with, if this wallet can pay this link from another chain; else null. */
   async crossable() {
     const { app, isSafe, session } = this;
-    const isStable = !app.held && app.link.payments.every(({ tokenSymbol }) => ["USDC", "USDT"].includes(tokenSymbol));
-    if (isSafe || session.family !== "evm" || app.link.kind !== "single" || !isStable) return null;
+    const isStable = !app.commerce && app.link.payments.every(({ tokenSymbol }) => ["USDC", "USDT"].includes(tokenSymbol));
+    if (isSafe || session.isOnOneChain || session.family !== "evm" || app.link.kind !== "single" || !isStable) return null;
     const found = await app.asset("sources.js");
     return found.isBridgeable(app.link) ? found : null;
   }
 
   // ---- the rate of an invoice in another currency
 
-  /** Once a second: at the end of a rate fetches the next one; while the wallet asks, says that it is no longer held. */
+  /** Once a second: at the end of a rate fetches the next one; while the wallet asks, says that it has ended. */
   tick() {
     const { app } = this;
     if (!this.rateEndsAt || app.now() < this.rateEndsAt || app.end) return;
@@ -208,17 +256,17 @@ class Payment extends Follower {
     const { app } = this;
     const isConverted = app.link?.payments.some((each) => each.invoice);
     if (!isConverted || !["away", "rate"].includes(trouble.kind)) return app.failed(trouble, () => this.prepare());
-    const told = typeof trouble.told === "string" ? app.clean(trouble.told.slice(0, 300)) : "";
-    const body = () => (told ? [app.el("q", { lang: "en", dir: "ltr" }, told)] : []);
+    const message = typeof trouble.serviceMessage === "string" ? app.clean(trouble.serviceMessage.slice(0, 300)) : "";
+    const body = () => (message ? [app.el("q", { lang: "en", dir: "ltr" }, message)] : []);
     this.problem("norate", () => ({ body: body() }));
   }
 
   async showRefusal(response) {
     const { app } = this;
     const { body, status } = response;
-    if (status === 403 && typeof body.creatorWalletAddress === "string") return this.foreign(body.creatorWalletAddress);
+    if (status === 403 && typeof body.creatorWalletAddress === "string") return (await app.asset("blocked.js")).foreign(this, body.creatorWalletAddress);
     if (status === 400 && Array.isArray(body.failures)) return (await app.asset("blocked.js")).blocked(app);
-    if (app.held && (await app.refresh())) return;
+    if (app.commerce && (await app.refresh())) return;
     if (status !== 400 && !app.link.isReclaim) return void (await app.settle(app.outcomeOf(response)));
     const message = typeof body.message === "string" ? app.clean(body.message.slice(0, 300)) : "";
     return this.problem("unpayable", () => ({ text: message, body: this.ownChain() }));
@@ -228,48 +276,66 @@ class Payment extends Follower {
 
   async sign() {
     if (this.app.notes.own()) return this.resumed();
-    const steps = this.isSafe ? [{ kind: "safe", index: 0 }] : this.verdict.steps;
+    await this.offered;
+    const isWhole = this.isSafe || this.batch?.isWanted; // all transactions in one request
+    const whole = { kind: this.isSafe ? "safe" : "pay", index: 0 };
+    const steps = isWhole ? [whole] : this.verdict.steps;
     for (const [place, step] of steps.entries()) {
       if (await this.app.refresh()) return;
-      const rest = this.isSafe ? this.verdict.steps : steps.slice(place);
-      const isHeld = !this.rateEndsAt || this.app.now() < this.rateEndsAt;
+      const rest = isWhole ? this.verdict.steps : steps.slice(place);
+      const isCurrent = !this.rateEndsAt || this.app.now() < this.rateEndsAt;
       const isWarned = this.app.link.waiting && this.app.link.waiting !== this.app.sureOf;
-      if (!isHeld || isWarned || !stands(this.app.link, this.quote, this.owed, rest)) return void (this.next = "prepare");
-      const end = await this.request(step, place, rest);
+      if (!isCurrent || isWarned || !stands(this.app.link, this.quote, this.owed, rest)) return void (this.next = "prepare");
+      const end = await this.request(step, isWhole && !this.isSafe ? -1 : place, rest);
+      if (end === "plain") return this.sign();
       if (end !== "done") return;
     }
   }
 
-  /** Requests a step from the wallet; `rest` are the steps whose payments the link must still owe meanwhile. */
+  // `rest` are the steps whose payments the link must still owe meanwhile. Place -1 stands for all transactions at once.
+  /** Requests a step from the wallet; returns `plain` if its transactions may be asked for one after the other. */
   async request(step, place, rest) {
     const { session, chain } = this;
     if (!this.isSafe && (await session.chainId()) !== chain.chainId) {
       this.progress("switching", place);
       await session.ensureChain(chain);
     }
-    this.progress("signing", place);
+    this.preparing();
     if ((await session.chainId()) !== chain.chainId) throw Object.assign(new Error("chain"), { code: "wrong-chain" });
     if (session.address !== this.address) throw Object.assign(new Error("account"), { code: "account" });
     const account = { wallet: this.address, chainId: chain.chainId };
     const nonce = await session.nonce("pending");
     const references = [...(step.payments ?? this.owed.payments.keys())].map((at) => this.owed.payments[at].reference);
-    const isLast = this.isSafe || rest.length === 1;
+    const isLast = this.isSafe || place < 0 || rest.length === 1;
+    const isClaimed = isPayment({ step: step.kind }) && !this.app.link.isReclaim;
+    const claimed = isClaimed ? await claim(this, this.isSafe || place < 0 ? rest : [step]) : null;
+    if (claimed === "settled") return claimed;
+    if (place < 0 && !claimed) return this.forgoBatch();
+    const batch = place < 0 ? { id: claimed.id, answered: null } : undefined;
     const from = this.source && { network: this.source.network, symbol: this.source.symbol };
-    const facts = { ...account, step: step.kind, place, isLast, references, nonce };
+    const facts = { ...account, step: step.kind, place, isLast, references, nonce, claim: claimed, batch };
     if (this.app.link.isReclaim) facts.isReclaim = true;
-    const note = await this.app.notes.claim({ ...facts, ...(from && { source: from, fillBy: this.verdict.fillBy }) });
+    let note = null;
+    try {
+      note = await this.app.notes.begin({ ...facts, ...(from && { source: from, fillBy: this.verdict.fillBy }) });
+    } finally {
+      if (!note && !this.app.notes.own()) await giveBack(this.app, facts);
+    }
     if (!note) return void (this.next = "start");
     if (this.hasMovedOn(note)) return this.askPayer(Object.assign(note, { code: "declined", isDoubted: true }));
+    this.progress("signing", place);
+    if (batch) return this.batch.send(this, note, rest);
     const stopWatching = this.watchLink(note, rest);
     try {
       const all = this.verdict.steps.map((each) => each.transaction);
-      note.txHash = hashOf(await session.send(this.isSafe ? all : step.transaction, chain));
+      note.txHash = sentHash(await session.send(this.isSafe ? all : step.transaction, chain));
     } catch (trouble) {
       return this.handleNoHash(note, trouble, step.transaction);
     } finally {
       stopWatching();
     }
     note.sentAt = Date.now();
+    if (this.app.commerce) void giveBack(this.app, note); // the escrow takes the amount once, whoever else allows it
     this.app.notes.write(note);
     return this.follow(note);
   }
@@ -279,29 +345,37 @@ class Payment extends Follower {
     const { app } = this;
     let isAnswered = false;
     const slow = setTimeout(() => this.progress("slow", note.place), SLOW);
+    const withdraw = (isLate) => {
+      if (isAnswered || note.isLate === isLate) return;
+      clearTimeout(slow);
+      this.withdrawn();
+      app.notes.write(Object.assign(note, { isWithdrawn: true, isLate }));
+    };
+    const release = keepClaim(app, note, () => withdraw(false));
     const stop = poll(async () => {
       const { kind, link } = await app.load();
       if (isAnswered || (kind === "open" && stands(link, this.quote, this.owed, rest))) return isAnswered;
-      clearTimeout(slow);
-      this.withdrawn();
-      const isLate = !["expired", "awaiting"].includes(kind); // expired: nobody paid, as far as is known
-      app.notes.write(Object.assign(note, { isWithdrawn: true, isLate }));
-      return true;
+      withdraw(!["expired", "cancelled", "awaiting", "claimed"].includes(kind)); // nobody paid, as far as is known
+      return kind !== "claimed";
     }, WATCH);
-    return () => void (clearTimeout(slow), stop(), (isAnswered = true));
+    return () => void (clearTimeout(slow), stop(), release(), (isAnswered = true));
   }
 
+  // An approval that is the account's next transaction takes the place of what was denied.
   /** Whether the account has sent something since its wallet said that it has not sent this payment. */
   hasMovedOn(note) {
     const { stored, token } = this.app;
-    const [wallet, nonce] = (isPayment(note) && stored.get(`declined:${token}`)?.split(" ")) || [];
+    const [wallet, nonce] = stored.get(`declined:${token}`)?.split(" ") ?? [];
+    const hasMoved = wallet === note.wallet && note.nonce > Number(nonce);
+    if (hasMoved && !isPayment(note)) return false;
     if (wallet) stored.set(`declined:${token}`, null);
-    return wallet === note.wallet && note.nonce > Number(nonce);
+    return hasMoved;
   }
 
   // A contract's transactions are sent by others, so that its nonce says nothing.
-  /** Whether the account has sent something although its wallet says it has not: `sent`, `unknown`, or null if not. */
-  async whetherSent(note) {
+  // `still`: its number of transactions, which is a contract's, has not changed, nor what it has of a batch's tokens.
+  /** Whether the account has sent something although its wallet says it has not: `sent`, `still`, `unknown`, or null if not. */
+  async whetherSent(note, most = LOOKS_FAILED) {
     const { session } = this;
     if (note.nonce === null) return null; // a Safe proposes, and on Tron this page sends what a wallet has signed
     this.progress("checking", note.place, note);
@@ -310,9 +384,10 @@ class Payment extends Follower {
     const end = await this.until(async () => {
       const nonces = await Promise.all(["pending", "latest"].map((block) => session.nonce(block).catch(() => null)));
       if (Math.max(...nonces) > note.nonce) return "sent";
-      return ++looks === LOOKS && (nonces[0] !== null && (await isAlone) ? "none" : "unknown");
+      return ++looks === most && (nonces[0] === null ? "unknown" : (await isAlone) ? "none" : "still");
     }, LOOKING);
-    return end === "none" ? null : end === "sent" ? end : "unknown";
+    const isOpen = end === "still" && note.batch && (await (await this.app.asset("calls.js")).mayHavePaid(this, note));
+    return end === "none" ? null : end === "left" || isOpen ? "unknown" : end;
   }
 
   /** The wallet returned no hash: deletes the note if nothing was sent or the step does not pay; else follows it. */
@@ -320,11 +395,16 @@ class Payment extends Follower {
     const { app } = this;
     const { code, detail, hash } = trouble;
     const isUnsent = trouble.isUnasked || !isPayment(note);
-    const isHarmless = isUnsent || HARMLESS.includes(code);
+    const isFailed = FAILED.includes(code);
+    const isHarmless = isUnsent || HARMLESS.includes(code) || (isFailed && note.nonce !== null);
     if (isHarmless && !(hash && code === "timeout")) {
-      const doubt = isUnsent ? null : await this.whetherSent(note);
+      const doubt = isUnsent ? null : await this.whetherSent(note, isFailed ? LOOKS_FAILED : LOOKS);
       const found = doubt && (await this.session.sent(transaction).catch(() => null));
-      if (doubt) app.notes.write(Object.assign(note, { code: "declined" }, found && { txHash: found, sentAt: Date.now() }));
+      const said = isFailed ? { code: "failed", detail } : { code: "declined" };
+      const isOver = !doubt || (doubt === "still" && !found && !isFailed);
+      const given = isOver && giveBack(app, note);
+      if (doubt) app.notes.write(Object.assign(note, said, found && { txHash: found, sentAt: Date.now() }));
+      await given;
       if (found) return this.follow(note);
       if (doubt) return doubt === "sent" ? this.doubt(note) : this.askPayer({ ...note, isDoubted: true });
       if (!isUnsent && note.nonce !== null) app.stored.set(`declined:${app.token}`, `${note.wallet} ${note.nonce}`);

@@ -2,12 +2,12 @@
 
 import { check } from "./check.js";
 import { dueAt, readConversion } from "./conversion.js";
-import { hashOf, isKnown } from "./identity.js";
+import { currencyHash, isKnown } from "./identity.js";
 import { totals } from "./link.js";
 
 // In milliseconds: for how long a route is offered at least, because the service may give one in its last second; and how
 // long before the time from which the source chain does not accept it any more it is offered no longer.
-const [LEAST_OFFER, LEAD] = [5_000, 60_000];
+const [LEAST_OFFER, OFFER_LEAD] = [5_000, 60_000];
 
 // With a source, which pays from another chain, it has the route to the link's chain.
 /** The transactions of a response of /pay, with values as hexadecimal text, and what is due; throws Trouble if it is invalid. */
@@ -25,7 +25,7 @@ export function readQuote(raw, app, source = null) {
   const explanation = Array.isArray(metadata.explanation) ? metadata.explanation : [];
   const conversions = conversionsOf(link, metadata, app);
   const route = source && readRoute(metadata, source, app);
-  const due = dueOf(link, conversions);
+  const due = duesOf(link, conversions);
   return { transactions: Object.freeze(transactions), metadata, explanation, conversions, due, route };
 }
 
@@ -34,7 +34,7 @@ function readRoute({ routeType, sourceAmount, quoteExpiresAt, executionDeadline 
   need(routeType === "crosschain" && [quoteExpiresAt, executionDeadline].every(Number.isSafeInteger));
   const amount = units(sourceAmount, source.decimals);
   const offered = Math.max(quoteExpiresAt * 1_000, now() + LEAST_OFFER);
-  return { source, amount, endsAt: Math.min(offered, executionDeadline * 1_000 - LEAD), deadline: executionDeadline };
+  return { source, amount, endsAt: Math.min(offered, executionDeadline * 1_000 - OFFER_LEAD), deadline: executionDeadline };
 }
 
 /** The conversions of a response by payment reference: one for each payment that is owed in another currency. */
@@ -46,25 +46,25 @@ function conversionsOf(link, { conversion, conversions }, app) {
 }
 
 /** The payments still owed, in units of the tokens that are paid. */
-function dueOf(link, conversions) {
+function duesOf(link, conversions) {
   const owed = link.payments.filter((each) => each.left > 0n);
   return owed.map((each) => (each.reference in conversions ? dueAt(each, conversions[each.reference]) : each));
 }
 
 /** The payments still owed, in the form that `check` compares the calldata with. */
 export function expected(link, { conversions }, wallet) {
-  const payments = dueOf(link, conversions).map(({ payee, token, left, fee, feeAddress, reference, invoice, ...due }) => {
+  const payments = duesOf(link, conversions).map(({ payee, token, left, fee, feeAddress, reference, invoice, ...due }) => {
     const { most, age } = due.conversion ?? {};
     if (!most) return { payee, token, amount: left, fee, feeAddress, reference };
     const { invoice: id } = link.payments.find((each) => each.reference === reference);
-    const conversion = { from: hashOf(id, due.owed.decimals, link.network), most, age };
+    const conversion = { from: currencyHash(id, due.owed.decimals, link.network), most, age };
     return { payee, token, amount: due.owed.left, fee: due.owed.fee, feeAddress, reference, conversion };
   });
   return { network: link.network, kind: link.kind, wallet, eoaWallet: null, payments };
 }
 
 // Without it if the link's network or tokens differ from the page's own list, or if more may be taken than the rate says.
-// `checkOther` is `check` of held.js for a commerce payment, and `checkRoute` of bridge.js for a route.
+// `checkOther` is `check` of commerce.js for a commerce payment, and `checkRoute` of bridge.js for a route.
 /** The result of a check of the transactions of a quote, at the time `now` in milliseconds. */
 export function verify(link, { transactions, due, route }, owed, now, checkOther) {
   const reason = !isKnown(link) ? "identity" : due.some((each) => each.isHigh) ? "rate" : null;

@@ -1,29 +1,28 @@
-// Sessions of connected wallets: chain, signatures, receipts. wallets.js documents the interface.
+// Sessions of connected EVM wallets and Safes: chain, signatures, receipts. wallets.js documents the interface, and tron.js
+// has those of Tron wallets.
 
 import { CONNECT_MS, READ_MS, SEND_MS, WalletError, believe, isLike, shortText, within } from "./link.js";
 
-const [SETTLE_MS, SETTLE_TRIES, BROADCAST_TRIES] = [300, 6, 3];
-const VALID_MS = 120_000; // lifetime of a Tron transaction; VALID of follow.js is the same
-const DETAIL_LENGTH = 200;
+const [SETTLE_MS, SETTLE_TRIES] = [300, 6];
+const CAPABILITIES_MS = 2_000; // the payer may press the button meanwhile
 const STATUS = { "0x0": "failed", "0x1": "success" };
 const EVM_HASH = /^0x[0-9a-f]{64}$/i;
-const TRON_HASH = /^[0-9a-f]{64}$/i;
 
-function quantity(text) {
+export function quantity(text) {
   believe(isLike(text, /^0x[0-9a-f]{1,13}$/i), "not a number");
   return Number(text);
 }
 
-function hashOf(text, form = EVM_HASH) {
+export function hashOf(text, form = EVM_HASH) {
   believe(isLike(text, form), "not a hash");
   return text.toLowerCase();
 }
 
 // The service writes a value as 0, as hexadecimal text, or as a BigNumber of ethers.
-const unitsOf = (value) => BigInt(value?.type === "BigNumber" ? value.hex : (value ?? 0));
+export const unitsOf = (value) => BigInt(value?.type === "BigNumber" ? value.hex : (value ?? 0));
 
 // Marks errors of `work` as isUnasked: the wallet was not asked to sign, so nothing was sent.
-async function beforeAsking(work) {
+export async function beforeAsking(work) {
   try {
     return await work();
   } catch (error) {
@@ -31,12 +30,12 @@ async function beforeAsking(work) {
   }
 }
 
-async function demandChain(chainId, chain) {
+export async function demandChain(chainId, chain) {
   if ((await chainId()) !== chain.chainId) throw new WalletError("wrong-chain");
 }
 
 // Asks the wallet to switch its chain; `add`, if given, adds a chain that it does not know. Then reads its chain again.
-async function switchChain(ask, chainId, chain, add) {
+export async function switchChain(ask, chainId, chain, add) {
   if ((await chainId()) === chain.chainId) return;
   const target = [{ chainId: "0x" + chain.chainId.toString(16) }];
   const change = () => ask("wallet_switchEthereumChain", target, CONNECT_MS);
@@ -55,10 +54,10 @@ async function switchChain(ask, chainId, chain, add) {
   await demandChain(chainId, chain);
 }
 
-function watch(provider, address, callback) {
+export function watch(provider, address, callback) {
   const isOther = (accounts) => String(accounts?.[0]).toLowerCase() !== address.toLowerCase();
   const listeners = Object.entries({
-    accountsChanged: (accounts) => isOther(accounts) && callback("account"),
+    accountsChanged: (accounts) => isOther(accounts) && callback(accounts?.[0] ? "account" : "disconnect"),
     chainChanged: () => callback("chain"),
     disconnect: () => callback("disconnect"),
   });
@@ -68,22 +67,25 @@ function watch(provider, address, callback) {
 
 export function evmSession(ask, provider, address) {
   const chainId = async () => quantity(await ask("eth_chainId"));
+  const demand = (chain) => beforeAsking(async () => {
+    const accounts = await ask("eth_accounts");
+    if (String(accounts?.[0]).toLowerCase() !== address) throw new WalletError("account");
+    await demandChain(chainId, chain);
+  });
   const send = async ({ to, data, value }, chain) => {
     const chainIdText = "0x" + chain.chainId.toString(16);
     const request = { from: address, to, data, value: "0x" + unitsOf(value).toString(16), chainId: chainIdText };
-    await beforeAsking(async () => {
-      const accounts = await ask("eth_accounts");
-      if (String(accounts?.[0]).toLowerCase() !== address) throw new WalletError("account");
-      await demandChain(chainId, chain);
-    });
+    await demand(chain);
     return hashOf(await ask("eth_sendTransaction", [request], SEND_MS));
   };
   return {
-    ...{ address, family: "evm", chainId, send },
+    ...{ address, family: "evm", chainId, send, demand },
     onChange: (callback) => watch(provider, address, callback),
     ensureChain: (chain) => switchChain(ask, chainId, chain, (target) => addChain(ask, target, chain)),
     nonce: async (block = "latest") => quantity(await ask("eth_getTransactionCount", [address, block])),
     sent: (transaction) => findSent(ask, address, transaction),
+    capabilities: () => ask("wallet_getCapabilities", [address], CAPABILITIES_MS),
+    request: async (method, params) => provider.request({ method, params }),
     hasCode: async () => (await ask("eth_getCode", [address, "latest"])) !== "0x",
     ...reading(ask, chainId),
   };
@@ -131,109 +133,6 @@ function reading(ask, chainId) {
       return output;
     },
   };
-}
-
-// --- Tron ---
-
-export function tronSession(wallet, address) {
-  const { ask, web, isOld, provider } = wallet;
-  const read = (work) => within(READ_MS, () => work(web()));
-  const chainId = () => tronChainId(wallet);
-  return {
-    address,
-    family: "tron",
-    chainId,
-    send: (transaction, chain) => tronSend(wallet, address, transaction, chain),
-    onChange: (callback) => (isOld ? watchTronLink(web, address, callback) : watch(provider, address, callback)),
-    ensureChain: (chain) => (isOld ? demandChain(chainId, chain) : switchChain(ask, chainId, chain)),
-    nonce: async () => null,
-    isKnown: async () => false,
-    async receipt(hash, chain) {
-      await demandChain(chainId, chain);
-      const solid = await read(({ trx }) => trx.getTransactionInfo(hash));
-      const info = solid?.id ? solid : await read(({ trx }) => trx.getUnconfirmedTransactionInfo(hash));
-      if (!info?.id) return null;
-      const block = Number(info.blockNumber);
-      believe(info.id === hash && Number.isSafeInteger(block), "another receipt");
-      const failed = info.result === "FAILED" || (info.receipt?.result ?? "SUCCESS") !== "SUCCESS";
-      return { status: failed ? "failed" : "success", block, confirmations: info === solid ? chain.confirmations : 0 };
-    },
-    async call({ to, data }) {
-      const options = { input: data.slice(2) };
-      const ask = ({ transactionBuilder: build }) => build.triggerConstantContract(to, "", options, [], address);
-      const result = (await read(ask))?.constant_result?.[0];
-      believe(isLike(result, /^(?:[0-9a-f]{2})*$/i), "not hexadecimal");
-      return "0x" + result;
-    },
-  };
-}
-
-// The chain id by the wallet, or by its node: it is the last four bytes of the first block's id.
-async function tronChainId({ ask, web, isOld }) {
-  if (!isOld) {
-    try {
-      return quantity(await ask("eth_chainId"));
-    } catch (error) {
-      if (["lied", "timeout"].includes(error.code)) throw error;
-    }
-  }
-  const first = await within(READ_MS, () => web().trx.getBlockByNumber(0));
-  believe(isLike(first?.blockID, /^0{16}[0-9a-f]{48}$/), "not a block");
-  return parseInt(first.blockID.slice(-8), 16);
-}
-
-async function tronSend(wallet, address, transaction, chain) {
-  const web = wallet.web();
-  const { built, demand } = await beforeAsking(() => tronBuild(wallet, web, address, transaction, chain));
-  const signed = await within(SEND_MS, () => web.trx.sign(built), true);
-  await demand(signed);
-  believe(Array.isArray(signed.signature), "not signed");
-  return broadcast(web, signed, hashOf(signed.txID, TRON_HASH));
-}
-
-// Returns the transaction to be signed, and a function that throws unless a transaction is the call that was requested: the
-// node builds the transaction and the wallet may change it.
-async function tronBuild(wallet, web, address, { to, data, value, feeLimit }, chain) {
-  if (web.defaultAddress?.base58 !== address) throw new WalletError("account");
-  await demandChain(() => tronChainId(wallet), chain);
-  const options = { input: data.slice(2), callValue: Number(unitsOf(value)), ...(feeLimit ? { feeLimit } : {}) };
-  const builder = web.transactionBuilder;
-  const head = (await within(READ_MS, () => web.trx.getCurrentBlock()))?.block_header?.raw_data;
-  believe(Number.isSafeInteger(head?.timestamp), "not a block");
-  const { demandCall } = await import("./tron.js").catch((error) => {
-    throw Object.assign(error, { kind: "away" });
-  });
-  const until = Math.max(head.timestamp, Date.now()) + VALID_MS; // the payer's clock may be slow
-  const built = await within(READ_MS, () => builder.triggerSmartContract(to, "", options, [], address));
-  const demand = (each) => demandCall(each, address, to, options, until);
-  await demand(built?.transaction);
-  return { built: built.transaction, demand };
-}
-
-// Sending the same bytes again is safe: the network accepts them once, until they expire. After a timeout a refusal does
-// not show that nothing was sent: the earlier attempt may have succeeded.
-async function broadcast(web, signed, hash) {
-  for (let tries = 1; ; tries++) {
-    let sent;
-    try {
-      sent = await within(READ_MS, () => web.trx.sendRawTransaction(signed));
-    } catch (error) {
-      if (tries === BROADCAST_TRIES) throw new WalletError("timeout", error.detail, hash);
-      continue;
-    }
-    if (sent?.result === true || sent?.code === "DUP_TRANSACTION_ERROR") return hash;
-    throw new WalletError(tries > 1 ? "timeout" : "failed", shortText(sent?.code, DETAIL_LENGTH), hash);
-  }
-}
-
-function watchTronLink(web, address, callback) {
-  const onMessage = ({ source, data }) => {
-    if (source !== window || !data?.isTronLink) return;
-    if (data.message?.action === "setNode") callback("chain");
-    else if (web().defaultAddress?.base58 !== address) callback("account");
-  };
-  window.addEventListener("message", onMessage);
-  return () => window.removeEventListener("message", onMessage);
 }
 
 // --- Safe ---

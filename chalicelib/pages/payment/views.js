@@ -3,10 +3,11 @@
 import { approximately, ending, rates } from "./conversion.js";
 import { copyField, transaction } from "./ends.js";
 import { chainOf } from "./identity.js";
+import { isPayment } from "./link.js";
 import { poll } from "./poll.js";
 import { charged } from "./quote.js";
 
-const WALLET_TROUBLES = ["rejected", "busy", "timeout", "unsupported", "lied"];
+const WALLET_TROUBLES = ["rejected", "busy", "timeout", "unsupported", "lied", "poor"];
 const NETWORK_TROUBLES = ["wrong-chain", "add-chain-refused"];
 const HOPELESS = ["unsupported", "lied"]; // only another wallet can help
 const SUMMARY_LENGTH = 1_000;
@@ -50,25 +51,39 @@ export class Views {
 
   // ---- before anything is signed
 
+  /** What the payment takes is read; the wallet is asked for nothing yet. */
+  preparing() {
+    const { app } = this;
+    app.show("reading", () => ({ title: app.t("reading.title"), tone: "busy" }));
+  }
+
   review() {
     const { app } = this;
-    const { t, el, button, paragraph } = app;
+    const { t, button, paragraph, clean } = app;
     const isShort = this.quote.metadata.hasEnoughBalance !== true;
     app.show("review", () => {
       const amount = approximately(t, this.due, this.total());
       const steps = this.isSafe ? [{ kind: "safe", index: 0 }] : this.verdict.steps;
       const act = this.isSafe ? "act.safe" : steps.length > 1 ? "act.steps" : "act.pay";
       const pay = button("pay", t(act, { amount }), () => this.exclusively(() => this.sign()));
-      const again = button("again", t("balance.again"), () => this.prepare());
+      const again = button("again", t("balance.again"), () => void ((this.sources = null), this.prepare()));
+      const isGasless = this.quote.metadata.hasEnoughGas === false && !this.isSafe;
+      const energy = this.session.energyOf?.(this);
+      const isRefused = isShort || energy?.refusal;
       return {
         title: t("review.title"),
-        text: !isShort && t("review.text", { count: steps.length }),
+        text: !isRefused && t("review.text", { count: this.batch?.isWanted ? 1 : steps.length }),
         body: [
+          this.isChanged && paragraph(t("account.changed"), "note"),
           isShort && paragraph(t("balance.short"), "note bad"),
-          ...[this.account(), this.sourceChoice(), ...rates(app, this.due), ...(this.quote.route ? this.crossing.routeFacts(this, ending) : []), this.balances()],
+          energy ? energy.refusal : isGasless && paragraph(t("gas.none", { coin: clean(this.chain.nativeCurrency.symbol) }), "note bad"),
+          this.isChosen && paragraph(t("from.enough", { network: clean(chainOf(app.link).name) }), "note"),
+          ...[this.account(), this.sourceChoice(), ...rates(app, this.due), ...(this.quote.route ? this.bridgeTransfer.routeFacts(this, ending) : []), this.balances()],
+          energy?.facts,
           this.stepsOf(steps),
-          el("div", { class: "acts" }, isShort ? again : pay),
+          !isShort && this.batch?.choice(this),
         ],
+        acts: [isRefused ? again : pay],
       };
     });
     if (isShort) app.say(t("balance.short"), true);
@@ -96,23 +111,19 @@ export class Views {
 
   /** What the wallet has and what is needed, by the service's response; gas is an estimate. */
   balances() {
-    const { t, el, listed, clean } = this.app;
-    const { balance, estimatedNetworkFee: gas, hasEnoughGas } = this.quote.metadata;
-    const { symbol } = this.chain.nativeCurrency;
+    const { t, el, listed } = this.app;
+    const { balance, estimatedNetworkFee: gas } = this.quote.metadata;
     const sums = charged(this.due, this.verdict);
     const first = this.unit ?? sums[0];
     const row = (name, value, tone = "") =>
       el("div", { class: `row ${tone}` }, el("dt", {}, t(name)), el("dd", {}, value));
     const rows = [];
     if (typeof balance === "string") rows.push(row("balance", this.amount(balance, first)));
-    else rows.push(...this.held.map((each) => row("balance", each)));
+    else rows.push(...this.ownBalances.map((each) => row("balance", each)));
     const extra = sums.filter((each) => each.extra > 0n);
     if (extra.length > 0) rows.push(row("fee.batch", listed(extra, (each) => each.extra)));
     if (typeof gas === "string" && !this.isSafe) rows.push(row("gas", t("about", { amount: this.rough(gas) })));
     for (const each of this.missing(first)) rows.push(row("missing", each, "bad"));
-    if (hasEnoughGas === false && !this.isSafe) {
-      rows.push(row("missing", t("gas.short", { coin: clean(symbol) }), "bad"));
-    }
     return rows.length > 0 && el("dl", { class: "balances" }, rows);
   }
 
@@ -160,8 +171,8 @@ export class Views {
     const state = (index) => (index < place ? "done" : index === place ? "now" : "todo");
     return el("ol", { class: "steps" }, steps.map((step, index) => {
       const words = [el("span", { class: "words" }, this.sentence(step)), this.details(step)];
-      const unseen = place >= 0 && el("span", { class: "unseen" }, t(`state.${state(index)}`));
-      return el("li", { class: state(index), "aria-current": index === place && "step" }, unseen, ...words);
+      const hidden = place >= 0 && el("span", { class: "visually-hidden" }, t(`state.${state(index)}`));
+      return el("li", { class: state(index), "aria-current": index === place && "step" }, hidden, ...words);
     }));
   }
 
@@ -171,7 +182,7 @@ export class Views {
     const owed = this.due ?? link.payments.filter((each) => each.left > 0n); // this.due: as it was checked
     const money = (units, decimals, symbol) => approximately(t, owed, app.money(units, decimals, symbol));
     const { decimals, symbol } = this.quote?.route?.source ?? owed.find((each) => each.token === token) ?? owed[0];
-    if (this.quote?.route && kind !== "reset") return this.crossing.sentence(this, kind, app.money(amount, decimals, symbol), short);
+    if (this.quote?.route && kind !== "reset") return this.bridgeTransfer.sentence(this, kind, app.money(amount, decimals, symbol), short);
     if (["reset", "approve", "fund"].includes(kind)) {
       return t(`step.${kind}`, { amount: app.money(amount, decimals, symbol), token: symbol });
     }
@@ -219,10 +230,10 @@ export class Views {
       spender && row("step.spender", code(spender)),
       (kind !== "pay" || route) && row("amount", money(amount, decimals, symbol)),
       route && kind === "pay" && row("network", clean(chainOf(this.app.link).name)),
-      ...(kind === "pay" && app.held ? app.held.facts(app, row) : payments.flatMap((at) => paid(this.due[at]))),
+      ...(kind === "pay" && app.commerce ? app.commerce.facts(app, row) : payments.flatMap((at) => paid(this.due[at]))),
       route && kind === "pay" && row("step.fallback", code(this.address)),
       BigInt(value) > 0n && row("manual.value", code(String(BigInt(value)))),
-      typeof summary === "string" && row("step.told", el("q", { lang: "en", dir: "ltr" }, words(summary))),
+      typeof summary === "string" && row("step.summary", el("q", { lang: "en", dir: "ltr" }, words(summary))),
     ].flat();
   }
 
@@ -233,6 +244,8 @@ export class Views {
     const { app, chain } = this;
     const { t, el } = app;
     const now = [state, place, note?.txHash, confirmations].join();
+    // More is to be signed.
+    const isNext = ["waiting", "confirming"].includes(state) && note && !(isPayment(note) && note.isLast);
     if (now === this.shown && document.getElementById("main").dataset.state === state) return;
     this.shown = now;
     const steps = this.isSafe ? [{ kind: "safe", index: 0 }] : (this.verdict?.steps ?? []);
@@ -241,11 +254,12 @@ export class Views {
     const bar = { max: chain.confirmations, value: confirmations };
     app.show(state, () => ({
       title: t(`${state}.title`, values),
-      text: t(`${state}.text`, values),
+      text: (note?.txHash || note?.batch) && this.isAway ? t("away.sent") : isNext ? t("next.text") : t(`${state}.text`, values),
       tone: "busy",
       body: [
+        this.isStale && ASKING.includes(state) && app.paragraph(t(this.isStale), "note bad"),
         state === "doubt" && this.walletMessage(note),
-        ...(ASKING.includes(state) ? this.rateEnd(steps[place]) : []),
+        ...(ASKING.includes(state) ? this.rateEnd(steps.at(place)) : []),
         steps.length > 0 && this.stepsOf(steps, place),
         state === "confirming" && el("progress", { ...bar, "aria-label": t("confirming.title", values) }),
         note?.txHash && note.step !== "safe" && transaction(app, note.txHash, chain),
@@ -253,7 +267,7 @@ export class Views {
     }));
   }
 
-  /** Until when the rate is held, while the wallet asks for a payment by it. */
+  /** Until when the rate is valid, while the wallet asks for a payment by it. */
   rateEnd(step) {
     const { app, rateEndsAt: until } = this;
     const { t, el, paragraph } = app;
@@ -264,11 +278,11 @@ export class Views {
     return [el("dl", { class: "balances" }, row)];
   }
 
-  /** Says once that the rate is no longer held, if the wallet is still being asked. */
+  /** Says once that the rate has ended, if the wallet is still being asked. */
   tellEnd() {
     const { app } = this;
-    if (this.isTold || !ASKING.includes(document.getElementById("main").dataset.state)) return;
-    this.isTold = true;
+    if (this.isRateEndSaid || !ASKING.includes(document.getElementById("main").dataset.state)) return;
+    this.isRateEndSaid = true;
     app.renew();
     if (document.querySelector("#panel-body .note.bad")) app.say(app.t(this.over()), true);
   }
@@ -284,7 +298,7 @@ export class Views {
   question(note, consent, from) {
     const { app, chain } = this;
     const isOwn = note.token === app.token;
-    const state = !isOwn ? "twin" : note.isUncounted ? "uncounted" : note.txHash ? "unclear" : "asked";
+    const state = !isOwn ? "twin" : note.isUncounted ? "uncounted" : note.txHash || note.batch?.answered ? "unclear" : "asked";
     const name = state === "asked" && note.code ? `wallet-${note.code}` : state;
     const there = `?token=${encodeURIComponent(note.token)}`;
     const other = () => app.anchor(there, app.t("twin.open"), { class: "action", id: "twin" });
@@ -345,11 +359,6 @@ export class Views {
     this.problem("unsafe", more, true);
   }
 
-  foreign(creator) {
-    const { code, paragraph, t } = this.app;
-    this.problem("foreign", () => ({ body: [paragraph(t("foreign.wallet")), code(creator), this.account()] }));
-  }
-
   waitForOtherTab() {
     const { app } = this;
     app.show("elsewhere", () => ({ title: app.t("elsewhere.title"), text: app.t("elsewhere.text"), tone: "busy" }));
@@ -359,30 +368,19 @@ export class Views {
       const isFree = (await free) ?? true;
       if (isFree) void this.start();
       return isFree || (await app.refresh());
-    }, { first: 2_000, most: 15_000 });
+    }, { first: 2_000, most: 30_000 });
     this.cancel = stop;
   }
 
   showError(trouble) {
-    if (trouble.code === "account") return void (this.isStale = true); // begins again with the new account
+    if (trouble.code === "account") return void (this.isStale = "account.changed"); // begins again with the new account
     if (typeof trouble.code !== "string") return this.app.failed(trouble, () => this.start());
-    if (NETWORK_TROUBLES.includes(trouble.code)) return this.network(trouble.code);
-    const other = () => ({ body: HOPELESS.includes(trouble.code) ? [this.otherWallet()] : [] });
+    if (NETWORK_TROUBLES.includes(trouble.code)) {
+      const show = ({ network }) => network(this, trouble.code);
+      return void this.app.asset("blocked.js").then(show, (lacking) => this.showError(lacking));
+    }
+    const isHopeless = HOPELESS.includes(trouble.code);
+    const other = () => ({ body: [["failed", "poor"].includes(trouble.code) && this.walletMessage(trouble), isHopeless && this.otherWallet()] });
     return this.problem(`wallet-${WALLET_TROUBLES.includes(trouble.code) ? trouble.code : "failed"}`, other);
-  }
-
-  /** The wallet did not switch to the link's network: shows the network's settings to be entered by hand. */
-  network(code) {
-    const { app, chain } = this;
-    const { t, clean } = app;
-    const rpc = chain.publicRpcUrls.find((each) => app.webAddress(each));
-    const { symbol } = chain.nativeCurrency;
-    const facts = { name: chain.name, "chain-id": String(chain.chainId), rpc, coin: symbol };
-    const settings = Object.entries(facts).filter(([, value]) => value);
-    const field = ([name, value]) => copyField(app, t(`network.${name}`), clean(value), `network-${name}`);
-    this.problem("network", () => ({
-      text: t(`network.${code}`, { network: clean(chain.name) }),
-      body: [app.el("div", { class: "fields" }, settings.map(field))],
-    }));
   }
 }

@@ -6,17 +6,20 @@
 //   id is the same in the next visit.
 // Session: { address, family, chainId(), onChange(callback) -> stop(), ensureChain(chain), send(transaction, chain),
 //            receipt(hash, chain), isKnown(hash), nonce(block), hasCode(), sent(transaction), call({ to, data }) }
-//   callback gets "account", "chain" or "disconnect"; send returns the hash, or for a Safe's list { safeTxHash };
+//   callback gets "account", "chain", or "disconnect", also for a wallet that is locked; send returns the hash, or for a Safe's list { safeTxHash };
 //   nonce counts transactions in blocks, with "pending" also pending ones; null on Tron and for Safes;
-//   of EVM wallets alone: hasCode, whether the account is a contract or may act as one; sent, the hash of a transaction
+//   of EVM wallets alone: capabilities(), the answer to wallet_getCapabilities; request(method, params), with the wallet's
+//   own errors and without a limit of time; demand(chain) throws unless account and chain are as before; hasCode, whether the account is a contract or may act as one; sent, the hash of a transaction
 //   that its node shows in the newest block or among those that wait, or null;
 //   isKnown: whether the wallet's node knows a pending transaction; always false on Tron, where they expire soon;
 //   receipt: { status: "success" | "failed", block, confirmations } or null; on Tron 0 confirmations until it is final.
 
+import { asset } from "./files.js";
 import { CONNECT_MS, Notes, READ_MS, WalletError, believe, isLike, shortText, within } from "./link.js";
 
 const SAFE_MS = 5_000;
 const LATE_MS = [500, 3_000]; // some wallets are injected after the page has loaded, without an announcement
+const REMOTE = "walletconnect";
 const [ICON_LENGTH, NAME_LENGTH] = [65_536, 40];
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const TRON_ADDRESS = /^T[1-9A-HJ-NP-Za-km-z]{33}$/;
@@ -38,8 +41,8 @@ export function discover(onChange) {
     report();
   };
   const listen = (event, listener) => window.addEventListener(event, listener, { signal });
-  listen("eip6963:announceProvider", ({ detail }) => add(announced(detail, "evm", evmWallet)));
-  listen("TIP6963:announceProvider", ({ detail }) => add(announced(detail, "tron", tronWallet)));
+  listen("eip6963:announceProvider", ({ detail }) => add(announcedWallet(detail, "evm", evmWallet)));
+  listen("TIP6963:announceProvider", ({ detail }) => add(announcedWallet(detail, "tron", tronWallet)));
   for (const name of ["ethereum", "tron", "tronLink"]) listen(`${name}#initialized`, report);
   for (const name of ["eip6963", "TIP6963"]) window.dispatchEvent(new Event(`${name}:requestProvider`));
   if (window.parent !== window) safeWallet().then(add, () => {});
@@ -47,7 +50,7 @@ export function discover(onChange) {
   return { list, stop: () => ended.abort() };
 }
 
-function announced(detail, family, wallet) {
+function announcedWallet(detail, family, wallet) {
   const { info, provider } = detail ?? {};
   if (typeof provider?.request !== "function" || !info) return null;
   // rdns identifies the wallet, uuid only this page load; a wallet that announces itself twice is listed once.
@@ -74,12 +77,8 @@ function unannounced(found) {
   return [...offer("evm", onEvm, "Ethereum", evmWallet), ...offer("tron", onTron, "TronLink", tronWallet)];
 }
 
-// Loaded with the other modules that paying always needs when the first wallet is connected; the page has their hashes.
-function sessions(isTron) {
-  const needed = isTron ? "" : ':not([href$="/tron.js"])';
-  for (const each of document.querySelectorAll(`link[rel="later"]${needed}`)) each.rel = "modulepreload";
-  return import("./sessions.js");
-}
+// Loaded, with all that paying always needs, when the first wallet is connected; tron.js for Tron wallets alone.
+const sessions = () => asset("sessions.js");
 
 const asking = (wallet, isInWords = false) => (method, params = [], limit = READ_MS) =>
   within(limit, () => wallet.request({ method, params }), isInWords);
@@ -93,7 +92,7 @@ function evmWallet(info, provider) {
     believe(Array.isArray(accounts), "no accounts");
     if (accounts.length === 0) throw new WalletError("rejected");
     believe(isLike(accounts[0], EVM_ADDRESS), "not an address");
-    return (await sessions(false)).evmSession(ask, provider, accounts[0].toLowerCase());
+    return (await sessions()).evmSession(ask, provider, accounts[0].toLowerCase());
   };
   const connect = async () => session(await ask("eth_requestAccounts", [], CONNECT_MS));
   return { ...info, family: "evm", connect, resume: quietly(async () => session(await ask("eth_accounts"))) };
@@ -110,7 +109,7 @@ function tronWallet(info, provider) {
   const session = async (address) => {
     if (!address) throw new WalletError("rejected");
     believe(isLike(address, TRON_ADDRESS), "not an address");
-    return (await sessions(true)).tronSession(wallet, address);
+    return (await asset("tron.js")).tronSession(wallet, address);
   };
   const current = () => wallet.web().defaultAddress?.base58;
   const connect = async () => {
@@ -153,9 +152,28 @@ async function safeWallet() {
   await info(SAFE_MS);
   const connect = async () => {
     const { address } = await info();
-    return (await sessions(false)).safeSession(ask, info, address);
+    return (await sessions()).safeSession(ask, info, address);
   };
   return { id: "safe", name: "Safe", icon: null, family: "safe", connect, resume: quietly(connect) };
+}
+
+// --- WalletConnect, if the operator has a project with it ---
+
+// Its scripts, and a policy that allows its relay, come with another response of this page.
+/** The wallet that is asked by WalletConnect, or null. The choice belongs to this entry of the history, not to the URL. */
+function remoteWallet(app) {
+  const has = (name) => document.querySelector(`meta[name="${name}"]`);
+  if (!has("walletconnect") || app.link.network === "tron") return null;
+  const connect = async (others) => {
+    if (has("walletconnect-relay")) return (await app.asset("walletconnect.js")).connect(app, others);
+    const url = new URL(location.href);
+    url.searchParams.set("connect", REMOTE);
+    app.stored.set("wallet", REMOTE);
+    history.replaceState(REMOTE, "", url);
+    location.reload();
+    return new Promise(() => {});
+  };
+  return { id: REMOTE, name: "WalletConnect", icon: null, family: "evm", connect };
 }
 
 // --- offering the wallets ---
@@ -168,18 +186,25 @@ export function offerWallets(app) {
   const wallets = discover(() => isChoosing() && (app.renew(), app.resume()));
   let turn = 0;
   let resumed = null;
+  const remote = remoteWallet(app);
   app.notes = new Notes(app);
+  // Of a phone: the links that open this page in wallet apps.
+  let apps = null;
+  const isLost = () => app.isPhone && !wallets.list().some(fits);
+  if (isLost()) void asset("apps.js").then((found) => ((apps = found), isChoosing() && app.renew()), () => {});
 
   // If a payment was requested before, its wallet is needed again to read the outcome.
   app.choose = (trouble = "") =>
     app.show("choose", () => {
       const found = wallets.list().filter(fits);
-      const hint = found.length ? "choose.text" : app.link.network === "tron" ? "choose.none.tron" : "choose.none";
       const [isOwn, twin] = [app.notes.paying() !== null, app.notes.twin()];
+      const inApps = (isLost() && !isOwn && !twin && apps?.appList(app)) || [];
+      const none = inApps.length ? "choose.none.phone" : app.link.network === "tron" ? "choose.none.tron" : "choose.none";
+      const hint = found.length ? "choose.text" : none;
       const [title, text] = isOwn ? ["found.title", "found.text"] : ["choose.title", hint];
       const note = trouble && el("p", { class: "note bad" }, t(trouble));
-      const offers = found.map((each) => el("li", {}, offer(each)));
-      const body = [note, el("ul", { class: "wallets" }, offers)];
+      const offers = [...found, remote].filter(Boolean).map((each) => el("li", {}, offer(each)));
+      const body = [note, el("ul", { class: "wallets" }, offers), ...inApps];
       return { title: t(title), text: t(text), body, manual: !isOwn && !twin && !app.link.isReclaim };
     });
 
@@ -190,29 +215,30 @@ export function offerWallets(app) {
 
   async function connect(wallet, quietly = false) {
     const thisTurn = (turn += 1); // a wallet that responds after another one was chosen is ignored
-    const words = () => ({ title: t("connecting.title", { wallet: clean(wallet.name) }), text: t("connecting.text") });
+    const text = () => wallet !== remote && t("connecting.text"); // there the code or the address comes first
+    const words = () => ({ title: t("connecting.title", { wallet: clean(wallet.name) }), text: text() });
     const other = () => [button("other-wallet", t("wallet.other"), () => (turn += 1) && app.choose(), "quiet")];
     if (!quietly) app.show("connecting", () => ({ ...words(), tone: "busy", body: other() }));
     try {
-      const session = await (quietly ? wallet.resume() : wallet.connect());
+      const session = await (quietly ? wallet.resume() : wallet.connect(other));
       if (!session || thisTurn !== turn) return;
       stored.set("wallet", wallet.id);
-      await (await app.asset("payment.js")).begin(app, wallet, session);
+      await (await app.asset("payment.js")).begin(app, session.wallet ?? wallet, session);
     } catch (trouble) {
       if (quietly || thisTurn !== turn) return;
-      const message = `connect.${["rejected", "timeout", "busy"].includes(trouble.code) ? trouble.code : "failed"}`;
+      const message = trouble.words ?? `connect.${["rejected", "timeout", "busy"].includes(trouble.code) ? trouble.code : "failed"}`;
       app.choose(message);
       app.say(t(message), true);
     }
   }
 
-  // Connects the last wallet, or the Safe that frames the page, without a prompt.
+  // Connects the last wallet, or the Safe that frames the page, without a prompt; goes on with WalletConnect if it was chosen.
   app.resume = () => {
-    const isLast = (each) => each.family === "safe" || each.id === stored.get("wallet");
-    const last = wallets.list().filter(fits).find(isLast);
+    const isLast = (each) => each?.family === "safe" || each?.id === stored.get("wallet");
+    const last = [...wallets.list().filter(fits), history.state === REMOTE && remote].find(isLast);
     if (!last || !isChoosing() || resumed === last.id) return;
     resumed = last.id;
-    void connect(last, true);
+    void connect(last, last !== remote);
   };
 }
 

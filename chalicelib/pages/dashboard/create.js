@@ -1,0 +1,215 @@
+// Creating a link or a request: one payment, several at once, a payout, a payment that is held, or one that recurs; with
+// what the payer will see, and the result to share.
+
+import { html, useEffect, useState } from "./vendor.js";
+import { amount, clean, decimal, short, sum, t, time, word } from "./text.js";
+import { ESCROWS, Problem, call, may, me, query } from "./api.js";
+import { copyOf } from "./copied.js";
+import { FREQUENCIES, LINKS, NEW_ITEM, asked, itemsOf, newDraft, problemsOf } from "./drafts.js";
+import { Made, finish } from "./made.js";
+import { Field, Form, Loaded, Title, problemOf, useKey, useLoad } from "./parts.js";
+
+const [PREVIEW_MS, MOST, LATEST] = [400, 50, "9999-12-31T23:59"];
+const FIATS = ["USD", "EUR"];
+/** @type {Record<string, string>} The scope that a kind needs. */
+const SCOPES = { single: "secure_payments:write", batch: "secure_payments:write", payout: "payouts:write", held: "requests:write", recurring: "requests:write" };
+
+/** @returns {{ network?: string, currency?: string }} Those of the last draft that was sent in this browser. */
+function lastTerms() {
+  try {
+    return JSON.parse(localStorage.getItem("terms") ?? "{}") ?? {};
+  } catch {
+    return {}; // a browser that stores nothing begins anew each time
+  }
+}
+
+/** @param {string} network @param {string} currency */
+function keepTerms(network, currency) {
+  try {
+    localStorage.setItem("terms", JSON.stringify({ network, currency }));
+  } catch {
+    // as above
+  }
+}
+
+/** @param {any} props The query: `kind`, or the `link` or `request` whose terms the form begins with. */
+function Create({ query: given }) {
+  const loaded = useLoad(async () => {
+    const [{ networks }, terms] = await Promise.all([call("GET", "/v2/status"), copyOf(given)]);
+    return { key: given.toString(), networks: networks.map((/** @type {any} */ each) => each.network), terms };
+  }, [given.toString()]);
+  const mayHave = (/** @type {any} */ { kind = "" }) => may(SCOPES[kind] ?? "");
+  return html`
+    <${Title}>${t("create.title")}<//>
+    <${Loaded} of=${loaded}>
+      ${(/** @type {any} */ data) => mayHave(data.terms)
+        ? html`<${Drafting} key=${data.key} networks=${data.networks} terms=${data.terms} />`
+        : html`<p class="note bad" role="alert">${t("forbidden.text", { role: word("role", me.value.role) })}</p>`}
+    <//>
+  `;
+}
+
+/** @param {any} props `terms` are those of the draft that are known before somebody types. */
+function Drafting({ networks, terms }) {
+  const kinds = Object.keys(SCOPES).filter((kind) => may(SCOPES[kind]));
+  const isOffered = (/** @type {string} */ kind) => (/** @type {string} */ network) => kind !== "held" || ESCROWS.includes(network);
+  const [draft, setDraft] = useState(() => {
+    const kind = kinds.includes(terms.kind) ? terms.kind : kinds[0];
+    const [able, last] = [networks.filter(isOffered(kind)), lastTerms()];
+    const begun = able.includes(last.network) ? last : { network: able[0] ?? networks[0] ?? "" };
+    return { ...newDraft(new Date()), ...begun, ...terms, kind };
+  });
+  const [problem, setProblem] = useState(/** @type {any} */ (null));
+  const [made, setMade] = useState(/** @type {any} */ (null));
+  const key = useKey();
+  const currencies = useLoad(() => call("GET", `/v2/currencies${query({ network: draft.network })}`), [draft.network]);
+  const offered = networks.filter(isOffered(draft.kind));
+  const isPayable = (/** @type {any} */ { network, type }) => network === draft.network && (draft.kind === "held" ? type === "ERC20" && ESCROWS.includes(network) : type !== "ISO4217");
+  const tokens = (currencies.data ?? []).filter(isPayable);
+  const token = tokens.find((/** @type {any} */ each) => each.id === draft.currency) ?? tokens.find((/** @type {any} */ each) => each.symbol === "USDC") ?? tokens[0];
+  const change = (/** @type {string} */ name) => (/** @type {any} */ value) => setDraft({ ...draft, [name]: value });
+  const changeKind = (/** @type {string} */ kind) => {
+    const able = networks.filter(isOffered(kind));
+    setDraft({ ...draft, kind, network: able.includes(draft.network) ? draft.network : (able[0] ?? draft.network) });
+  };
+
+  const send = async () => {
+    const errors = problemsOf(draft, token, new Date());
+    if (errors.length || !token) throw new Problem(400, { message: token ? t("create.problems") : t("create.no.token"), errors });
+    const [path, body] = asked(draft, token);
+    const result = await call("POST", path, { body, key: key.of([path, body]) });
+    keepTerms(draft.network, token.id);
+    setMade({ draft, currency: currencyOf(draft, token), ...(await finish(draft, result)) });
+  };
+  const next = () => {
+    key.renew();
+    setMade(null);
+  };
+  if (made) return html`<${Made} ...${made} again=${next} />`;
+  const fields = { draft, change, problem, token };
+  return html`
+    <div class="beside">
+      <div class="card">
+        <${Form} send=${send} label=${t(draft.kind === "recurring" ? "create.send.request" : "create.send")} onProblem=${setProblem}>
+          <${Field} is="select" label=${t("kind")} hint=${["held", "recurring"].includes(draft.kind) && t(`create.${draft.kind}.hint`)} value=${draft.kind} onValue=${changeKind}>
+            ${kinds.map((each) => html`<option key=${each} value=${each}>${t(`create.${each}`)}</option>`)}
+          <//>
+          <div class="pair">
+            <${Field} is="select" label=${t("network")} value=${draft.network} onValue=${change("network")}>
+              ${[...new Set([draft.network, ...offered])].map((each) => html`<option key=${each} value=${each}>${each}</option>`)}
+            <//>
+            <${Field} is="select" label=${t("token")} value=${token?.id} onValue=${change("currency")} problem=${currencies.problem?.message ?? problemOf(problem, "paymentCurrency") ?? problemOf(problem, "currency")}>
+              ${tokens.map((/** @type {any} */ each) => html`<option key=${each.id} value=${each.id}>${each.symbol}</option>`)}
+            <//>
+          </div>
+          <${Items} ...${fields} />
+          ${draft.kind === "payout" && html`<${Field} label=${t("create.wallet")} hint=${t("create.wallet.hint")} value=${draft.wallet} onValue=${change("wallet")} spellcheck="false" problem=${problemOf(problem, "wallet") ?? problemOf(problem, "creatorWalletAddress")} />`}
+          ${draft.kind === "held" ? html`<${Held} ...${fields} />` : html`<${Options} ...${fields} />`}
+          ${draft.kind === "recurring" && html`<${Recurring} ...${fields} />`}
+          ${draft.kind !== "batch" && may("requests:write") && html`<${Field} label=${t("note")} hint=${t("note.hint")} value=${draft.note} onValue=${change("note")} maxlength="1000" problem=${problemOf(problem, "note")} />`}
+        <//>
+      </div>
+      <${Preview} draft=${draft} token=${token} />
+    </div>
+  `;
+}
+
+/** @param {any} props In which currency, to whom and how much. */
+function Items({ draft, change, problem, token }) {
+  const items = itemsOf(draft);
+  const changeItem = (/** @type {number} */ at, /** @type {string} */ name) => (/** @type {string} */ value) =>
+    change("items")(draft.items.map((/** @type {any} */ each, /** @type {number} */ position) => (position === at ? { ...each, [name]: value } : each)));
+  const said = (/** @type {number} */ at, /** @type {string[]} */ ...names) =>
+    problemOf(problem, `${at}.${names[0]}`) ?? (items.length === 1 ? names.map((name) => problemOf(problem, name)).find(Boolean) : undefined);
+  return html`
+    ${!["payout", "held"].includes(draft.kind) && html`
+      <${Field} is="select" label=${t("create.in")} hint=${draft.fiat && t("create.in.hint")} value=${draft.fiat} onValue=${change("fiat")} problem=${problemOf(problem, "invoiceCurrency")}>
+        <option value="">${token?.symbol ?? t("token")}</option>
+        ${[...new Set([...FIATS, draft.fiat])].filter(Boolean).map((each) => html`<option key=${each} value=${each}>${each}</option>`)}
+      <//>
+    `}
+    ${items.map((each, at) => html`
+      <fieldset key=${at}>
+        <legend class=${draft.kind === "batch" ? "" : "visually-hidden"}>${t("create.item", { number: at + 1 })}</legend>
+        <${Field} label=${t(draft.kind === "payout" ? "create.recipient" : "payee")} value=${each.payee} onValue=${changeItem(at, "payee")} spellcheck="false" autocomplete="off" problem=${said(at, "payee", "recipient", "merchantAddress")} />
+        <${Field} label=${t("amount")} value=${each.amount} onValue=${changeItem(at, "amount")} inputmode="decimal" autocomplete="off" problem=${said(at, "amount")} />
+        ${draft.kind === "batch" && items.length > 1 && html`<button type="button" class="quiet" onClick=${() => change("items")(draft.items.filter((/** @type {any} */ _, /** @type {number} */ position) => position !== at))}>${t("create.remove", { number: at + 1 })}</button>`}
+      </fieldset>
+    `)}
+    ${draft.kind === "batch" && items.length < MOST && html`<button type="button" class="quiet" onClick=${() => change("items")([...draft.items, NEW_ITEM])}>${t("create.add")}</button>`}
+  `;
+}
+
+/** @param {any} props What links and requests have besides. */
+const Options = ({ draft, change, problem }) => html`
+  <${Field} label=${t("reference")} hint=${t("create.reference.hint")} value=${draft.reference} onValue=${change("reference")} problem=${problemOf(problem, "reference")} />
+  ${LINKS.includes(draft.kind) && html`
+    <${Field} label=${t("create.redirect")} type="url" value=${draft.redirectUrl} onValue=${change("redirectUrl")} problem=${problemOf(problem, "redirectUrl")} />
+    <${Field} label=${t("create.expires")} hint=${t("create.expires.hint")} type="datetime-local" max=${LATEST} value=${draft.expires} onValue=${change("expires")} problem=${problemOf(problem, "expiresAt")} />
+  `}
+`;
+
+/** @param {any} props The terms of a payment that the escrow holds. */
+const Held = ({ draft, change, problem }) => html`
+  <${Field} label=${t("create.merchant")} hint=${t("create.merchant.hint")} value=${draft.merchant} onValue=${change("merchant")} problem=${problemOf(problem, "merchantId")} />
+  <${Field} label=${t("create.buyer")} hint=${t("create.buyer.hint")} value=${draft.wallet} onValue=${change("wallet")} spellcheck="false" problem=${problemOf(problem, "wallet") ?? problemOf(problem, "buyerAddress")} />
+  <div class="pair">
+    <${Field} label=${t("create.pay.until")} hint=${t("create.pay.until.hint")} type="datetime-local" max=${LATEST} value=${draft.payUntil} onValue=${change("payUntil")} problem=${problemOf(problem, "preApprovalExpiry")} />
+    <${Field} label=${t("create.capture.until")} hint=${t("create.capture.until.hint")} type="datetime-local" max=${LATEST} value=${draft.captureUntil} onValue=${change("captureUntil")} problem=${problemOf(problem, "authorizationExpiry") ?? problemOf(problem, "refundExpiry")} />
+  </div>
+`;
+
+/** @param {any} props On which dates a new request is created. */
+const Recurring = ({ draft, change, problem }) => html`
+  <div class="pair">
+    <${Field} label=${t("create.start")} hint=${t("create.start.hint")} type="date" max=${LATEST.slice(0, 10)} value=${draft.startDate} onValue=${change("startDate")} problem=${problemOf(problem, "startDate")} />
+    <${Field} is="select" label=${t("create.frequency")} value=${draft.frequency} onValue=${change("frequency")} problem=${problemOf(problem, "frequency")}>
+      ${FREQUENCIES.map((each) => html`<option key=${each} value=${each}>${t(`create.${each}`)}</option>`)}
+    <//>
+  </div>
+`;
+
+/** @param {any} draft @param {any} token The currency of its amounts, as it is shown. */
+const currencyOf = (draft, token) => (!["payout", "held"].includes(draft.kind) && draft.fiat ? draft.fiat : (token?.symbol ?? ""));
+
+/** @param {any} props What the payer will see, and the fees, as far as the form says it already. */
+function Preview({ draft, token }) {
+  const [plan, setPlan] = useState(/** @type {any} */ (null));
+  const items = itemsOf(draft);
+  const amounts = items.map((each) => decimal(each.amount));
+  const currency = currencyOf(draft, token);
+  const total = amounts.every((each) => each !== null) ? sum(/** @type {string[]} */ (amounts)) : null;
+  const isInToken = currency === token?.symbol;
+  useEffect(() => {
+    setPlan(null);
+    if (!total || !token || !isInToken || draft.kind === "held") return undefined;
+    const body = { amount: total, currency: token.symbol, flow: draft.kind === "payout" ? "pay" : "get_paid" };
+    const timer = setTimeout(() => call("POST", "/v2/secure-payments/fees/preview", { body, alone: true }).then(setPlan, () => setPlan(null)), PREVIEW_MS);
+    return () => clearTimeout(timer);
+  }, [total, token?.id, draft.kind, isInToken]);
+  const rows = [
+    ["network", draft.network],
+    ["pay.in", !isInToken && token?.symbol],
+    ["reference", draft.kind !== "held" && draft.reference && html`<bdi>${clean(draft.reference)}</bdi>`],
+    ["create.pay.until", draft.kind === "held" && draft.payUntil && time(draft.payUntil)],
+    ["create.capture.until", draft.kind === "held" && draft.captureUntil && time(draft.captureUntil)],
+    ["create.expires", LINKS.includes(draft.kind) && draft.expires && time(draft.expires)],
+    ["create.start", draft.kind === "recurring" && draft.startDate],
+    ["create.frequency", draft.kind === "recurring" && t(`create.${draft.frequency}`)],
+    ["preview.fees", plan && `${amount(plan.totalFeesUsd)} USD`],
+    ["preview.total", plan && `${amount(plan.payerTotalAmountUsd)} USD`],
+  ].filter(([, value]) => value);
+  return html`
+    <aside class="card preview" aria-labelledby="preview">
+      <h2 id="preview">${t("preview.title")}</h2>
+      ${items.map((/** @type {any} */ each, /** @type {number} */ at) => html`
+        <p class="big" key=${at}>${amounts[at] ? `${amount(amounts[at])} ${currency}` : t("preview.amount")}</p>
+        <p class="hint">${t("preview.to", { payee: short(each.payee.trim()) || "…" })}</p>
+      `)}
+      ${["held", "recurring"].includes(draft.kind) && html`<p class="note">${t(`preview.${draft.kind}`)}</p>`}
+      <dl>${rows.map(([name, value]) => html`<div class="row" key=${name}><dt>${t(name)}</dt><dd>${value}</dd></div>`)}</dl>
+    </aside>
+  `;
+}
+
+export const views = { create: Create };

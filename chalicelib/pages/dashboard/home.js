@@ -1,0 +1,211 @@
+// What needs attention, what was paid per day, the newest payments; and the state of the networks.
+
+import { html, useState } from "./vendor.js";
+import { amount, clean, short, t, time, word } from "./text.js";
+import { call, may, query } from "./api.js";
+import { readPayments } from "./found.js";
+import { Link } from "./route.js";
+import { failing, hasAnswered, isMispaid, isReturned } from "./told.js";
+import { Badge, Empty, Field, Loaded, Money, Table, Title, useLoad } from "./parts.js";
+
+const DAY_MS = 86_400_000;
+const [WEEK_MS, CHANGE_MS] = [7 * DAY_MS, 8 * DAY_MS]; // a change waits for seven days at most, and ends by a schedule
+const [SHOWN, MANY] = [5, 100]; // of a kind: in the list, and of what is read for it
+const MOST_PAYMENTS = 1_000; // for the days: one call, however many there are
+
+/** The whole view; what the role may not see is not asked for. */
+function Home() {
+  return html`
+    <${Title} actions=${may("secure_payments:write") && html`<${Link} view="create" class="action">${t("create.link")}<//>`}>${t("nav.home")}<//>
+    <${Attention} />
+    <${Days} />
+  `;
+}
+
+/** @param {string} kind @param {Record<string, string | number>} [wanted] @returns {Promise<any[]>} The newest events of a kind. */
+const eventsOf = (kind, wanted = {}) => call("GET", `/v1/webhook/events${query({ kind, limit: MANY, ...wanted })}`).then(({ events }) => events);
+
+/** @param {string} status @returns {Promise<any[]>} */
+const requestsOf = (status) => call("GET", `/v2/request${query({ status, limit: SHOWN })}&cursor=`).then(({ requests }) => requests);
+
+/** Changes that wait, however many were decided since they were asked for: none waits longer than CHANGE_MS. */
+async function pendingChanges() {
+  const found = [];
+  for (let cursor = ""; cursor !== null; ) {
+    const { changes, nextCursor } = await call("GET", `/v1/changes${query({ limit: MANY, cursor })}`);
+    found.push(...changes.filter((/** @type {any} */ each) => each.state === "pending"));
+    cursor = Date.parse(changes[changes.length - 1]?.askedAt) > Date.now() - CHANGE_MS ? nextCursor : null;
+  }
+  return found;
+}
+
+/** Payments that were not owed, too late or too much, and that no refund has returned; those that completed a request for a week. */
+async function mispaid() {
+  const week = { fromDate: new Date(Date.now() - WEEK_MS).toISOString() };
+  const [unexpected, confirmed] = await Promise.all([eventsOf("payment.unexpected"), eventsOf("payment.confirmed", week)]);
+  const found = [unexpected.filter(({ body }) => body.status !== "reversed"), confirmed.filter(isMispaid)];
+  const refunds = found.flat().length ? await eventsOf("payment.refunded") : [];
+  return found.flatMap((events) => events.filter((each) => !isReturned(each, refunds)).slice(0, SHOWN));
+}
+
+/** Webhooks that have failed for an hour and have not answered since, unless somebody has turned them off. */
+async function failingWebhooks() {
+  const events = await eventsOf("webhook.failing");
+  if (events.length === 0) return [];
+  const known = failing(events, await call("GET", "/v1/webhook")).slice(0, SHOWN);
+  const pages = await Promise.all(known.map(({ id }) => call("GET", `/v1/webhook/${encodeURIComponent(id)}/deliveries`)));
+  return known.filter(({ at }, number) => !hasAnswered(pages[number].deliveries, at));
+}
+
+/** @returns {Promise<any[]>} What somebody has to look at, the most pressing first: { key, text, view, id, at }. */
+async function attention() {
+  const [{ networks }, changes, paid, webhooks, partial, failed] = await Promise.all([
+    call("GET", "/v2/status"), pendingChanges(), mispaid(), failingWebhooks(), requestsOf("partially_paid"), requestsOf("failed"),
+  ]);
+  return [
+    ...networks.filter((/** @type {any} */ each) => each.lastRead && !each.isSeeingPayments).map((/** @type {any} */ each) => ({
+      key: `n${each.network}`, text: t("attention.network", { network: each.network, time: time(each.readUntil) }), view: "status", at: each.readUntil,
+    })),
+    ...changes.map((each) => ({ key: each.id, text: t("attention.change", { what: word("operation", each.operation) }), view: "changes", at: each.askedAt })),
+    ...webhooks.map(({ id, url, at }) => ({ key: `w${id}`, text: t("attention.webhook", { url: clean(url) }), view: "webhook", id, at })),
+    ...paid.map((each) => ({
+      key: each.id, view: "request", id: each.body.requestId, at: each.createdAt,
+      text: t("attention.unexpected", {
+        what: (each.body.labels ?? []).map((/** @type {string} */ label) => word("label", label)).join(", "), reference: clean(each.body.reference ?? short(each.body.requestId)),
+      }),
+    })),
+    ...[...failed, ...partial].map((each) => ({
+      key: each.requestId, text: t(`attention.${each.status}`, { amount: `${amount(each.amount)} ${each.invoiceCurrency}`, reference: clean(each.reference ?? short(each.requestId)) }),
+      view: "request", id: each.requestId, at: each.createdAt,
+    })),
+  ];
+}
+
+function Attention() {
+  const loaded = useLoad(attention, []);
+  return html`
+    <section class="card" aria-labelledby="attention">
+      <h2 id="attention">${t("attention.title")}</h2>
+      <${Loaded} of=${loaded}>
+        ${(/** @type {any[]} */ found) => found.length === 0
+          ? html`<p class="quietly">${t("attention.none")}</p>`
+          : html`<ul class="work">${found.map((each) => html`
+              <li key=${each.key}><${Link} view=${each.view} id=${each.id}>${each.text}<//><time datetime=${each.at}>${time(each.at)}</time></li>
+            `)}</ul>`}
+      <//>
+    </section>
+  `;
+}
+
+/** What was paid per day and currency, and the newest payments. */
+function Days() {
+  const [days, setDays] = useState("30");
+  const [chosen, choose] = useState("");
+  const loaded = useLoad(() => {
+    const from = new Date(Date.now() - Number(days) * DAY_MS).toISOString();
+    return readPayments(query({ fromDate: from, limit: MOST_PAYMENTS }));
+  }, [days]);
+  return html`
+    <${Loaded} of=${loaded}>
+      ${(/** @type {any} */ { rows, next }) => {
+        const currencies = [...new Set(rows.map((/** @type {any} */ row) => row.paymentCurrencyId))];
+        const currency = /** @type {string} */ (currencies.includes(chosen) ? chosen : (currencies[0] ?? ""));
+        return html`
+          <section class="card" aria-labelledby="volume">
+            <div class="title">
+              <h2 id="volume">${t("volume.title")}</h2>
+              <div class="filters">
+                <${Field} is="select" label=${t("volume.days")} value=${days} onValue=${setDays}>
+                  ${["30", "90"].map((each) => html`<option key=${each} value=${each}>${t("volume.last", { days: each })}</option>`)}
+                <//>
+                ${currencies.length > 1 && html`
+                  <${Field} is="select" label=${t("currency")} value=${currency} onValue=${choose}>
+                    ${currencies.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}
+                  <//>
+                `}
+              </div>
+            </div>
+            ${rows.length ? html`<${Bars} rows=${rows} currency=${currency} days=${Number(days)} />` : html`<p class="quietly">${t("volume.none")}</p>`}
+            ${next && html`<p class="hint">${t("volume.part", { count: MOST_PAYMENTS })}</p>`}
+          </section>
+          <section class="card" aria-labelledby="newest">
+            <h2 id="newest">${t("newest.title")}</h2>
+            ${rows.length ? html`<${Newest} rows=${rows.slice(0, 8)} />` : html`<${First} />`}
+          </section>
+        `;
+      }}
+    <//>
+  `;
+}
+
+/** What comes first for who has no payment yet. */
+const First = () => html`
+  <${Empty} title=${t("first.title")} text=${t("first.text")}>
+    ${may("secure_payments:write") && html`<${Link} view="create" class="action">${t("create.link")}<//>`}
+  <//>
+`;
+
+/** @param {any} props */
+const Newest = ({ rows }) => html`
+  <${Table}
+    caption=${t("newest.title")}
+    heads=${[t("time"), t("amount"), t("reference"), t("payer")]}
+    rows=${rows.map((/** @type {any} */ row) => ({ key: row.id, cells: [
+      html`<${Link} view="request" id=${row.requestId}>${time(row.timestamp)}<//>`,
+      html`<${Money} of=${row.amount} currency=${row.paymentCurrencyId} />`, html`<bdi>${clean(row.reference) || t("none")}</bdi>`, html`<code>${short(row.payer) || t("none")}</code>`,
+    ] }))}
+  />
+`;
+
+/** @param {any} props Bars of a currency per day (UTC), with the same numbers as a table. */
+function Bars({ rows, currency, days }) {
+  const names = Array.from({ length: days }, (_, back) => new Date(Date.now() - (days - 1 - back) * DAY_MS).toISOString().slice(0, 10));
+  /** @type {Record<string, number>} */
+  const sums = Object.fromEntries(names.map((name) => [name, 0]));
+  for (const row of rows) {
+    const day = row.timestamp.slice(0, 10);
+    if (row.paymentCurrencyId === currency && day in sums) sums[day] += Number(row.amount); // for the picture: exact sums are in exports
+  }
+  const most = Math.max(...Object.values(sums), Number.MIN_VALUE);
+  const width = 720 / days;
+  const shown = (/** @type {number} */ sum) => amount(String(Number(sum.toFixed(2))));
+  return html`
+    <figure>
+      <svg viewBox="0 0 720 160" class="bars" role="img" aria-label=${t("volume.label", { currency, days, most: shown(most) })}>
+        ${names.map((name, at) => {
+          const height = Math.max(sums[name] > 0 ? 2 : 0, (Math.max(sums[name], 0) / most) * 140);
+          return html`<rect key=${name} x=${at * width + 1} y=${150 - height} width=${width - 2} height=${height} rx="2"><title>${`${name}: ${shown(sums[name])} ${currency}`}</title></rect>`;
+        })}
+        <line x1="0" x2="720" y1="150.5" y2="150.5" />
+      </svg>
+      <figcaption><span>${names[0]}</span><span>${t("volume.most", { most: shown(most), currency })}</span><span>${names[days - 1]}</span></figcaption>
+    </figure>
+    <details>
+      <summary>${t("volume.table")}</summary>
+      <${Table} caption=${t("volume.title")} heads=${[t("day"), currency]} rows=${names.filter((name) => sums[name]).map((name) => ({ key: name, cells: [name, shown(sums[name])] }))} />
+    </details>
+  `;
+}
+
+/** The networks, and what their state means for payers. */
+function Status() {
+  const loaded = useLoad(() => call("GET", "/v2/status"), []);
+  const state = (/** @type {any} */ each) => (!each.lastRead ? "unread" : each.isSeeingPayments ? "good" : "bad");
+  return html`
+    <${Title} actions=${html`<button type="button" class="quiet" onClick=${loaded.again}>${t("again.read")}</button>`}>${t("nav.status")}<//>
+    <${Loaded} of=${loaded}>
+      ${(/** @type {any} */ { networks }) => html`
+        <${Table}
+          caption=${t("nav.status")}
+          heads=${[t("network"), t("state"), t("status.until"), t("status.meaning")]}
+          rows=${networks.map((/** @type {any} */ each) => ({ key: each.network, cells: [
+            each.network, html`<${Badge} kind=${state(each)}>${t(`status.${state(each)}`)}<//>`, time(each.readUntil),
+            t(`status.${state(each)}.text`, { seconds: each.lagSeconds ?? "?" }),
+          ] }))}
+        />
+      `}
+    <//>
+  `;
+}
+
+export const views = { home: Home, status: Status };

@@ -1,0 +1,51 @@
+// The result of a creation: the link to copy, its QR code, a mail to the payer, and what could not be set besides.
+
+import { html, useState } from "./vendor.js";
+import { amount, clean, decimal, sum, t, time } from "./text.js";
+import { call } from "./api.js";
+import { Link } from "./route.js";
+import { LINKS, itemsOf } from "./drafts.js";
+import { Field } from "./parts.js";
+import { TheLink } from "./requests.js";
+
+/** @param {any} draft @param {any} result What was created, with its expiry and note, which are calls of their own: `undone` says of each why it was not set. */
+export async function finish(draft, result) {
+  const requestId = result.requestId ?? result.requestIds[0];
+  /** @type {string[]} */
+  const undone = [];
+  const attempt = (/** @type {string} */ what, /** @type {string} */ path, /** @type {any} */ body) =>
+    call("PATCH", path, { body }).catch((problem) => undone.push(t("created.not", { what, said: problem.message })));
+  const expiry = LINKS.includes(draft.kind) && draft.expires && new Date(draft.expires).toISOString();
+  if (expiry) await attempt(t("expires"), `/v2/secure-payments/${encodeURIComponent(result.token)}`, { expiresAt: expiry });
+  if (draft.kind !== "batch" && draft.note.trim()) await attempt(t("note"), `/v2/request/${encodeURIComponent(requestId)}`, { note: draft.note.trim() });
+  return { requestId, undone, link: result.securePaymentUrl ? { ...result, status: "pending" } : null };
+}
+
+/** @param {any} props A request without a link has no page that a payer could be sent to, which is said. */
+export const Made = ({ draft, currency, requestId, undone, link, again }) => html`
+  <p class="note good" role="status">${t(link ? "created.text" : "created.request")}</p>
+  ${undone.map((/** @type {string} */ each) => html`<p class="note bad" role="alert" key=${each}>${each}</p>`)}
+  ${link && html`<${TheLink} link=${link} /><${Mail} draft=${draft} currency=${currency} url=${link.securePaymentUrl} />`}
+  <p class="links">
+    <${Link} view="request" id=${requestId} class="action">${t("created.follow")}<//>
+    <button type="button" class="quiet" onClick=${again}>${t("created.again")}</button>
+  </p>
+`;
+
+/** @param {any} props A mail to the payer, which the person's own program sends. */
+function Mail({ draft, currency, url }) {
+  const [to, setTo] = useState("");
+  const total = `${amount(sum(itemsOf(draft).map((each) => decimal(each.amount) ?? "0")))} ${currency}`;
+  const reference = draft.kind === "held" ? "" : clean(draft.reference);
+  const until = draft.kind === "held" ? draft.payUntil : draft.expires;
+  const subject = t(reference ? "mail.subject.reference" : "mail.subject", { total, reference });
+  const lines = [t("mail.text", { total }), url, reference && `${t("reference")}: ${reference}`, until && t("mail.until", { time: time(until) })];
+  const parts = { subject, body: lines.filter(Boolean).join("\r\n\r\n") };
+  const text = Object.entries(parts).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
+  return html`
+    <section class="card" aria-labelledby="mail"><h2 id="mail">${t("mail.title")}</h2>
+      <${Field} label=${t("mail.to")} hint=${t("mail.hint")} type="email" autocomplete="off" value=${to} onValue=${setTo} />
+      <p><a class="quiet" href=${`mailto:${encodeURIComponent(to.trim())}?${text}`}>${t("mail.write")}</a></p>
+    </section>
+  `;
+}

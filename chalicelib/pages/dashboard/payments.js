@@ -1,0 +1,102 @@
+// Payments with their filters, sums of what is shown and a table to download.
+
+import { html, useState } from "./vendor.js";
+import { amount, clean, short, sum, t, time, word } from "./text.js";
+import { may, query, respond } from "./api.js";
+import { readPayments } from "./found.js";
+import { Link, address, go } from "./route.js";
+import { Badge, Empty, Failure, Field, Form, Hash, Money, Pages, Table, Title } from "./parts.js";
+
+const [PAGE, PART, MOST_PARTS] = [25, 5_000, 40];
+const FILTERS = ["reference", "txHash", "walletAddress", "payer", "payee", "type", "invoiceCurrency", "paymentCurrency", "network", "requestId", "paymentReference", "clientId", "fromDate", "toDate"];
+const TYPES = ["direct", "conversion", "crosschain", "recurring"];
+
+/** @param {URLSearchParams} given */
+function filters(given) {
+  const { fromDate, toDate, ...others } = /** @type {Record<string, string>} */ (Object.fromEntries(given));
+  return { ...others, fromDate: fromDate && `${fromDate}T00:00:00Z`, toDate: toDate && `${toDate}T23:59:59.999Z` };
+}
+
+/** @param {any} props */
+function Payments({ query: given }) {
+  const values = /** @type {Record<string, string>} */ (Object.fromEntries(given));
+  const [typed, setTyped] = useState(values);
+  const apply = async () => go(address("payments", "", Object.fromEntries(Object.entries(typed).map(([name, value]) => [name, value.trim()]))));
+  const load = (/** @type {string} */ next) => readPayments(next || query({ ...filters(given), limit: PAGE }));
+  return html`
+    <${Title} actions=${html`<${Download} given=${given} />`}>${t("nav.payments")}<//>
+    <details class="card filter" open=${given.size > 0}>
+      <summary>${t("filter")}</summary>
+      <${Form} send=${apply} label=${t("filter.apply")} quiet>
+        <div class="filters">
+          ${FILTERS.map((name) => {
+            const facts = { label: t(`filter.${name}`), value: typed[name] ?? "", onValue: (/** @type {string} */ value) => setTyped({ ...typed, [name]: value }) };
+            if (name !== "type") return html`<${Field} key=${name} type=${name.endsWith("Date") ? "date" : "text"} ...${facts} />`;
+            return html`<${Field} key=${name} is="select" ...${facts}><option value="">${t("any")}</option>${TYPES.map((each) => html`<option key=${each} value=${each}>${word("type", each)}</option>`)}<//>`;
+          })}
+        </div>
+      <//>
+      ${given.size > 0 && html`<p><${Link} view="payments">${t("filter.clear")}<//></p>`}
+    </details>
+    <${Pages} load=${load} deps=${[given.toString()]} empty=${html`<${Empty} title=${t("payments.none")} text=${t(given.size ? "nothing.text" : "payments.none.text")}>${!given.size && may("secure_payments:write") && html`<${Link} view="create" class="action">${t("create.link")}<//>`}<//>`}>
+      ${(/** @type {any[]} */ rows) => html`
+        <${Sums} rows=${rows} />
+        <${Table}
+          caption=${t("nav.payments")}
+          heads=${[t("time"), t("amount"), t("type"), t("reference"), t("payer"), t("transaction")]}
+          rows=${rows.map((row) => ({ key: row.id, cells: [
+            html`<${Link} view="request" id=${row.requestId}>${time(row.timestamp)}<//>`, html`<${Money} of=${row.amount} currency=${row.paymentCurrencyId} />`,
+            row.direction === "out" ? html`<${Badge} kind="warn">${t("refund")}<//>` : word("type", row.type), html`<bdi>${clean(row.reference) || t("none")}</bdi>`,
+            html`<code title=${row.payer}>${short(row.payer) || t("none")}</code>`, html`<${Hash} of=${row.txHash} network=${row.network} />`,
+          ] }))}
+        />
+      `}
+    <//>
+  `;
+}
+
+/** @param {any} props The exact sums of the rows that are shown, by currency. */
+function Sums({ rows }) {
+  /** @type {Map<string, string[]>} */
+  const amounts = new Map();
+  for (const row of rows) amounts.set(row.paymentCurrencyId, [...(amounts.get(row.paymentCurrencyId) ?? []), row.amount]);
+  return html`<p class="sums">${t("payments.sums", { count: rows.length })} ${[...amounts].map(([currency, texts]) => `${amount(sum(texts))} ${currency}`).join(", ")}</p>`;
+}
+
+/** @param {any} props Downloads what the filters find, all parts as one file. */
+function Download({ given }) {
+  const [problem, setProblem] = useState(/** @type {any} */ (null));
+  const [isBusy, setBusy] = useState(false);
+  const download = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      const parts = await readParts(query({ ...filters(given), limit: PART }));
+      const url = URL.createObjectURL(new Blob(parts, { type: "text/csv" }));
+      Object.assign(document.createElement("a"), { href: url, download: "payments.csv" }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    } catch (thrown) {
+      setProblem(thrown);
+    }
+    setBusy(false);
+  };
+  return html`
+    <button type="button" class="quiet" disabled=${isBusy} onClick=${download}>${t(isBusy ? "busy" : "download")}</button>
+    ${problem && html`<${Failure} problem=${problem} />`}
+  `;
+}
+
+/** @param {string} first The query string of the first part; throws if there are more than the browser should hold. */
+async function readParts(first) {
+  const parts = [];
+  for (let search = first; search; ) {
+    if (parts.length === MOST_PARTS) throw new Error(t("download.most", { count: PART * MOST_PARTS }));
+    const response = await respond("GET", `/v2/payments${search}`, { headers: { accept: "text/csv" } });
+    parts.push(await response.text());
+    const next = /<([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
+    search = next ? new URL(next, location.href).search : "";
+  }
+  return parts;
+}
+
+export const views = { payments: Payments };

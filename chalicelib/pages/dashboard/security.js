@@ -1,0 +1,82 @@
+// How who is signed in signs in: addresses and wallets, passkeys, and open sessions.
+
+import { html, useState } from "./vendor.js";
+import { clean, t, time } from "./text.js";
+import { call, me, readMe } from "./api.js";
+import { Badge, Confirmed, Empty, Field, Form, Loaded, Table, Title, useLoad } from "./parts.js";
+import { addPasskey, discoverWallets, hasPasskeys, signByWallet } from "./proofs.js";
+
+const Security = () => html`<${Title}>${t("nav.security")}<//><${Identities} /><${Passkeys} /><${Sessions} />`;
+
+function Identities() {
+  const { identities } = me.value;
+  const [wallets, setWallets] = useState(/** @type {any[]} */ ([]));
+  const [isLooking, look] = useState(false);
+  const add = (/** @type {any} */ wallet) => async () => {
+    await signByWallet(wallet, "/v1/auth/identities/challenge", "/v1/auth/identities");
+    await readMe();
+  };
+  const find = async () => {
+    look(true);
+    discoverWallets(setWallets);
+  };
+  return html`
+    <section class="card"><h2>${t("identities.title")}</h2>
+      <${Table} caption=${t("identities.title")} heads=${[t("name"), t("kind"), t("actions")]} rows=${identities.map((/** @type {any} */ each) => ({ key: each.id, cells: [
+        html`<bdi>${clean(each.name)}</bdi>`, t(`identity.${each.type}`),
+        identities.length > 1 && html`<${Confirmed} label=${t("remove")} question=${t("identity.remove", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/auth/identities/${each.id}`)} done=${readMe} />`,
+      ] }))} />
+      ${isLooking
+        ? wallets.map((each) => html`<${Form} key=${each.id} send=${add(each)} label=${t("identity.add.with", { name: clean(each.name) })} quiet />`)
+        : html`<${Form} send=${find} label=${t("identity.add")} quiet />`}
+      ${isLooking && wallets.length === 0 && html`<p class="hint">${t("wallet.none")}</p>`}
+    </section>
+  `;
+}
+
+function Passkeys() {
+  const loaded = useLoad(() => call("GET", "/v1/passkeys"), []);
+  const [name, setName] = useState("");
+  const add = async () => {
+    await addPasskey(name.trim() || t("passkey.name"));
+    setName("");
+    loaded.again();
+  };
+  return html`
+    <section class="card"><h2>${t("passkey.title")}</h2>
+      <p class="hint">${t("passkey.text")}</p>
+      <${Loaded} of=${loaded}>
+        ${(/** @type {any[]} */ passkeys) => passkeys.length === 0
+          ? html`<${Empty} title=${t("passkey.none")} text=${t("passkey.none.text")} />`
+          : html`<${Table} caption=${t("passkey.title")} heads=${[t("name"), t("created"), t("last.used"), t("actions")]} rows=${passkeys.map((each) => ({ key: each.id, cells: [
+              html`<bdi>${clean(each.name)}</bdi>`, time(each.createdAt), time(each.lastUsedAt),
+              html`<${Confirmed} label=${t("remove")} question=${t("passkey.remove", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/passkeys/${each.id}`)} done=${loaded.again} />`,
+            ] }))} />`}
+      <//>
+      ${hasPasskeys() && html`<${Form} send=${add} label=${t("passkey.add")} quiet><${Field} label=${t("passkey.label")} value=${name} onValue=${setName} /><//>`}
+    </section>
+  `;
+}
+
+function Sessions() {
+  const loaded = useLoad(() => call("GET", "/v1/auth/sessions"), []);
+  const endAll = async () => {
+    const others = loaded.data.filter((/** @type {any} */ each) => !each.current);
+    for (const each of others) await call("DELETE", `/v1/auth/sessions/${each.id}`);
+    await call("POST", "/v1/auth/logout");
+    await readMe();
+  };
+  return html`
+    <section class="card"><h2>${t("sessions.title")}</h2>
+      <${Loaded} of=${loaded}>
+        ${(/** @type {any[]} */ sessions) => html`<${Table} caption=${t("sessions.title")} heads=${[t("sessions.begun"), t("last.used"), t("expires"), t("actions")]} rows=${sessions.map((each) => ({ key: each.id, cells: [
+          time(each.createdAt), time(each.lastSeenAt), time(each.expiresAt),
+          each.current ? html`<${Badge} kind="good">${t("sessions.this")}<//>` : html`<${Confirmed} label=${t("sessions.end")} question=${t("sessions.end.question", { time: time(each.createdAt) })} act=${() => call("DELETE", `/v1/auth/sessions/${each.id}`)} done=${loaded.again} />`,
+        ] }))} />`}
+      <//>
+      <${Confirmed} label=${t("sessions.all")} question=${t("sessions.all.question")} act=${endAll} />
+    </section>
+  `;
+}
+
+export const views = { security: Security };

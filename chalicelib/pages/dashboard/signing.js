@@ -1,0 +1,158 @@
+// What a wallet of this browser is asked to sign, one transaction after the other; or a file with which a Safe proposes it.
+
+import { html, useEffect, useState } from "./vendor.js";
+import { clean, short, t } from "./text.js";
+import { Problem, call } from "./api.js";
+import { discoverWallets } from "./proofs.js";
+import { Copy, Failure, Hash, Loaded, useLoad } from "./parts.js";
+
+const [LOOK_MS, LOOKS] = [2_000, 150];
+/** @typedef {{ to: string, data: string, value: any, feeLimit?: number | null }} Transaction As the API gives it. */
+/** @typedef {{ demand: () => Promise<void>, send: (transaction: Transaction) => Promise<string>, state: (hash: string) => Promise<boolean | null> }} Signer `demand` throws unless the wallet has the account and the network; `state` is whether a transaction has succeeded, null if it has not ended. */
+/** @type {Map<string, string>} What was sent from this page: the hash by the bytes that were signed. */
+const sentBefore = new Map();
+
+/** @param {any} props Has transactions signed by `signer`. They are sent once as long as it is shown. `currency` is the id of the token, which says on which network; `children` say what is done. */
+export function Signing({ transactions: given, currency: id, signer, label, again, children }) {
+  const [transactions] = useState(given); // what was shown is what is signed
+  const bytes = transactions.map((/** @type {Transaction} */ each) => each.data).join();
+  const [before] = useState(() => sentBefore.get(bytes));
+  const found = useLoad(async () => (await call("GET", "/v2/currencies")).find((/** @type {any} */ each) => each.id === id) ?? null, [id]);
+  const currency = found.data;
+  const [wallets, setWallets] = useState(/** @type {any[]} */ ([]));
+  const [state, setState] = useState("ready");
+  const [hashes, setHashes] = useState(/** @type {string[]} */ ([]));
+  const [problem, setProblem] = useState(/** @type {any} */ (null));
+  const family = signer.startsWith("0x") ? "evm" : "tron";
+  useEffect(() => discoverWallets((found) => setWallets(found.filter((each) => each.family === family))), []);
+  const send = async (/** @type {any} */ wallet) => {
+    setState("busy");
+    setProblem(null);
+    const sent = [...hashes];
+    try {
+      if (!currency?.chainId) wrong(t("sign.elsewhere"));
+      const session = (family === "tron" ? tronSigner : evmSigner)(wallet.provider, signer, currency.chainId);
+      await sendAll(session, transactions, sent, () => setHashes([...sent]));
+      sentBefore.set(bytes, sent[sent.length - 1]);
+      setState("sent");
+    } catch (thrown) {
+      setState("ready");
+      setProblem(thrown);
+    }
+  };
+  return html`
+    ${children}
+    <p>${label} <${Copy} text=${signer} /></p>
+    ${before && state !== "sent" && html`<div class="note bad"><p>${again}</p><${Copy} text=${before} /></div>`}
+    ${state !== "sent" && html`<${Loaded} of=${found}>${() => html`
+      <div class="ways">
+        ${wallets.map((each) => html`<button type="button" class="way" key=${each.id} disabled=${state === "busy"} onClick=${() => send(each)}>${t("by.wallet", { name: clean(each.name) })}</button>`)}
+        ${wallets.length === 0 && html`<p class="hint">${t("wallet.none")}</p>`}
+      </div>
+      ${family === "evm" && currency?.chainId && html`
+        <details><summary>${t("safe.title")}</summary>
+          <p class="hint">${t("safe.text")}</p>
+          <p><button type="button" class="quiet" onClick=${() => downloadForSafe(transactions, signer, currency.chainId)}>${t("safe.download")}</button></p>
+        </details>
+      `}
+    `}<//>`}
+    ${problem && html`<${Failure} problem=${problem} />`}
+    <p role="status">${t(state === "busy" ? "sign.busy" : state === "sent" ? "sign.sent" : "sign.once")}</p>
+    ${hashes.map((hash) => html`<p key=${hash}>${t("transaction")} <${Hash} of=${hash} network=${currency?.network} /></p>`)}
+  `;
+}
+
+/** @param {any} value The value of a transaction, in any form of the API. */
+const unitsOf = (value) => BigInt(value?.type === "BigNumber" ? value.hex : (value ?? 0));
+
+/** @param {Signer} signer @param {Transaction[]} transactions @param {string[]} sent The hashes of those that are sent already, to which it adds. @param {() => void} onSent Each but the last is awaited, as the next needs it. */
+async function sendAll(signer, transactions, sent, onSent) {
+  await signer.demand();
+  for (const each of transactions.slice(sent.length)) {
+    if (sent.length) await succeeded(signer, sent[sent.length - 1]);
+    sent.push(await signer.send(each));
+    onSent();
+  }
+}
+
+/** @param {Signer} signer @param {string} hash Waits until a transaction has succeeded; throws if it has failed. */
+async function succeeded(signer, hash) {
+  for (let look = 0; look < LOOKS; look++) {
+    const state = await signer.state(hash);
+    if (state) return;
+    if (state === false) wrong(t("sign.failed", { hash: short(hash) }));
+    await new Promise((done) => setTimeout(done, LOOK_MS));
+  }
+  wrong(t("sign.late", { hash: short(hash) }));
+}
+
+/** @param {string} message @returns {never} */
+function wrong(message) {
+  throw new Problem(400, { message });
+}
+
+/** @param {any} provider @param {string} signer @param {number} chain @returns {Signer} By EIP-1193. */
+function evmSigner(provider, signer, chain) {
+  const ask = (/** @type {string} */ method, /** @type {any[]} */ params = []) => provider.request({ method, params }).catch(refused);
+  const chainId = `0x${Number(chain).toString(16)}`;
+  const demand = async () => {
+    const [from] = await ask("eth_requestAccounts");
+    if (from?.toLowerCase() !== signer.toLowerCase()) wrong(t("sign.account", { signer: short(signer) }));
+    if (Number(await ask("eth_chainId")) !== Number(chain)) await ask("wallet_switchEthereumChain", [{ chainId }]);
+    if (Number(await ask("eth_chainId")) !== Number(chain)) wrong(t("sign.chain"));
+  };
+  const send = (/** @type {Transaction} */ { to, data, value }) => ask("eth_sendTransaction", [{ from: signer, to, data, value: `0x${unitsOf(value).toString(16)}`, chainId }]);
+  const state = async (/** @type {string} */ hash) => {
+    const receipt = await ask("eth_getTransactionReceipt", [hash]);
+    return receipt?.status ? receipt.status === "0x1" : null;
+  };
+  return { demand, send, state };
+}
+
+/** @param {any} provider @param {string} signer @param {number} chain @returns {Signer} By the wallet's TronWeb, whose node builds what is signed: it has to be the call that was asked for. */
+function tronSigner(provider, signer, chain) {
+  const web = () => provider.tronWeb ?? /** @type {any} */ (window).tronWeb;
+  const firstBlock = async () => `0x${String((await web().trx.getBlockByNumber(0).catch(refused))?.blockID).slice(-8)}`; // ends with the chain id
+  const demand = async () => {
+    await provider.request({ method: "eth_requestAccounts" }).catch(() => provider.request({ method: "tron_requestAccounts" }).catch(refused));
+    if (web()?.defaultAddress?.base58 !== signer) wrong(t("sign.account", { signer: short(signer) }));
+    if (Number(await provider.request({ method: "eth_chainId" }).catch(firstBlock)) !== Number(chain)) wrong(t("sign.chain"));
+  };
+  const send = async (/** @type {Transaction} */ { to, data, value, feeLimit }) => {
+    const { transactionBuilder, trx, address } = web();
+    const options = { input: data.slice(2), callValue: Number(unitsOf(value)), ...(feeLimit && { feeLimit }) };
+    const { transaction } = await transactionBuilder.triggerSmartContract(to, "", options, [], signer).catch(refused);
+    const calls = transaction?.raw_data?.contract ?? [];
+    const { owner_address: owner, contract_address: contract, data: input, call_value: units = 0 } = calls[0]?.parameter?.value ?? {};
+    const [own, target] = [signer, to].map((each) => String(address.toHex(each)).toLowerCase());
+    const isCall = calls.length === 1 && calls[0].type === "TriggerSmartContract" && owner?.toLowerCase() === own && contract?.toLowerCase() === target;
+    if (!isCall || input !== options.input || units !== options.callValue) wrong(t("sign.changed"));
+    const signed = await trx.sign(transaction).catch(refused);
+    if (signed?.txID !== transaction.txID) wrong(t("sign.changed"));
+    const sent = await trx.sendRawTransaction(signed).catch(refused);
+    if (sent?.result !== true && sent?.code !== "DUP_TRANSACTION_ERROR") refused(new Error(String(sent?.code ?? "")));
+    return signed.txID;
+  };
+  const state = async (/** @type {string} */ hash) => {
+    const { receipt } = (await web().trx.getUnconfirmedTransactionInfo(hash).catch(refused)) ?? {};
+    return receipt?.result ? receipt.result === "SUCCESS" : null;
+  };
+  return { demand, send, state };
+}
+
+/** @param {any} thrown @returns {never} Why a wallet did not do as it was asked, in words. */
+function refused(thrown) {
+  const said = String(thrown?.message ?? thrown);
+  if (thrown?.code === 4001 || thrown?.code === 4100 || /declined|cancel/i.test(said)) throw new Error(t("wallet.rejected"));
+  throw new Error(t("sign.wallet", { said: clean(said).slice(0, 200) }));
+}
+
+/** @param {Transaction[]} transactions @param {string} safe @param {number} chain Downloads them as a batch of Safe's Transaction Builder, where an owner proposes them. */
+function downloadForSafe(transactions, safe, chain) {
+  const calls = transactions.map(({ to, data, value }) => ({ to, value: String(unitsOf(value)), data }));
+  const meta = { name: t("safe.name"), description: "", createdFromSafeAddress: safe };
+  const batch = { version: "1.0", chainId: String(chain), createdAt: Date.now(), meta, transactions: calls };
+  const url = URL.createObjectURL(new Blob([JSON.stringify(batch, null, 2)], { type: "application/json" }));
+  Object.assign(document.createElement("a"), { href: url, download: "safe-transactions.json" }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

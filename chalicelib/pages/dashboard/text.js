@@ -1,0 +1,65 @@
+// Messages, numbers, dates and addresses as text. User-given text only ever becomes a text node.
+
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
+/** @type {Record<string, string>} */
+let messages = {};
+
+/** Fetches the messages of the language, by their name with a hash. */
+export async function loadMessages() {
+  const response = await fetch(import.meta.resolve("./en.json"));
+  if (!response.ok) throw new Error("The messages could not be loaded");
+  messages = await response.json();
+}
+
+/** @param {string} key @param {Record<string, unknown>} [values] The message of a key, with {names} replaced. */
+export const t = (key, values = {}) =>
+  (messages[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+
+/** @param {string} group @param {string | null | undefined} name The message of a value of the API, or the value itself. */
+export const word = (group, name) => messages[`${group}.${name}`] ?? String(name ?? "").replaceAll("_", " ");
+
+/** @param {unknown} value Text of somebody else with invisible and direction-changing letters made visible. */
+export const clean = (value) => String(value ?? "").replace(INVISIBLE, "\ufffd");
+
+/** @param {string | null | undefined} text Whether it is a time, as an API or a field has it. */
+export const isTime = (text) => !Number.isNaN(Date.parse(text ?? ""));
+
+/** @param {string | null | undefined} text An ISO time as a date and time of this browser's zone. */
+export const time = (text) =>
+  text && isTime(text) ? new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" }).format(new Date(text)).replace(/ (?=[AP]M$)/, "\u00a0") : t("none");
+
+/** @param {string | null | undefined} text A decimal with separators between thousands; digits are never rounded. */
+export function amount(text) {
+  const parts = /^(-?)(\d+)(\.\d+)?$/.exec(text ?? "");
+  if (!parts) return clean(text);
+  const digits = (parts[3] ?? "").replace(/0+$/, "");
+  return `${parts[1]}${parts[2].replace(/\B(?=(\d{3})+$)/g, ",")}${digits === "." ? "" : digits}`;
+}
+
+/** @param {string | null | undefined} text An address or hash, shortened in its middle. */
+export const short = (text) => (text && text.length > 16 ? `${text.slice(0, 8)}…${text.slice(-6)}` : clean(text));
+
+/** @param {string} text A plain decimal that a person has typed, with a comma or a point, or null if it is ambiguous. */
+export function decimal(text) {
+  const typed = text.trim().replace(/[\s\u00a0\u202f']/g, "");
+  if (/^\d+([.,]\d{1,30})?$/.test(typed) && !/^\d{1,3}[.,]\d{3}$/.test(typed)) return typed.replace(",", ".");
+  return /^\d+\.\d{1,30}$/.test(typed) ? typed : null;
+}
+
+/** @param {string[]} texts Their exact sum, as decimal text. */
+export function sum(texts) {
+  const places = Math.max(...texts.map((text) => text.split(".")[1]?.length ?? 0), 0);
+  const units = (/** @type {string} */ text) => {
+    const [whole, part = ""] = text.replace("-", "").split(".");
+    return BigInt(whole + part.padEnd(places, "0")) * (text.startsWith("-") ? -1n : 1n);
+  };
+  const total = texts.reduce((before, text) => before + units(text), 0n);
+  const digits = String(total < 0n ? -total : total).padStart(places + 1, "0");
+  return `${total < 0n ? "-" : ""}${digits.slice(0, digits.length - places)}${places ? `.${digits.slice(-places)}` : ""}`;
+}
+
+/** @param {unknown} text The URL if its scheme is http or https, else null. */
+export function webAddress(text) {
+  const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : null;
+  return url && ["https:", "http:"].includes(url.protocol) ? url.href : null;
+}

@@ -1,0 +1,167 @@
+// Webhooks: their events, the secret that is shown once, tests, deliveries with each attempt, and sending again.
+
+import { html, useState } from "./vendor.js";
+import { clean, isTime, t, time, word } from "./text.js";
+import { EVENTS, Problem, call, may, query } from "./api.js";
+import { Link } from "./route.js";
+import { Badge, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Pages, Table, Tick, Title, problemOf, useLoad } from "./parts.js";
+
+const PAGE = 20;
+const OVERLAPS = ["24", "72", "1", "0"]; // hours
+/** @type {Record<string, string>} */
+const KINDS = { delivered: "good", failed: "bad" };
+
+function Webhooks() {
+  const loaded = useLoad(() => call("GET", "/v1/webhook"), []);
+  const [isMaking, make] = useState(false);
+  const add = may("webhooks:write") && html`<button type="button" class="action" onClick=${() => make(true)}>${t("webhook.new")}</button>`;
+  return html`
+    <${Title} actions=${add}>${t("nav.webhooks")}<//>
+    <${Loaded} of=${loaded}>
+      ${(/** @type {any[]} */ webhooks) => webhooks.length === 0
+        ? html`<${Empty} title=${t("webhook.none")} text=${t("webhook.none.text")} />`
+        : html`<${Table} caption=${t("nav.webhooks")} heads=${[t("webhook.url"), t("webhook.events"), t("state"), t("created")]} rows=${webhooks.map((each) => ({ key: each.id, cells: [
+            html`<${Link} view="webhook" id=${each.id}><bdi>${clean(each.url)}</bdi><//>`, each.events.join(", "),
+            html`<${Badge} kind=${each.isActive ? "good" : "bad"}>${t(each.isActive ? "active" : "off")}<//>`, time(each.createdAt),
+          ] }))} />`}
+    <//>
+    ${isMaking && html`<${NewWebhook} close=${() => { make(false); loaded.again(); }} />`}
+  `;
+}
+
+/** @param {any} props */
+function NewWebhook({ close }) {
+  const [url, setUrl] = useState("");
+  const [events, setEvents] = useState(["*"]);
+  const [problem, setProblem] = useState(/** @type {any} */ (null));
+  const [made, setMade] = useState(/** @type {any} */ (null));
+  const send = async () => setMade(await call("POST", "/v1/webhook", { body: { url: url.trim(), events } }));
+  const turn = (/** @type {string} */ event) => (/** @type {boolean} */ isOn) => setEvents(isOn ? [...events, event] : events.filter((each) => each !== event));
+  return html`
+    <${Dialog} title=${t("webhook.new")} onClose=${close}>
+      ${made ? html`<p class="note good">${t("webhook.secret")}</p><${Copy} text=${made.secret} whole />` : html`
+        <${Form} send=${send} label=${t("webhook.create")} onProblem=${setProblem}>
+          <${Field} label=${t("webhook.url")} type="url" value=${url} onValue=${setUrl} problem=${problemOf(problem, "url")} />
+          <fieldset><legend>${t("webhook.events")}</legend><p class="hint">${t("webhook.events.hint")}</p><div class="ticks">${[...EVENTS].sort().map((each) => html`<${Tick} key=${each} label=${each} checked=${events.includes(each)} onValue=${turn(each)} />`)}</div></fieldset>
+        <//>
+      `}
+    <//>
+  `;
+}
+
+/** @param {any} props One webhook with its deliveries. */
+function Webhook({ id }) {
+  const loaded = useLoad(async () => (await call("GET", "/v1/webhook")).find((/** @type {any} */ each) => each.id === id) ?? null, [id]);
+  const [state, setState] = useState("");
+  const [turn, setTurn] = useState(0);
+  const load = async (/** @type {string} */ cursor) => {
+    const { deliveries, nextCursor } = await call("GET", `/v1/webhook/${encodeURIComponent(id)}/deliveries${query({ state, limit: PAGE, cursor })}`);
+    return { rows: deliveries, next: nextCursor };
+  };
+  return html`
+    <p><${Link} view="webhooks">${t("back.webhooks")}<//></p>
+    <${Loaded} of=${loaded}>
+      ${(/** @type {any} */ webhook) => webhook === null ? html`<${Empty} title=${t("webhook.gone")} text=${t("unknown.text")} />` : html`
+        <${Title}><bdi>${clean(webhook.url)}</bdi><//>
+        ${may("webhooks:write") && html`<${Actions} webhook=${webhook} again=${() => { loaded.again(); setTurn(turn + 1); }} />`}
+        <section class="card" aria-labelledby="deliveries">
+          <div class="title"><h2 id="deliveries">${t("delivery.title")}</h2>
+            <${Field} is="select" label=${t("state")} value=${state} onValue=${setState}>
+              <option value="">${t("any")}</option>${["failed", "waiting"].map((each) => html`<option key=${each} value=${each}>${word("delivery", each)}</option>`)}
+            <//>
+          </div>
+          <${Pages} load=${load} deps=${[id, state, turn]} empty=${html`<p class="quietly">${t("delivery.none")}</p>`}>
+            ${(/** @type {any[]} */ rows, /** @type {() => void} */ again) => html`<ul class="deliveries">${rows.map((row) => html`<${Delivery} key=${row.id} of=${row} webhook=${webhook} again=${again} />`)}</ul>`}
+          <//>
+        </section>
+      `}
+    <//>
+  `;
+}
+
+/** @param {any} props */
+function Actions({ webhook, again }) {
+  const [since, setSince] = useState("");
+  const [said, say] = useState("");
+  const turn = async () => {
+    await call("PUT", `/v1/webhook/${webhook.id}`, { body: { isActive: !webhook.isActive } });
+    again();
+  };
+  const test = async () => {
+    const { message } = await call("POST", "/v1/webhook/test", { body: { eventType: "payment.confirmed" } });
+    say(message);
+    again();
+  };
+  const redeliver = async () => {
+    if (!isTime(since)) throw new Problem(400, { message: t("expires.missing") });
+    const { queued } = await call("POST", `/v1/webhook/${webhook.id}/redeliver`, { body: { since: new Date(since).toISOString() } });
+    say(t("delivery.queued", { count: queued }));
+    again();
+  };
+  return html`
+    <div class="card row-of-forms">
+      <${Form} send=${turn} label=${t(webhook.isActive ? "webhook.off" : "webhook.on")} quiet />
+      <${Form} send=${test} label=${t("webhook.test")} quiet />
+      <${Form} send=${redeliver} label=${t("delivery.since.send")} quiet><${Field} label=${t("delivery.since")} type="datetime-local" max="9999-12-31T23:59" required value=${since} onValue=${setSince} /><//>
+      <${Rotate} webhook=${webhook} />
+      <${Confirmed} label=${t("delete")} question=${t("webhook.delete", { url: clean(webhook.url) })} act=${() => call("DELETE", `/v1/webhook/${webhook.id}`)} done=${again} />
+      <p role="status">${clean(said)}</p>
+    </div>
+  `;
+}
+
+/** @param {any} props Replaces the signing secret. The new one is shown once; the one before holds for some hours, unless it has leaked. */
+function Rotate({ webhook }) {
+  const [isOpen, open] = useState(false);
+  const [hours, setHours] = useState("24");
+  const [made, setMade] = useState(/** @type {any} */ (null));
+  const send = async () => {
+    const path = `/v1/webhook/${encodeURIComponent(webhook.id)}/secret`;
+    setMade(await call("POST", path, { body: { overlapHours: Number(hours) } }).catch((problem) => {
+      const until = /until (\S+):/.exec(problem.message)?.[1];
+      throw problem.status === 409 && until ? new Error(t("secret.twice", { time: time(until) })) : problem;
+    }));
+  };
+  const close = () => {
+    open(false);
+    setMade(null);
+  };
+  return html`
+    <button type="button" class="quiet" onClick=${() => open(true)}>${t("secret.replace")}</button>
+    ${isOpen && html`
+      <${Dialog} title=${t("secret.replace")} onClose=${close}>
+        ${made ? html`
+          <p class="note good">${t("webhook.secret")}</p><${Copy} text=${made.secret} whole />
+          <p>${made.previousUntil ? t("secret.before", { time: time(made.previousUntil) }) : t("secret.alone")}</p>
+        ` : html`
+          <p>${t("secret.question", { url: clean(webhook.url) })}</p>
+          <${Form} send=${send} label=${t("secret.replace")}>
+            <${Field} is="select" label=${t("secret.overlap")} hint=${t("secret.overlap.hint")} value=${hours} onValue=${setHours}>
+              ${OVERLAPS.map((each) => html`<option key=${each} value=${each}>${each === "0" ? t("secret.at.once") : t("secret.hours", { hours: each })}</option>`)}
+            <//>
+          <//>
+        `}
+      <//>
+    `}
+  `;
+}
+
+/** @param {any} props A delivery with each attempt and what the receiver said. */
+function Delivery({ of: delivery, webhook, again }) {
+  const redeliver = async () => {
+    await call("POST", `/v1/webhook/${webhook.id}/deliveries/${delivery.id}/redeliver`);
+    again();
+  };
+  return html`
+    <li>
+      <details>
+        <summary><${Badge} kind=${KINDS[delivery.state] ?? "warn"}>${word("delivery", delivery.state)}<//> ${delivery.event} ${delivery.isTest && t("delivery.test")} <time datetime=${delivery.createdAt}>${time(delivery.createdAt)}</time></summary>
+        ${delivery.attempts.length === 0 && html`<p class="hint">${t("delivery.unsent")}</p>`}
+        <ol>${delivery.attempts.map((/** @type {any} */ each) => html`<li key=${each.at}>${time(each.at)} · ${each.status ?? clean(each.error)} · ${each.durationMs} ms${each.response && html`<pre>${clean(each.response)}</pre>`}</li>`)}</ol>
+        ${may("webhooks:write") && html`<${Form} send=${redeliver} label=${t("delivery.again")} quiet />`}
+      </details>
+    </li>
+  `;
+}
+
+export const views = { webhooks: Webhooks, webhook: Webhook };

@@ -1,0 +1,107 @@
+"""The dashboard as it is served: its files, its one page for all views, and the response headers of that page."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from html import escape
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from chalicelib.chains.catalogue.escrows import escrow_networks
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.pages.assets import tokens
+from chalicelib.pages.files import (
+    CSS,
+    JAVASCRIPT,
+    JSON,
+    Asset,
+    asset_of,
+    files_of_parts,
+    integrity_of,
+    script_files,
+    scripts_of,
+)
+from chalicelib.pages.headers import headers_of
+from chalicelib.platform.access.people.rules import SCOPES_OF
+from chalicelib.platform.settings import Settings
+from chalicelib.webhooks.endpoints.rules import CHOICES
+
+JOINED: Mapping[str, Sequence[str]] = {
+    "dashboard.js": (
+        *("text.js", "csv.js", "api.js", "route.js", "parts.js", "proofs.js", "found.js", "told.js", "shell.js"),
+        "dashboard.js",
+    ),
+}
+"""The scripts of every view, which are served as one file; each view has a file of its own."""
+_FOLDER = Path(__file__).parent / "dashboard"
+_PLACEHOLDER = re.compile(r"\{\{(sha384|file):([\w./-]+)\}\}")
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """Returns the scripts, the style and the messages by name without the hash."""
+    style = tokens() + (_FOLDER / "dashboard.css").read_text(encoding="utf-8")
+    messages = {path.name: path.read_text(encoding="utf-8") for path in sorted(_FOLDER.glob("locales/*.json"))}
+    return {
+        **script_files(scripts_of(_FOLDER), JOINED),
+        "dashboard.css": asset_of("dashboard.css", style, CSS),
+        **{name: asset_of(name, text, JSON) for name, text in messages.items()},
+    }
+
+
+@cache
+def served() -> dict[str, Asset]:
+    """Returns the same by the name that they are served under, below `/dashboard/files/`."""
+    return {asset.path: asset for asset in assets().values()}
+
+
+def page(settings: Settings) -> str:
+    """Returns the page. It is the same for every view and everybody: who is signed in, its script asks the API."""
+    signature = f"x-{settings.header_brands[0]}-signature"
+    escrows = json.dumps(escrow_networks(settings.escrow_contracts), separators=(",", ":"))
+    facts = (("brand", settings.brand), ("api", settings.api_url), ("signature", signature), ("escrows", escrows))
+    return _page(_root(settings), facts)
+
+
+def page_headers(settings: Settings) -> dict[str, str]:
+    """Returns the response headers of the page with its Content-Security-Policy: nothing from other hosts, no inline
+    script but the import map, no text as HTML."""
+    scripts = " ".join(f"'{each.integrity}'" for each in _scripts())
+    return headers_of(
+        settings.auth_url, f"'{integrity_of(_import_map(_root(settings)))}' {scripts}", styles="'self'"
+    )
+
+
+def _root(settings: Settings) -> str:
+    """Returns the path of AUTH_URL: empty, or `/<stage>` where the stage has no hosts."""
+    return urlsplit(settings.auth_url).path.rstrip("/")
+
+
+@cache
+def _page(root: str, facts: tuple[tuple[str, str], ...]) -> str:
+    def filled(match: re.Match[str]) -> str:
+        asset = assets()[match[2]]
+        return asset.integrity if match[1] == "sha384" else f"{root}/dashboard/files/{asset.path}"
+
+    text = _PLACEHOLDER.sub(filled, (_FOLDER / "index.html").read_text(encoding="utf-8"))
+    roles = json.dumps({role.value: scopes for role, scopes in SCOPES_OF.items()}, separators=(",", ":"))
+    explorers = json.dumps({each.name: each.explorer_url for each in ALL_NETWORKS}, separators=(",", ":"))
+    events = json.dumps(CHOICES, separators=(",", ":"))
+    for name, value in (*facts, ("root", root), ("roles", roles), ("explorers", explorers), ("events", events)):
+        text = text.replace(f"{{{{{name}}}}}", escape(value))
+    return text.replace("{{import-map}}", _import_map(root))
+
+
+@cache
+def _import_map(root: str) -> str:
+    """Returns where the browser finds each script and the messages, and the hash of each script."""
+    folder, files = f"{root}/dashboard/files/", files_of_parts(JOINED)
+    names = [*scripts_of(_FOLDER), *(name for name in assets() if name.endswith(".json"))]
+    imports = {f"{folder}{name}": f"{folder}{assets()[files.get(name, name)].path}" for name in names}
+    integrity = {f"{folder}{each.path}": each.integrity for each in _scripts()}
+    return json.dumps({"imports": imports, "integrity": integrity}, indent=0)
+
+
+def _scripts() -> list[Asset]:
+    return [each for each in assets().values() if each.content_type == JAVASCRIPT]

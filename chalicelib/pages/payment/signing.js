@@ -1,0 +1,48 @@
+// The claim of this browser to have a payment signed: while it lasts, no other browser is offered the payment.
+
+import { hexOf, isLike, keepSent } from "./link.js";
+
+const LOOKS_EVERY = 10_000; // milliseconds between two looks at the end of the claim
+// Milliseconds before that end. The service prolongs it in its last minute, and a hidden page runs once a minute at least.
+const RENEWED_BEFORE = 70_000;
+
+const ask = (app, calls) => app.ask("/signing", { calls, announcerSecret: keepSent(app) });
+
+export function callsOf(steps) {
+  return steps.map(({ transaction: { to, data, value } }) => ({ to, data, value: `0x${BigInt(value).toString(16)}` }));
+}
+
+/** Claims the signing of steps: the claim, null if the link cannot be claimed or not any more, or `settled` if it has ended. */
+export async function claim({ app, chain, address, isSafe }, steps) {
+  if (!globalThis.crypto?.subtle || (isSafe && !app.stored.set("wallet", "safe"))) return null; // its frame may have no storage
+  const text = new TextEncoder().encode(JSON.stringify([chain.chainId, address, callsOf(steps)]));
+  const calls = `0x${hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", text)))}`;
+  const response = await ask(app, calls);
+  const { status, body } = response;
+  if (status === 200) {
+    app.need(isLike(body.callsId, /^0x[0-9a-f]{64}$/) && Number.isSafeInteger(body.signingEndsAt));
+    return { id: body.callsId, calls, until: body.signingEndsAt * 1_000 };
+  }
+  if (app.commerce && status !== 423) return (await app.refresh()) ? "settled" : null; // the escrow's events say how it ended
+  const isEnd = status === 423 || status === 403 || (status === 409 && body.status === "completed");
+  return isEnd && (await app.settle(app.outcomeOf(response))) ? "settled" : null;
+}
+
+/** Gives the claim of a note back, which is not prolonged any more; without an answer it ends by itself. */
+export async function giveBack(app, note) {
+  const { claim: claimed } = note;
+  note.claim = null; // at once, so that it is not in what is stored meanwhile
+  if (claimed) await app.ask("/signing", undefined, "DELETE").catch(() => {});
+}
+
+// By a timer of its own, as `poll` stands still while the page is hidden, and the wallet may be in front of it.
+/** Prolongs the claim of a note, until the service refuses that, which calls `lost`. Returns a stop function. */
+export function keepClaim(app, { claim: claimed }, lost = () => {}) {
+  const timer = claimed && setInterval(async () => {
+    if (app.now() < claimed.until - RENEWED_BEFORE) return;
+    const { status, body } = await ask(app, claimed.calls).catch(() => ({ status: 0 }));
+    if (status === 200 && Number.isSafeInteger(body.signingEndsAt)) claimed.until = body.signingEndsAt * 1_000;
+    else if (status) void (clearInterval(timer), lost());
+  }, LOOKS_EVERY);
+  return () => clearInterval(timer);
+}

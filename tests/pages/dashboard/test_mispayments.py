@@ -1,0 +1,117 @@
+"""The list of mispayments: a part is asked for or accepted, and what comes afterwards is refunded, all from the list. And
+what home says of them and of the rest that needs attention, until it is over."""
+
+from datetime import UTC, datetime, timedelta
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.pages.conftest import NewVisitor
+from tests.pages.dashboard.conftest import NewPerson, Person, StoredEvents
+from tests.pages.dashboard.test_views import shown
+from tests.pages.purse import Purse
+from tests.pages.stack import Stack
+from tests.pages.visitor import axe_findings
+from tests.support.client import item
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def pay_part(stack: Stack, purse: Purse, person: Person, request_id: str, amount: str) -> None:
+    """Pays a part of a request, which a program of the shop asks for with a key."""
+    made = person.call("POST", "/v1/api-keys", {"label": "Server", "scopes": ["requests:read"]}, 201)
+    url = f"{stack.pay_url}/v2/request/{request_id}/pay?wallet={purse.address}&amount={amount}"
+    reply = person.context.request.get(url, headers={"x-api-key": made["key"]})
+    assert reply.status == 200, reply.text()
+    for each in reply.json()["transactions"]:
+        purse.send({"from": purse.address, "to": each["to"], "data": each["data"], "value": each["value"]["hex"]})
+    stack.settle()
+
+
+def confirm(person: Person, label: str) -> Person:
+    person.page.get_by_role("dialog").get_by_role("button", name=label, exact=True).click()
+    return person
+
+
+def test_a_part_is_asked_for_then_accepted_and_what_comes_later_is_refunded(
+    stack: Stack, purse: Purse, new_person: NewPerson, new_visitor: NewVisitor
+) -> None:
+    payee = Purse(stack.chain, "Shop wallet")
+    person = new_person(payee).register()
+    person.at("/mispayments").sees("Nothing is paid in part.").sees("Nothing was paid twice").sees("None among the newest payments.")
+    body = {"requests": [item(payee=payee.address)], "reference": "INV-<b>4"}
+    made = person.call("POST", "/v2/secure-payments", body, 201)
+    (request_id,) = made["requestIds"]
+    pay_part(stack, purse, person, request_id, "4")
+    person.at("/mispayments").click("Ask for the rest").sees("4 of 12.5 fUSDC-sepolia are paid").sees("asks for the rest by itself")
+    assert person.page.get_by_role("dialog").get_by_role("link", name="Mail it to the payer").get_attribute("href").startswith("mailto:")  # type: ignore[union-attr]
+    assert axe_findings(person.page) == []
+    person.click("Close")
+    person.page.get_by_text("Other ways").click()
+    assert axe_findings(person.page) == []
+    person.click("Accept as paid").sees("4 fUSDC-sepolia of 12.5 fUSDC-sepolia were paid of INV-<b>4.")
+    confirm(person, "Accept as paid").sees("Nothing is paid in part.")
+    person.at(f"/request/{request_id}").sees("Paid in full").sees("4 fUSDC-sepolia was accepted as full payment")
+    new_visitor(purse).open(made["token"], "completed")
+    for found in [purse.chain.rpc("eth_getTransactionByHash", each) for each in list(purse.sent)]:
+        purse.send({"from": purse.address, "to": found["to"], "data": found["input"], "value": found["value"]})
+    stack.settle()
+    person.at("/mispayments").sees("Paid twice").click("Refund").sees("Signed by the payee's wallet")
+    expect(person.page.get_by_role("dialog").get_by_role("heading")).to_have_text("Refund 4 fUSDC, INV-<b>4")
+    person.click("Use Shop wallet").sees("It was sent.").click("Close")
+    stack.settle()
+    person.at("/mispayments")
+    expect(person.page.locator("tbody .badge.good")).to_have_text("Refunded")
+    expect(person.page.get_by_role("button", name="Refund")).to_have_count(0)
+
+
+def test_a_part_of_a_request_without_a_link_is_accepted_or_refunded(
+    stack: Stack, purse: Purse, new_person: NewPerson
+) -> None:
+    person = new_person().register()
+    request_id = person.call("POST", "/v2/request", item(), 201)["requestId"]
+    pay_part(stack, purse, person, request_id, "4")
+    person.at("/mispayments").sees("Accept as paid")
+    expect(person.page.get_by_role("button", name="Ask for the rest")).to_have_count(0)
+    person.page.get_by_text("Other ways").click()
+    expect(person.page.get_by_role("button", name="Refund")).to_be_visible()
+
+
+def attention(person: Person) -> list[str]:
+    shown(person, "")
+    return person.page.locator("[aria-labelledby=attention] li a").all_inner_texts()
+
+
+def test_home_shows_what_came_late_or_was_too_much_until_it_is_refunded(stack: Stack, new_person: NewPerson) -> None:
+    person = new_person().register()
+    events = StoredEvents(stack, person)
+    for reference, labels in (("INV-1", ["over"]), ("INV-2", ["late"]), ("INV-3", ["under"]), ("INV-4", [])):
+        events.of("payment.confirmed", requestId=f"01{reference}", reference=reference, labels=labels, amount="14", excessAmount="2")
+    events.of("payment.unexpected", requestId="01INV-5", reference="INV-5", labels=["duplicate"], receivedAmount="5")
+    events.of("payment.unexpected", requestId="01INV-6", reference="INV-6", status="reversed")
+    said = "A payment was not as asked for: "
+    assert attention(person) == [f"{said}Paid twice (INV-5)", f"{said}After expiry (INV-2)", f"{said}Too much (INV-1)"]
+    events.of("payment.refunded", requestId="01INV-5", refundAmount="5")
+    events.of("payment.refunded", requestId="01INV-1", refundAmount="2")
+    assert attention(person) == [f"{said}After expiry (INV-2)"]
+
+
+def test_home_shows_a_webhook_that_fails_until_it_is_turned_off(stack: Stack, new_person: NewPerson) -> None:
+    person = new_person().register()
+    webhook = person.call("POST", "/v1/webhook", {"url": "http://127.0.0.1:9999/hook"}, 201)["id"]
+    events = StoredEvents(stack, person)
+    for each in (webhook, webhook, "01KM7E57FA111NGWEBH00K0000"):
+        events.of("webhook.failing", webhookId=each)
+    assert attention(person) == ["A webhook has failed for an hour or more: http://127.0.0.1:9999/hook"]
+    person.click("A webhook has failed for an hour or more: http://127.0.0.1:9999/hook", "link").click("Turn off").sees("Turn on")
+    assert attention(person) == []
+
+
+def test_home_finds_a_change_that_waits_behind_many_that_are_decided(new_person: NewPerson) -> None:
+    person, asked_at = new_person().register(), (datetime.now(UTC) - timedelta(days=3)).isoformat()
+    decided = [{"id": f"c{number}", "state": "applied", "operation": "invite", "askedAt": asked_at} for number in range(100)]
+    pages = {"": {"changes": decided, "nextCursor": "c99"}, "c99": {"changes": [{**decided[0], "id": "c100", "state": "pending"}], "nextCursor": "c100"},
+             "c100": {"changes": [{**decided[0], "askedAt": "2020-01-01T00:00:00Z"}], "nextCursor": "c101"}}  # fmt: skip
+    person.page.route("**/v1/changes?*", lambda route: route.fulfill(json=pages[parse_qs(urlsplit(route.request.url).query).get("cursor", [""])[0]]))
+    assert attention(person) == ["A change waits for approval: An invitation"]

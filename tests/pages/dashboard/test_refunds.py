@@ -1,0 +1,133 @@
+"""Refunds at the dashboard: signed by the payee's wallet, on Tron too, or proposed to a Safe; in part, and of what was
+paid twice."""
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from chalicelib.chains.calldata.safe import bundle
+from chalicelib.chains.calldata.transaction import Transaction
+from tests.pages.conftest import NewVisitor
+from tests.pages.dashboard.conftest import NewPerson, Person
+from tests.pages.purse import REJECTS, Purse, SafePurse, TronPurse
+from tests.pages.stack import Stack
+from tests.pages.visitor import axe_findings
+from tests.support.client import item
+from tests.support.items import tron
+from tests.support.rehearsed import rehearsed
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def pay(stack: Stack, purse: Purse, new_visitor: NewVisitor, made: Any) -> None:
+    visitor = new_visitor(purse).open(made["token"]).connect(purse)
+    visitor.pay("approve" if visitor.state == "approve" else "confirming")
+    if visitor.state == "approve":
+        visitor.pay("confirming")
+    stack.settle()
+    visitor.reach("completed")
+
+
+def pay_again(stack: Stack, purse: Purse) -> None:
+    """The same transactions once more, as a wallet sends them that a payer has pressed twice."""
+    for found in [purse.chain.rpc("eth_getTransactionByHash", each) for each in purse.sent]:
+        purse.send({"from": purse.address, "to": found["to"], "data": found["input"], "value": found["value"]})
+    stack.settle()
+
+
+@pytest.fixture
+def payee(stack: Stack) -> Purse:
+    return Purse(stack.chain, "Shop <i>wallet</i>")
+
+
+def paid(stack: Stack, purse: Purse, person: Person, payee: Purse, new_visitor: NewVisitor) -> str:
+    """A request that was paid to the payee; its id."""
+    made = person.register().call("POST", "/v2/secure-payments", {"requests": [item(payee=payee.address)]}, 201)
+    pay(stack, purse, new_visitor, made)
+    return str(made["requestIds"][0])
+
+
+def test_a_part_of_a_payment_is_refunded_by_the_wallet_that_received_it(
+    stack: Stack, purse: Purse, payee: Purse, new_person: NewPerson, new_visitor: NewVisitor
+) -> None:
+    other = Purse(stack.chain, "Another wallet")
+    person = new_person(payee, other)
+    person.at(f"/request/{paid(stack, purse, person, payee, new_visitor)}").click("Refund").fill("Amount", "100").click("Go on")
+    person.sees("can be refunded").fill("Amount", "2.5").click("Go on").sees(f"{purse.address[:8]}…")
+    expect(person.page.get_by_role("dialog").locator(".big")).to_have_text("2.5 fUSDC-sepolia")
+    person.page.get_by_role("button", name="Use Another wallet").wait_for()
+    assert axe_findings(person.page) == []
+    person.click("Use Another wallet").sees("in your wallet: no other one can sign this")
+    assert other.sent == []
+    payee.says["eth_sendTransaction"] = REJECTS
+    person.click("Use Shop <i>wallet</i>").sees("The wallet did not sign.")
+    del payee.says["eth_sendTransaction"]
+    person.click("Use Shop <i>wallet</i>").sees("It was sent.")
+    person.click("Close")
+    stack.settle()
+    person.sees("Refunded").sees("2.5 fUSDC-sepolia")
+    assert person.call("GET", f"/v2/request/{person.page.url.rpartition('/')[2]}")["refundedAmount"] == "2.5"
+
+
+@rehearsed
+def test_what_was_paid_twice_is_refunded_from_the_timeline(
+    stack: Stack, purse: Purse, payee: Purse, new_person: NewPerson, new_visitor: NewVisitor
+) -> None:
+    person = new_person(payee)
+    request_id = paid(stack, purse, person, payee, new_visitor)
+    pay_again(stack, purse)
+    person.at("/mispayments").sees("Paid twice").page.locator("tbody a").first.click()
+    person.heading("12.5 fUSDC-sepolia").sees("A refund is offered")
+    person.page.locator(".timeline").get_by_role("button", name="Refund").click()
+    person.sees("Signed by the payee's wallet").click("Use Shop <i>wallet</i>").sees("It was sent.").click("Close")
+    person.page.locator(".timeline").get_by_role("button", name="Refund").click()
+    person.sees("This page has sent such a refund already").click("Close")
+    stack.settle()
+    expect(person.page.locator(".timeline").get_by_role("button", name="Refund")).to_have_count(0)
+    found = person.call("GET", f"/v2/request/{request_id}/transfers")["transfers"]
+    assert [each["refund"]["status"] for each in found if each["refund"]] == ["sent"]
+
+
+@rehearsed
+def test_a_refund_of_a_safe_is_proposed_with_a_file_and_executed_by_its_owners(
+    stack: Stack, purse: Purse, new_person: NewPerson, new_visitor: NewVisitor
+) -> None:
+    person, shop = new_person(), SafePurse(stack.chain)
+    request_id = paid(stack, purse, person, shop, new_visitor)
+    person.at(f"/request/{request_id}").click("Refund").click("Go on").sees("Signed by the payee's wallet")
+    person.page.get_by_text("It belongs to a Safe").click()
+    assert axe_findings(person.page) == []
+    with person.page.expect_download() as download:
+        person.click("Download for Safe")
+    batch = json.loads(download.value.path().read_text())
+    assert (batch["version"], batch["chainId"]) == ("1.0", str(stack.chain.chain_id))
+    assert batch["meta"]["createdFromSafeAddress"] == shop.address
+    calls = tuple(Transaction(each["to"], each["data"], int(each["value"])) for each in batch["transactions"])
+    shop.safe.execute(shop.safe.transaction(vars(bundle(stack.chain.network, calls))))
+    stack.settle()
+    assert person.call("GET", f"/v2/request/{request_id}")["refundedAmount"] == "12.5"
+
+
+@rehearsed
+def test_a_payment_on_tron_is_refunded_by_the_wallet_of_the_payee(
+    stack: Stack, tron_purse: TronPurse, new_person: NewPerson, new_visitor: NewVisitor
+) -> None:
+    shop, other = TronPurse(stack.tron, "Shop on Tron"), TronPurse(stack.tron, "Another wallet")
+    person = new_person(other).register()
+    made = person.call("POST", "/v2/secure-payments", {"requests": [tron(payee=shop.address)]}, 201)
+    visitor = new_visitor(tron_purse).open(made["token"]).connect(tron_purse).pay("confirming")
+    stack.settle("tron")
+    visitor.reach("completed")
+    path = f"/request/{made['requestIds'][0]}"
+    person.at(path).click("Refund").fill("Amount", "2.5").click("Go on").sees("2.5 USDT-tron")
+    person.click("Use Another wallet").sees("in your wallet: no other one can sign this")
+    signer = new_person(shop)
+    signer.email = person.email
+    signer.sign_in().at(path).click("Refund").fill("Amount", "2.5").click("Go on")
+    assert signer.page.get_by_text("It belongs to a Safe").count() == 0
+    signer.click("Use Shop on Tron").sees("It was sent.").click("Close")
+    stack.settle("tron")
+    signer.sees("Refunded").sees("2.5 USDT-tron")
+    assert person.call("GET", f"/v2/request/{made['requestIds'][0]}")["refundedAmount"] == "2.5"

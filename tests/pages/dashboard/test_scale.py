@@ -1,0 +1,102 @@
+"""A list of 100,000 payments opens with the calls of one of 10; and what the dashboard says while the API does not answer."""
+
+from datetime import timedelta
+
+import pytest
+from moto.dynamodb.models.dynamo_type import DynamoType, Item
+from playwright.sync_api import Route, expect
+
+from chalicelib.base.lists import place
+from tests.fakes.world import PREFIX, in_process_tables
+from tests.pages.dashboard.conftest import NewPerson, Person
+from tests.pages.dashboard.test_views import VIEWS, shown
+from tests.pages.stack import Stack
+from tests.support.client import item
+from tests.support.stored_transfers import store_payment
+
+pytestmark = pytest.mark.xdist_group("browser")
+FEW, MANY = 10, 100_000
+
+
+def store_copies(person: Person, count: int) -> None:
+    """Puts that many payments of the person's account into the table: one as it is stored, and copies of it with keys and
+    places of their own."""
+    made = person.call("POST", "/v2/secure-payments", {"requests": [item()]}, 201)
+    payment = store_payment(made["token"], 12_500_000)
+    table = in_process_tables()[f"{PREFIX}-payments"]
+    partition = next(found for pk, found in table.items.items() if pk.value == payment.key.pk)
+    stored = next(found for sk, found in partition.items() if sk.value == payment.key.sk)
+    for number in range(1, count):
+        copy = Item(stored.hash_key, DynamoType({"S": f"{payment.key.sk}#{number}"}), {})
+        dict.update(copy.attrs, stored.attrs)
+        listed_at = place(payment.at - timedelta(seconds=number), f"{number:026}")
+        dict.update(copy.attrs, sk=copy.range_key, listed_at=DynamoType({"S": listed_at}))
+        partition[copy.range_key] = copy
+
+
+def calls_of(stack: Stack, person: Person, path: str, rows: int) -> tuple[list[str], int]:
+    """What the API is asked for by a view that shows that many rows, and how many bytes the browser gets."""
+    sizes: list[int] = []
+    person.page.on("requestfinished", lambda each: sizes.append(each.sizes()["responseBodySize"]) if "/v2/" in each.url else None)
+    asked = len(stack.asked)
+    shown(person, path)
+    expect(person.page.locator("table:not(details table) tbody tr")).to_have_count(rows)
+    return [each for each in stack.asked[asked:] if " /v" in each], sum(sizes)
+
+
+def test_it_opens_with_the_calls_of_a_short_list(stack: Stack, new_person: NewPerson) -> None:
+    few, many = new_person().register(), new_person().register()
+    store_copies(few, FEW)
+    store_copies(many, MANY)
+    expected, small = calls_of(stack, few, "/payments", FEW)
+    found, large = calls_of(stack, many, "/payments", 25)
+    assert sorted(found) == sorted(expected) and large < 3 * small
+    asked = len(stack.asked)
+    many.click("Show more")
+    expect(many.page.locator("tbody tr")).to_have_count(50)
+    assert [each for each in stack.asked[asked:] if " /v" in each] == ["GET /v2/payments"]
+    assert sorted(calls_of(stack, many, "", 8)[0]) == sorted(calls_of(stack, few, "", 8)[0])
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "said"),
+    [
+        (0, {}, "The service could not be reached"),
+        (429, {"retry-after": "17"}, "Too many calls. Try again in 17 seconds."),
+        (409, {}, "It is so. Somebody may have changed it at the same moment"),
+        (503, {"x-request-id": "req-9"}, "tell the operator this number: req-9"),
+    ],
+)  # fmt: skip
+def test_every_view_says_that_the_api_does_not_answer_and_goes_on_when_it_does(
+    new_person: NewPerson, status: int, headers: dict[str, str], said: str
+) -> None:
+    person, is_down = new_person().register(), [True]
+    refusal = {"statusCode": status, "message": "It is so", "error": "x"}
+
+    def answer(route: Route) -> None:
+        if not is_down[0] or route.request.url.endswith("/v1/auth/me"):
+            return route.continue_()
+        return route.fulfill(status=status, headers=headers, json=refusal) if status else route.abort()
+
+    person.page.route("**/v1/**", answer)
+    person.page.route("**/v2/**", answer)
+    for path in VIEWS:
+        if path in ("/payouts", "/no-such-view"):  # a field for the wallet and a sentence, which read nothing
+            continue
+        is_down[0] = True
+        person.at(path).sees(said)
+        is_down[0] = False
+        person.page.evaluate("[...document.querySelectorAll('.note.bad button')].forEach((each) => each.click())")
+        expect(person.page.locator(".note.bad, .loading")).to_have_count(0)
+        assert said not in person.page.inner_text("main"), path
+
+
+def test_a_slow_api_blocks_nothing(new_person: NewPerson) -> None:
+    """What has not come says that it loads; another view is opened meanwhile, and shows nothing of the first one."""
+    person, waiting = new_person().register(), list[Route]()
+    person.page.route("**/v2/payments*", lambda route: waiting.append(route))
+    person.at("/payments").sees("Loading…").click("API keys", "link").heading("API keys").sees("No API keys yet")
+    person.click("Payments", "link").sees("Loading…")
+    for each in waiting:
+        each.continue_()
+    person.heading("Payments").sees("No payments")
