@@ -7,13 +7,16 @@ TESTED := $(sort $(patsubst tests/%/,%,$(dir $(wildcard $(foreach depth,* */* */
 ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(folder)))) $(filter-out .,$(patsubst %/,%,$(dir $(TESTED)))))
 
 # What is wanted, and the file that pins it.
-PINS := requirements.txt=infra/packaging/requirements.lock $(foreach each,tests/requirements infra/local/requirements infra/local/node,$(each).txt=$(each).lock)
+PINS := requirements.txt=infra/packaging/requirements.lock $(foreach each,tests/requirements infra/local/requirements infra/local/node infra/load/requirements,$(each).txt=$(each).lock)
 
 # What takes long and is no part of `make test` (tests/conftest.py leaves these files out).
-REHEARSALS := tests/deploy tests/docs/test_use.py tests/platform/http/test_generated.py tests/pages/test_scenes.py $(foreach each,compiling generated_clients setup stack,tests/local/test_$(each).py) \
-  tests/mutants/test_runs.py tests/payments/recording/test_load.py tests/webhooks/test_simulation.py
+REHEARSALS := tests/chaos/test_stages.py $(foreach each,benchmarks bundle deployed failures hosts lifecycle package upgrade,tests/deploy/test_$(each).py) tests/docs/test_use.py \
+  $(foreach each,crosschain crosschain_offers meanwhile never_twice one_confirmation rates reference_page scenes sequences walletconnect,tests/pages/test_$(each).py) \
+  $(foreach each,commerce creating developers payouts person scale use vendored views,tests/pages/dashboard/test_$(each).py) \
+  $(foreach each,lying_nodes recurring_trouble recurring_two_years,tests/onchain/test_$(each).py) tests/platform/http/test_generated.py \
+  $(foreach each,compiling each_python generated_clients load setup stack,tests/local/test_$(each).py) tests/mutants/test_runs.py tests/payments/recording/test_load.py tests/webhooks/test_simulation.py
 
-.PHONY: help setup demo local test test-alone rehearsal lint lint-infra docs fuzz mutants chaos bench page-hash screens lock audit package sbom deploy record finish verify rollback restore destroy clean
+.PHONY: help setup demo local test test-alone rehearsal pythons lint lint-infra docs fuzz mutants chaos simulate bench load page-hash screens descriptors lock audit package sbom deploy record finish verify upgrade rollback restore destroy clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -22,27 +25,32 @@ help: ## show this list
 setup: ## install what is missing: .venv, the local cloud, the local chain (the others do so by themselves)
 	@$(PYTHON) infra/local/setup.py
 
-demo: setup ## pay on the local stack, then keep it running (KIND=single|batch|request|conversion|crosschain|commerce|payout|payout-batch|multicall|safe|tron, ONCE=1, PORT, FRESH=1)
+demo: setup ## pay on the local stack, then keep it running (KIND=single|batch|request|conversion|crosschain|exchange|commerce|gasless|payout|payout-batch|multicall|name|safe|team|tron|tron-energy, ONCE=1, PORT, FRESH=1)
 	@.venv/bin/python -m infra.local.demo
 
 local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empty); .local/stack.json describes it
 	@.venv/bin/python -m infra.local
 
 # Compiled modules are kept, whatever the environment says: each process of the tests needs all of them.
-test: setup ## run the tests; ROOM=payments or ROOM=payments/links: those of one room (under 30 s; pages, onchain, local, deploy and docs take longer)
+test: setup ## run the tests; ROOM=payments or ROOM=payments/links: those of one room (under 30 s; pages, onchain, local, deploy, docs, and payments and platform as wholes take longer)
 	@$(if $(filter-out $(ROOMS),$(ROOM:/=)),echo "There is no room '$(ROOM)'. The rooms are: $(ROOMS)." >&2; exit 2)
-	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest $(if $(ROOM),tests/$(ROOM)) --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest $(if $(ROOM),tests/$(ROOM)) --numprocesses auto --maxprocesses 3 --dist loadgroup --no-loadscope-reorder
 
 test-alone: setup ## run the tests that failed in the last `make test` once more, each alone; name those that pass only so
 	@.venv/bin/python -m tests.alone
 
-rehearsal: setup ## deploy stages into a local cloud and use them; run the README's commands, every demonstration, benchmarks, simulations of load (15 minutes)
+rehearsal: setup ## deploy stages into a local cloud and use them; run the README's commands, every demonstration, benchmarks, simulations of load (half an hour)
 	@PYTHONDONTWRITEBYTECODE= REHEARSAL=1 .venv/bin/python -m pytest $(REHEARSALS) --numprocesses auto --maxprocesses 3 --dist loadgroup --no-loadscope-reorder
+	@PYTHONDONTWRITEBYTECODE= REHEARSAL=1 .venv/bin/python -m pytest -m rehearsal --numprocesses auto --maxprocesses 3 --dist loadgroup --no-loadscope-reorder
 
-lint: setup ## check style, types and which package may import which
+pythons: setup ## run the tests on each supported Python of this machine (3.11, 3.12, 3.13; ROOM as above); others are named and left out
+	@.venv/bin/python -m tests.pythons $(ROOM)
+
+lint: setup ## check style, types (of the dashboard's scripts too) and which package may import which
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
+	@infra/local/node_modules/.bin/tsc --project chalicelib/pages/dashboard
 
 lint-infra: setup ## check the CloudFormation templates by cfn-lint and checkov (its first run installs them, 470 MB)
 	@test -x .local/lint-venv/bin/checkov || { $(PYTHON) -m venv .local/lint-venv && .local/lint-venv/bin/pip install --quiet --requirement infra/lint/requirements.txt; }
@@ -51,8 +59,11 @@ lint-infra: setup ## check the CloudFormation templates by cfn-lint and checkov 
 mutants: setup ## change the rules in small ways and name the changes that no test of their room notices (ROOM=payments/links, MODULE=fees, SAMPLE=10)
 	@ROOM='$(ROOM)' MODULE='$(MODULE)' SAMPLE='$(SAMPLE)' .venv/bin/python -m tests.mutants
 
-chaos: setup ## long runs: kill processes, fork and flood a real chain, 10,000 random outages of nodes, 10,000 histories, two years of payouts (half an hour)
-	@CHAOS=1 OUTAGE_SCHEDULES=10000 HISTORIES=10000 RECURRING_WEEKS=108 .venv/bin/python -m pytest tests/chaos tests/outages tests/payments/recording/test_histories.py tests/onchain/test_recurring_two_years.py --numprocesses auto --dist loadgroup
+chaos: setup ## long runs: kill processes, fork and flood a real chain, 10,000 random outages of nodes, 10,000 histories, 5,000 of a stolen credential, a million states of the rules, 300 seeds of the simulation, bugs put back, two years of payouts, 10,000 false answers of a node, 10,000 false signatures, 2,000 forks of addresses for exchanges, 1,000 sequences of the payment page, 50 killed commands of a stage (hours)
+	@CHAOS=1 KILLS=$(or $(KILLS),50) OUTAGE_SCHEDULES=10000 HISTORIES=10000 SEEDS=300 RECURRING_WEEKS=108 HOSTILE_ANSWERS=10000 HOSTILE_SIGNATURES=10000 FORK_HISTORIES=100 SEQUENCES=1000 .venv/bin/python -m pytest tests/chaos tests/outages tests/models tests/simulation tests/payments/recording/test_histories.py tests/payments/recording/test_commerce_histories.py tests/payments/links/cancelling/test_histories.py tests/payments/transfers/accepting/test_histories.py tests/accounts/changes/test_histories.py tests/onchain/test_recurring_two_years.py tests/onchain/test_hostile_node.py tests/onchain/test_gasless_hostile.py tests/onchain/test_plain_transfer_forks.py tests/platform/storage/test_codec.py tests/pages/test_sequences.py --numprocesses auto --dist loadgroup
+
+simulate: setup ## run the whole service by one seed, on fakes that fail and people who cheat; shrink what breaks an invariant (SEED=1, PAYMENTS=10000, SEEDS=1)
+	@.venv/bin/python -m tests.simulation --seed '$(or $(SEED),1)' --payments '$(or $(PAYMENTS),10000)' --seeds '$(or $(SEEDS),1)'
 
 docs: setup ## write from the code: docs/data.md, the tables of docs/webhooks.md, the page's lists, docs/openapi.json and what is made of it, and the answers in its examples
 	@.venv/bin/python -m pytest -o python_functions=record tests/platform/http/record_examples.py
@@ -67,11 +78,18 @@ fuzz: setup ## send 1,000 generated requests to every operation with each kind o
 bench: setup ## measure cold start, calldata, requests, detection; writes .local/bench.json
 	@.venv/bin/python -m infra.bench
 
+load: setup ## put load on the stack that `make local` runs (SECONDS=60, USERS=6; its first run installs Locust), and compare each operation with a bare route
+	@test -x .local/load-venv/bin/locust || { $(PYTHON) -m venv .local/load-venv && .local/load-venv/bin/pip install --quiet --require-hashes --requirement infra/load/requirements.lock; }
+	@.venv/bin/python -m infra.load --seconds $(or $(SECONDS),60) --users $(or $(USERS),6)
+
 page-hash: setup ## print the hashes of the payment page and its files; with URL=, compare what is served there
 	@.venv/bin/python -m infra.page_hash $(if $(URL),'$(URL)')
 
-screens: setup ## take pictures of the payment page in every state into .local/screens (needs a browser)
+screens: setup ## take pictures of the payment page in every state, and of every view of the dashboard, into .local/screens (needs a browser)
 	@.venv/bin/python -m infra.local.screens
+
+descriptors: setup ## write the ERC-7730 descriptors, by which wallets show what is signed, and lint them where there is a Python 3.12
+	@.venv/bin/python -m infra.clear_signing
 
 lock: setup ## pin what requirements*.txt need, with hashes (versions that are pinned already stay; UPGRADE=1 takes the newest)
 	@for each in $(PINS); do \
@@ -96,6 +114,9 @@ record: setup ## prepare a plain `chalice deploy --stage STAGE` in this checkout
 
 finish: setup ## after a plain `chalice deploy`: set the error responses, wait until STAGE is healthy, record the deployment
 	@.venv/bin/python -m infra.deploy --stage $(STAGE) --only-finish
+
+upgrade: setup ## deploy STAGE with the Python that .chalice/config.json names, and put the version before back unless it is healthy then
+	@.venv/bin/python -m infra.recovery.upgrade --stage $(STAGE)
 
 rollback: setup ## put back the version that STAGE had before; tables and queues stay
 	@.venv/bin/python -m infra.recovery.rollback --stage $(STAGE)

@@ -16,22 +16,34 @@ from chalice import Chalice, Rate
 from chalicelib.accounts.api_keys import routes as api_keys
 from chalicelib.accounts.audit_log import routes as audit_log
 from chalicelib.accounts.branding import routes as branding
+from chalicelib.accounts.changes import routes as changes
 from chalicelib.accounts.client_ids import routes as client_ids
+from chalicelib.accounts.domains import routes as domains
+from chalicelib.accounts.email import routes as email
+from chalicelib.accounts.members import routes as members
+from chalicelib.accounts.notifications import routes as notifications
 from chalicelib.accounts.orchestrators import routes as orchestrators
+from chalicelib.accounts.passkeys import routes as passkeys
 from chalicelib.accounts.payees import routes as payees
+from chalicelib.accounts.settings import routes as account_settings
 from chalicelib.accounts.sign_in import routes as sign_in
 from chalicelib.checkout import routes as checkout
 from chalicelib.checkout.announced import routes as announced
 from chalicelib.checkout.broadcasts import routes as broadcasts
 from chalicelib.checkout.payouts import routes as paying_out
+from chalicelib.checkout.plain_transfers import routes as plain_transfers
 from chalicelib.checkout.requests import routes as paying
+from chalicelib.checkout.signing import routes as signing
 from chalicelib.commerce.service import routes as escrow
 from chalicelib.crosschain.service.payment_intents import routes as payment_intents
+from chalicelib.gasless import routes as gasless
 from chalicelib.offramp.payers import routes as payers
 from chalicelib.offramp.service import routes as offramp
 from chalicelib.pages import routes as pages
+from chalicelib.payments.archive import routes as archive
 from chalicelib.payments.currencies import routes as currencies
 from chalicelib.payments.links import routes as links
+from chalicelib.payments.links.cancelling import routes as cancelling
 from chalicelib.payments.links.fees import routes as fees
 from chalicelib.payments.links.multicalls import routes as multicalls
 from chalicelib.payments.links.payouts import routes as payouts
@@ -40,8 +52,10 @@ from chalicelib.payments.scanning import routes as scanning
 from chalicelib.payments.search.payments import routes as found_payments
 from chalicelib.payments.search.requests import routes as found_requests
 from chalicelib.payments.transfers import routes as transfers
+from chalicelib.payments.transfers.accepting import routes as accepting
 from chalicelib.platform.http import routes as service
 from chalicelib.platform.http.routing import register_routes
+from chalicelib.platform.setting_readers import MOST_MAXIMUM
 from chalicelib.platform.settings import Settings
 from chalicelib.recurring import routes as recurring
 from chalicelib.webhooks.deliveries import routes as deliveries
@@ -54,28 +68,41 @@ ROOMS = (
     currencies,
     requests,
     found_requests,
+    archive,
     links,
+    cancelling,
     multicalls,
     payouts,
     fees,
     checkout,
     announced,
+    signing,
     broadcasts,
     found_payments,
     paying,
+    plain_transfers,
     payment_intents,
+    gasless,
     paying_out,
     recurring,
     escrow,
     transfers,
+    accepting,
     offramp,
     scanning,
     webhooks,
     deliveries,
     sign_in,
+    email,
+    passkeys,
+    members,
+    notifications,
+    account_settings,
+    changes,
     api_keys,
     client_ids,
     branding,
+    domains,
     audit_log,
     payees,
     payers,
@@ -84,59 +111,83 @@ ROOMS = (
     service,
 )
 
+_CROSSCHAIN = "crosschain.service.payment_intents"
+
 
 class Consumer(NamedTuple):
-    """A function for the messages of one queue: `jobs` of its package has what it calls under its own name. At
-    most `concurrency` run at once."""
+    """A function for the messages of one queue, which calls `work` with each.
+
+    At most `concurrency` run at once, or as many as Lambda runs of one queue if that is more than a maximum can be.
+    """
 
     name: str
     queue: str
-    package: str
+    work: str
     concurrency: int
 
 
 class Schedule(NamedTuple):
-    """A function that runs every so many minutes: `jobs` of its package has what it calls under its own name."""
+    """A function that runs every so many minutes. It calls `work`, and logs `done` with how many that says it did."""
 
     name: str
     minutes: int
-    package: str
+    work: str
+    done: str = ""
 
 
 def consumers(settings: Settings) -> tuple[Consumer, ...]:
     """The consumers of all queues."""
-    payment_intents = "chalicelib.crosschain.service.payment_intents"
+    queue = settings.queue
     first, retries = settings.webhook_concurrency, settings.webhook_retry_concurrency
+    recordings, announcements = settings.recording_concurrency, settings.announcement_concurrency
     return (
-        Consumer("announce_events", settings.announcements_queue, "chalicelib.webhooks", 20),
-        Consumer("deliver_webhook", settings.webhooks_queue, "chalicelib.webhooks", first),
-        Consumer("retry_webhook", settings.webhook_retries_queue, "chalicelib.webhooks", retries),
-        Consumer("scan_chain", settings.scans_queue, "chalicelib.payments.scanning", 10),
-        Consumer("record_transfers", settings.recordings_queue, "chalicelib.payments.recording", 20),
-        Consumer("follow_relayed", settings.relayed_queue, "chalicelib.relayer", 10),
-        Consumer("follow_payment_intent", settings.payment_intents_queue, payment_intents, 10),
-        Consumer("execute_recurring", settings.recurring_queue, "chalicelib.recurring", 10),
+        Consumer("announce_events", queue("announcements"), "webhooks.jobs.announce_events", announcements),
+        Consumer("deliver_webhook", queue("webhooks"), "webhooks.jobs.deliver_webhook", first),
+        Consumer("retry_webhook", queue("webhook-retries"), "webhooks.jobs.retry_webhook", retries),
+        Consumer("scan_chain", queue("scans"), "payments.scanning.jobs.scan_chain", 10),
+        Consumer("record_transfers", queue("recordings"), "payments.recording.jobs.record_transfers", recordings),
+        Consumer("follow_relayed", queue("relayed"), "relayer.jobs.follow_relayed", 10),
+        Consumer("follow_payment_intent", queue("payment-intents"), f"{_CROSSCHAIN}.jobs.follow_payment_intent", 10),
+        Consumer("execute_recurring", queue("recurring"), "recurring.jobs.execute_recurring", 10),
+        Consumer("send_mail", queue("mails"), "mail.jobs.send_mail", 5),
+        Consumer("note_mail", queue("mail-news"), "mail.jobs.note_mail", 2),
     )
 
 
 SCHEDULES = (
-    Schedule("start_scans", 1, "chalicelib.payments.scanning"),
-    Schedule("sweep_transfers", 1, "chalicelib.payments.recording"),
-    Schedule("sweep_outbox", 1, "chalicelib.webhooks"),
-    Schedule("expire_links", 1, "chalicelib.payments.links"),
-    Schedule("track_announced", 1, "chalicelib.checkout.announced"),
-    Schedule("run_payment_intents", 1, "chalicelib.crosschain.service.payment_intents"),
-    Schedule("check_offramps", 1, "chalicelib.offramp.service"),
-    Schedule("run_commerce", 1, "chalicelib.commerce.service"),
-    Schedule("run_recurring", 1, "chalicelib.recurring"),
-    Schedule("track_relayed", 1, "chalicelib.relayer"),
-    Schedule("check_payers", 5, "chalicelib.offramp.payers"),
+    Schedule("start_scans", 1, "payments.scanning.jobs.start_scans"),
+    Schedule("sweep_transfers", 1, "payments.recording.jobs.sweep_transfers"),
+    Schedule("sweep_outbox", 1, "webhooks.jobs.sweep_outbox"),
+    Schedule("expire_links", 1, "payments.links.expiry.expire_due", "links expired"),
+    Schedule("track_announced", 1, "checkout.announced.tracking.track_due", "announced transactions ended"),
+    Schedule("run_payment_intents", 1, f"{_CROSSCHAIN}.running.run_due", "payment intents looked at"),
+    Schedule("run_gasless", 1, "gasless.running.run_due", "gasless payments looked at"),
+    Schedule("check_offramps", 1, "offramp.service.checking.check_due", "off-ramp orders checked"),
+    Schedule("run_commerce", 1, "commerce.service.running.run_due", "commerce payments looked at"),
+    Schedule("run_recurring", 1, "recurring.jobs.run_recurring"),
+    Schedule("track_relayed", 1, "relayer.jobs.track_relayed"),
+    Schedule("archive_paid", 5, "payments.archive.flows.archive_due", "payables archived"),
+    Schedule("tell_changes", 1, "mail.jobs.tell_changes", "mails of changes written"),
+    Schedule("apply_changes", 1, "accounts.changes.applying.run_due", "changes decided"),
+    Schedule("sweep_mails", 1, "mail.jobs.sweep_mails", "mails swept"),
+    Schedule("check_payers", 5, "offramp.payers.checking.check_due", "payers checked"),
+    Schedule("check_domains", 5, "accounts.domains.jobs.check_due", "domains checked"),
 )
+
+
+class _Service(Chalice):
+    """The app as API Gateway calls it, and a deployment, which asks what it can use (platform/checking.py)."""
+
+    services: Callable[[], "Services"]
+
+    def __call__(self, event: Any, context: Any) -> Any:
+        return _checked(self.services, event) if "check" in event else super().__call__(event, context)
 
 
 def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
     """The app. Its handlers call `services` at every event, and import what they run at the first one."""
-    app = Chalice(app_name="payment-requests", configure_logs=False)  # the Logger of services is the only one
+    app = _Service(app_name="payment-requests", configure_logs=False)  # the Logger of services is the only one
+    app.services = services
     register_routes(app, ROOMS, services)
 
     @app.middleware("all")
@@ -147,26 +198,53 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
             services().metrics.flush()
 
     for each in consumers(settings):
-        queue: dict[str, Any] = {"queue": each.queue, "batch_size": 1, "maximum_concurrency": each.concurrency}
+        most = each.concurrency if each.concurrency <= MOST_MAXIMUM else None
+        queue: dict[str, Any] = {"queue": each.queue, "batch_size": 1, "maximum_concurrency": most}
         app.on_sqs_message(**queue)(_consume(each, services))
     for schedule in SCHEDULES:
         app.schedule(Rate(schedule.minutes, unit=Rate.MINUTES))(_run(schedule, services))
     return app
 
 
-def _consume(consumer: Consumer, services: Callable[[], "Services"]) -> Callable[[Any], None]:
-    def handle(event: Any) -> None:
-        work = getattr(import_module(f"{consumer.package}.jobs"), consumer.name)
+def _checked(services: Callable[[], "Services"], event: Any) -> Any:
+    from chalicelib.platform import checking
+
+    found = checking.check(services(), event["check"])
+    return {**found, "networks": checking.check_networks(services())} if event["check"].get("networks") else found
+
+
+def imported(work: str) -> Callable[..., Any]:
+    """The function of chalicelib that is called by this path."""
+    module, _, name = work.rpartition(".")
+    function: Callable[..., Any] = getattr(import_module(f"chalicelib.{module}"), name)
+    return function
+
+
+def _consume(consumer: Consumer, services: Callable[[], "Services"]) -> Callable[[Any], Any]:
+    def handle(event: Any) -> Any:
+        from chalicelib.platform.storage.queue import received
+
+        work = imported(consumer.work)
+        if "check" in event.to_dict():
+            return _checked(services, event.to_dict())
         for message in event:
-            work(services(), message.body)
+            with received(message.body):
+                work(services(), message.body)
+        return None
 
     handle.__name__ = consumer.name  # by which Chalice and Lambda know it
     return handle
 
 
-def _run(schedule: Schedule, services: Callable[[], "Services"]) -> Callable[[Any], None]:
-    def handle(_event: Any) -> None:
-        getattr(import_module(f"{schedule.package}.jobs"), schedule.name)(services())
+def _run(schedule: Schedule, services: Callable[[], "Services"]) -> Callable[[Any], Any]:
+    def handle(event: Any) -> Any:
+        work = imported(schedule.work)
+        if "check" in event.to_dict():
+            return _checked(services, event.to_dict())
+        count = work(services())
+        if count:
+            services().log.info(schedule.done, extra={"count": count})
+        return None
 
     handle.__name__ = schedule.name
     return handle

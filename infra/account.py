@@ -24,7 +24,7 @@ def deployed_record(client: Client, stage: str) -> dict[str, Any]:
 
     It includes functions that app.py no longer has, so that Chalice removes them.
     """
-    functions = _functions(client("lambda"), stage)
+    functions = deployed_functions(client("lambda"), stage)
     names = [*ACCESS, *(name for name in functions if name not in ACCESS)]
     resources = [
         *_layer(client("lambda"), stage),
@@ -61,7 +61,7 @@ def rest_api_id(client: Client, stage: str) -> str | None:
     return matching[0] if matching else None
 
 
-def _functions(lambda_: Any, stage: str) -> dict[str, str]:
+def deployed_functions(lambda_: Any, stage: str) -> dict[str, str]:
     """Name in app.py -> ARN, of the functions whose name and role have the names of this stage."""
     found = {}
     for page in lambda_.get_paginator("list_functions").paginate():

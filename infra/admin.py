@@ -15,7 +15,8 @@ from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import flows as orchestrators
-from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.accounts.sign_in import ending
+from chalicelib.accounts.sign_in import flows as sign_in
 from chalicelib.base import ids
 from chalicelib.base.errors import NotFound, ServiceError
 from chalicelib.base.money import format_amount
@@ -26,20 +27,20 @@ from chalicelib.offramp.core.rules import ENDS
 from chalicelib.offramp.service import settling
 from chalicelib.payments.links import reading
 from chalicelib.payments.links.payouts import flows as payouts
-from chalicelib.payments.search import reindexing
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
 from chalicelib.platform.access.credentials.store import Credential
 from chalicelib.platform.access.modes import Tier
+from chalicelib.platform.access.people.records import Role
 from chalicelib.platform.emergency_stop import flows as emergency_stop
 from chalicelib.platform.services import Services, assemble
 from chalicelib.platform.settings import InvalidSettings, Settings
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows
 from chalicelib.relayer.rules import COIN_DECIMALS
-from infra import nodes, upkeep
+from infra import members, nodes, reindexing, upkeep
 
 FROM_STDIN = "-"
 SERVICE = "service"
@@ -95,21 +96,24 @@ def list_credentials(services: Services, account_id: str) -> list[str]:
 
 
 def reset_password(services: Services, email: str, password: str) -> int:
-    """Sets the password of an e-mail user and ends their sessions; returns how many. Raises NotFound, BadRequest."""
-    return sessions.reset_password(services, email, password, _as_operator(""))
+    """Sets the password for an e-mail address and ends the person's sessions; returns how many.
+
+    Raises NotFound, BadRequest.
+    """
+    return sign_in.reset_password(services, email, password, _as_operator(""))
 
 
 def end_sessions(services: Services, account_id: str) -> int:
-    """Ends every session of the account; returns how many. Raises NotFound."""
-    return sessions.end_all(services, account_id, _operator(services, account_id))
+    """Ends every session of members in the account; returns how many. Raises NotFound."""
+    return ending.end_all_of_account(services, account_id, _operator(services, account_id))
 
 
 def reindex(services: Services, segment: int, segments: int) -> str:
     """Gives records their places in new lists, and counts what had no room; returns how many. Safe to repeat."""
     written = Counter[str]()
-    for seen, written in enumerate(reindexing.reindex(services, segment, segments), 1):
-        if seen % _REPORT_EVERY == 0:
-            print(f"{seen} records read, {written.total()} written", file=sys.stderr, flush=True)
+    for number, written in enumerate(reindexing.reindex(services, segment, segments), 1):
+        if number % _REPORT_EVERY == 0:
+            print(f"{number} records read, {written.total()} written", file=sys.stderr, flush=True)
     names = ", ".join(f"{number} {name}{'s' * (number > 1)}" for name, number in sorted(written.items()))
     return f"Written: {names}." if names else "Nothing was left to write."
 
@@ -126,7 +130,7 @@ def relayer(services: Services) -> list[str]:
         nonce = "unknown" if state.next_nonce is None else state.next_nonce
         facts = f"balance {balance}  next nonce {nonce}  open {state.open}"
         lines.append(f"{state.network:12}  {state.address}  {facts}")
-        lines += [f"{'':12}  holds {amount} base units of {token} for others" for token, amount in state.held]
+        lines += [f"{'':12}  holds {amount} base units of {token} for others" for token, amount in state.holdings]
     return lines
 
 
@@ -187,6 +191,10 @@ def _run(services: Services, options: argparse.Namespace) -> list[str]:
             return [create_client_id(services, options.account, options.label, options.domain)]
         case "create-orchestrator":
             return [create_orchestrator(services, options.account, options.name, options.email)]
+        case "invite":
+            return [members.invite(services, _operator(services, options.account), options.name, Role(options.role))]
+        case "members":
+            return members.list_members(services, options.account) or ["No members: `invite` makes a link for one."]
         case "list":
             return list_credentials(services, options.account) or ["No credentials."]
         case "reset-password":
@@ -203,6 +211,8 @@ def _run(services: Services, options: argparse.Namespace) -> list[str]:
             return change(services, options.network, _urls(options))
         case "audit":
             return upkeep.audit_log(services, options.account)
+        case "lift-mail":
+            return [upkeep.lift_mail(services, options.email)]
         case "lift-ban":
             return [upkeep.lift_ban(services, sys.stdin.readline().strip(), options.address)]
         case "dead-letters" if options.back:
@@ -292,6 +302,10 @@ def _parser() -> argparse.ArgumentParser:
     platform = commands.add_parser("create-orchestrator", help="prints the key of a platform; `list` shows its id")
     platform.add_argument("name")
     platform.add_argument("--email", required=True, help="where its support is asked for")
+    invited = commands.add_parser("invite", help="prints the link with which a person joins an account, once")
+    invited.add_argument("name", help="their e-mail address, or the address of their wallet")
+    invited.add_argument("--role", choices=[each.value for each in Role], default=Role.OWNER.value)
+    listing = commands.add_parser("members", help="prints the members and open invitations of an account")
     listed = commands.add_parser("list", help="prints the credentials of an account")
     password = commands.add_parser("reset-password", help="reads an e-mail user's new password from standard input")
     password.add_argument("email")
@@ -308,12 +322,14 @@ def _parser() -> argparse.ArgumentParser:
     audited.add_argument("--account", default=SERVICE, help="without it: what concerned all accounts")
     lifted = commands.add_parser("lift-ban", help="reads a credential, `anonymous` or `refused` from standard input")
     lifted.add_argument("--address", required=True, help="the IP address of the caller")
+    mailed = commands.add_parser("lift-mail", help="has an e-mail address written to again that bounced or complained")
+    mailed.add_argument("email")
     dead = commands.add_parser("dead-letters", help="prints messages that crashed their consumer five times")
     dead.add_argument("queue", choices=upkeep.DEAD)
     dead.add_argument("--back", action="store_true", help="moves all of them back into the queue")
-    told = commands.add_parser("subscribe", help="sends alarms that wake a person to an e-mail address")
-    told.add_argument("email")
-    told.add_argument("--tickets", action="store_true", help="those that can wait for the morning")
+    subscribed = commands.add_parser("subscribe", help="sends alarms that wake a person to an e-mail address")
+    subscribed.add_argument("email")
+    subscribed.add_argument("--tickets", action="store_true", help="those that can wait for the morning")
     stopped = commands.add_parser("stop", help="hands out nothing to sign and executes nothing, from now on")
     stopped.add_argument("--reason", required=True, help="for the audit log; callers are not told")
     commands.add_parser("resume", help="ends `stop`")
@@ -323,7 +339,7 @@ def _parser() -> argparse.ArgumentParser:
     refused = commands.add_parser("refuse-payout", help="marks a payout as refused by compliance: nobody pays it")
     refused.add_argument("token", help="of the payout's link")
     ended = commands.add_parser("end-sessions", help="ends every session of an account")
-    for command in (key, client, platform, listed, ended):
+    for command in (key, client, platform, invited, listing, listed, ended):
         command.add_argument("--account", required=True, help="the account's id")
     revoked = commands.add_parser("revoke", help="revokes a credential for good")
     tier = commands.add_parser("set-tier", help="sets how often a credential may call")

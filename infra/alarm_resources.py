@@ -3,7 +3,7 @@
 from typing import Any
 
 from chalicelib.base.lists import LISTS
-from chalicelib.base.records import PAYMENTS, TABLES, WEBHOOKS
+from chalicelib.base.records import PAYMENTS, TABLES
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.platform.storage.store import DUE_INDEX
 from infra.alarms import (
@@ -15,36 +15,43 @@ from infra.alarms import (
     LAMBDA,
     OTHERS,
     OWN,
+    SLOW_SCHEDULES,
     SQS,
     THREE_OF_FIVE,
     Alarm,
     Dimensions,
     When,
 )
-from infra.resources import QUEUES, Resources, logical, named
+from infra.iam import ACCESS
+from infra.resources import QUEUES, SWEPT, Resources, logical, named
 
 
 def alarms() -> Resources:
     """The resources of all alarms. Raises ValueError if two have one name."""
-    found = [*OWN, *OTHERS, *_of_queues(), *_of_functions(), *_of_networks(), *_of_tables()]
+    found = [*OWN, *OTHERS, *_of_queues(), *_of_functions(), *_of_schedules(), *_of_networks(), *_of_tables()]
     made = {f"{each.resource or each.metric}Alarm": _resource(each) for each in found}
     if len(made) < len(found):
         raise ValueError("two alarms have the same resource: name another one in infra/alarms.py")
     return made
 
 
+_MINUTES = {2: "two minutes", 5: "five minutes"}
+
+
 def _of_queues() -> list[Alarm]:
     late = [
         Alarm(
-            f"{name}-late", "ApproximateAgeOfOldestMessage", queue.late, When(60, 3), queue.wakes, queue.late_after,
-            "Maximum", SQS, (("QueueName", _queue_name(name)),), f"{logical(name)}Late",
+            f"{name}-late", "ApproximateAgeOfOldestMessage", queue.late.format(_MINUTES[queue.late_after]), When(60, 3),
+            queue.wakes, queue.late_after * 60, "Maximum", SQS, (("QueueName", _queue_name(name)),),
+            f"{logical(name)}Late",
         )
         for name, queue in QUEUES.items()
     ]
     dead = [
         Alarm(
-            f"{name}-dead", "ApproximateNumberOfMessagesVisible", queue.dead, statistic="Maximum", namespace=SQS,
-            dimensions=(("QueueName", _queue_name(f"{name}-dead")),), resource=f"{logical(name)}Dead",
+            f"{name}-dead", "ApproximateNumberOfMessagesVisible", f"{queue.crashed} message waits in the dead letters",
+            statistic="Maximum", namespace=SQS, dimensions=(("QueueName", _queue_name(f"{name}-dead")),),
+            resource=f"{logical(name)}Dead",
         )
         for name, queue in QUEUES.items()
     ]
@@ -64,6 +71,23 @@ def _of_functions() -> list[Alarm]:
         )
         for function, (wakes, follows) in CRASHES.items()
     ]
+
+
+def _of_schedules() -> list[Alarm]:
+    """Each schedule has run once at least in ten minutes, the slow ones in half an hour."""
+    schedules = [name for name, access in ACCESS.items() if not access.consumes and name != "api_handler"]
+    found = []
+    for name in schedules:
+        slow = SLOW_SCHEDULES.get(name)
+        wakes, follows = CRASHES.get(name) or (False, slow)
+        says = f"{name} has not run for {'half an hour' if slow else 'ten minutes'}; {follows}"
+        found.append(
+            Alarm(
+                f"{name}-silent", "Invocations", says, When(900 if slow else 300, 2), wakes, 1, namespace=LAMBDA,
+                dimensions=(("FunctionName", named(f"-{name}")),), resource=f"{logical(name)}Silent", below_is_bad=True,
+            )
+        )
+    return found
 
 
 def _of_networks() -> list[Alarm]:
@@ -90,7 +114,7 @@ def _of_tables() -> list[Alarm]:
             (table, "reads", "ReadThrottleEvents", f"reads of the {table} table; {hot}", ()),
             (table, "writes", "WriteThrottleEvents", f"writes of the {table} table; {hot}", ()),
         ]
-    for table in (PAYMENTS, WEBHOOKS):
+    for table in SWEPT:
         shard = f"writes of the {table} table because a shard of its index {DUE_INDEX} is hot"
         watched.append((table, "index", "WriteThrottleEvents", shard, (due,)))
     for table in LISTS:
@@ -108,13 +132,14 @@ def _of_tables() -> list[Alarm]:
 
 def _resource(alarm: Alarm) -> dict[str, Any]:
     dimensions = [{"Name": name, "Value": value} for name, value in alarm.dimensions]
+    percentile = {"ExtendedStatistic": alarm.statistic, "EvaluateLowSampleCountPercentile": "ignore"}
     properties = {
         "AlarmName": named(f"-{alarm.name}"),
         "AlarmDescription": alarm.says,
         "Namespace": alarm.namespace or {"Ref": "Prefix"},
         "MetricName": alarm.metric,
         **({"Dimensions": dimensions} if dimensions else {}),
-        "Statistic": alarm.statistic,
+        **(percentile if alarm.statistic.startswith("p") else {"Statistic": alarm.statistic}),
         "Period": alarm.when.every,
         "EvaluationPeriods": alarm.when.looks,
         **({} if alarm.when.bad is None else {"DatapointsToAlarm": alarm.when.bad}),

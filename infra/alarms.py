@@ -33,14 +33,18 @@ IN_FIVE_MINUTES = When(300, 1)
 
 @dataclass(frozen=True)
 class Alarm:
-    """One alarm. It rings when the metric is above the threshold; with `below_is_bad` when it is below or absent."""
+    """One alarm. It rings when the metric is above the threshold; with `below_is_bad` when it is below or absent.
+
+    With a percentile such as p80 as `statistic`, its state stays as it is while CloudWatch has too few values for it:
+    fewer than 10 / (1 - 0.8).
+    """
 
     name: str
     metric: str
     says: str
     when: When = AT_ONCE
     wakes: bool = False
-    above: int = 0
+    above: Any = 0  # a number, or a parameter of the template
     statistic: str = "Sum"
     namespace: Any = None  # of our own metrics: the name of the stage
     dimensions: Dimensions = ()
@@ -67,7 +71,12 @@ OWN = (
     ),
     Alarm(
         "transfers-missing", "TransfersMissing",
-        says="A node had left out transfers that were found when its blocks were read again: it is not reliable",
+        says="A node left out transfers, or listed logs that its blocks do not have: it is not reliable",
+    ),
+    Alarm(
+        "blocks-unproved", "BlocksUnproved", when=FIVE_OF_FIVE,
+        says="Only one node vouches for blocks for over an hour, or no node has headers that can be checked: payments"
+        " that are left out may be missed",
     ),
     Alarm(
         "totals-differ", "TotalsDiffer", wakes=True,
@@ -87,6 +96,15 @@ OWN = (
         dimensions=(("Outcome", "failed"),),
         says="More than 50 deliveries failed for good in five minutes, three times in a row: receivers are down, or the"
         " service cannot reach them",
+    ),
+    Alarm(  # of values that are 0 or 1; metric math would take a second metric and a condition for the same share
+        "receivers-failing", "FirstAttemptsFailed", when=When(900, 1), statistic="p80",
+        says="More than a fifth of the first attempts at webhooks failed in a quarter of an hour, of 50 or more: many"
+        " receivers are down, or the service cannot reach them",
+    ),
+    Alarm(
+        "webhooks-failing-long", "WebhooksFailingLong", when=When(3600, 1),
+        says="Every attempt at a webhook has failed for over an hour: its deliveries wait, and are given up in time",
     ),
     Alarm(
         "relayer-balance-low", "RelayerBalanceLow", when=THREE_OF_FIVE,
@@ -182,6 +200,19 @@ OWN = (
         "payment-intents-overdue", "PaymentIntentsOverdue", when=IN_FIVE_MINUTES, wakes=True,
         says="Tokens of a payer are in the service's own account for over two hours; they go neither on nor back",
     ),
+    Alarm(
+        "mails-not-sent", "MailsNotSent", when=IN_FIVE_MINUTES,
+        says="SES sends no e-mail until somebody mends it: the sender is not verified, or sending is paused",
+    ),
+    Alarm(
+        "mails-failed", "Mails", when=IN_FIVE_MINUTES, resource="MailsFailed", above=5,
+        dimensions=(("Outcome", "failed"),),
+        says="More than five e-mails failed for good in five minutes: SES refuses them, or their time was over",
+    ),
+    Alarm(
+        "mail-addresses-stopped", "MailAddressesStopped", when=When(3600, 1), above=20,
+        says="More than 20 addresses bounced or complained in an hour: SES pauses accounts of which too many do",
+    ),
 )
 """By metrics of our own (chalicelib/platform/metrics.py)."""
 
@@ -196,17 +227,23 @@ CRASHES = {
     "execute_recurring": (False, "some recurring payments are made late"),
     "follow_payment_intent": (False, "payments that were signed are made late"),
     "run_recurring": (False, "recurring payments are not made"),
+    "send_mail": (False, "e-mails are sent late"),
+    "note_mail": (False, "addresses that bounce are written to"),
+    "tell_changes": (False, "owners are not told of what was changed in their accounts"),
+    "apply_changes": (False, "changes that wait for approval neither take effect after their delay nor expire"),
+    "sweep_mails": (False, "e-mails whose message was lost are not sent, nor tried again after an hour"),
     "start_scans": (True, "scans are not started, or the lag is not measured"),
     "sweep_transfers": (False, "transfers whose message was lost are not recorded"),
     "sweep_outbox": (False, "lost announcements are not repeated"),
     "expire_links": (False, "expired links are not announced"),
     "track_announced": (False, "links stay locked for multisig transactions that failed"),
     "run_payment_intents": (True, "payments that were signed stand still"),
+    "run_gasless": (True, "gasless payments that were signed stand still"),
     "check_offramps": (False, "off-ramp orders are followed by events alone"),
     "run_commerce": (False, "commerce payments that were pre-approved are not authorized"),
 }
 """Function -> whether its crashes in three minutes of five wake a person, and what follows from them. Those of the API
-and of check_payers, which runs every five minutes, are among OTHERS."""
+and of schedules that run every five minutes are among OTHERS. The same holds if a schedule is silent."""
 
 OTHERS = (
     Alarm(
@@ -220,14 +257,24 @@ OTHERS = (
         says="check_payers failed twice in a row; the compliance provider does not answer",
     ),
     Alarm(
-        "start_scans-silent", "Invocations", namespace=LAMBDA, when=When(300, 2), wakes=True,
-        resource="StartScansSilent", above=1, below_is_bad=True, dimensions=(("FunctionName", named("-start_scans")),),
-        says="The schedule has not started a scan for ten minutes; no payment is being looked for",
+        "check_domains-errors", "Errors", namespace=LAMBDA, when=When(300, 2), resource="CheckDomainsErrors",
+        dimensions=(("FunctionName", named("-check_domains")),),
+        says="check_domains failed twice in a row; domains that are not checked for three days lose their mark",
+    ),
+    Alarm(
+        "archive_paid-errors", "Errors", namespace=LAMBDA, when=When(300, 2), resource="ArchivePaidErrors",
+        dimensions=(("FunctionName", named("-archive_paid")),),
+        says="archive_paid failed twice in a row; what was paid long ago stays in the tables and costs more there",
     ),
     Alarm(  # without a dimension: of all functions, because they share the concurrency of the account
         "functions-throttled", "Throttles", namespace=LAMBDA, when=THREE_OF_FIVE, wakes=True,
         resource="FunctionsThrottled",
         says="Lambda refused to run functions in three minutes of five: the account has reached its concurrency",
+    ),
+    Alarm(  # the limit of an account is 1,000 unless it is raised; new accounts have less, which `make verify` names
+        "concurrency-near", "ConcurrentExecutions", namespace=LAMBDA, when=THREE_OF_FIVE,
+        above={"Ref": "ManyFunctions"}, statistic="Maximum", resource="ConcurrencyNear",
+        says="More functions ran at once than four fifths of the account's limit, in three minutes of five",
     ),
     Alarm(
         "api-5xx", "5XXError", namespace=API, when=IN_FIVE_MINUTES, wakes=True, resource="ApiServerErrors", above=5,
@@ -235,6 +282,13 @@ OTHERS = (
         says="More than five answers of the API in five minutes were a 5xx",
     ),
 )
+
+SLOW_SCHEDULES = {
+    "check_payers": "payers wait for news of their checks",
+    "check_domains": "domains that are not checked for three days lose their mark on the payment page",
+    "archive_paid": "what was paid long ago stays in the tables",
+}
+"""The schedules that run every five minutes, and what follows if one is silent."""
 
 LAG_SECONDS = 450
 """The lag of a network, at which its alarm rings: the age of the newest block that was read.

@@ -44,6 +44,7 @@ def _widgets() -> list[dict[str, Any]]:
             "Deliveries, by outcome", "Sum", 300,
             _by(_OWN, "Deliveries", "Outcome", ["delivered", "pending", "waiting", "failed"]),
         ),
+        _widget("Share of first attempts at webhooks that failed", "Average", 900, [[_OWN, "FirstAttemptsFailed"]]),
         _widget("Age of the oldest event not announced (seconds)", "Maximum", 60, [[_OWN, "OutboxAge"]]),
         _widget(
             "Age of the oldest message, by queue (seconds)", "Maximum", 60,

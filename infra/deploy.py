@@ -11,88 +11,40 @@ as {"api_url": ...}.
 
 import argparse
 import json
-import os
-import platform
 import sys
-import sysconfig
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-import boto3
 import botocore.loaders
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
 
 from infra import APP
-from infra.account import deployed_record, rest_api_id
-from infra.configuration import ROOT, config, stages, variables_of
+from infra.account import deployed_functions, deployed_record, rest_api_id
+from infra.concurrency import remove_maximum
+from infra.configuration import ROOT, config, python_of, stages, variables_of
+from infra.functions import check_functions
 from infra.gateway import set_gateway_responses, set_stage
-from infra.hosts import Hosts, apply_hosts, check_hosts, hosts_of, wait_for_hosts, without_dns
-from infra.iam import Place
-from infra.packaging.bundle import need_lambda_python
+from infra.hosts import apply_hosts, check_hosts, wait_for_hosts, without_dns
+from infra.iam import ACCESS, archive_bucket
+from infra.packaging.bundle import need_python
+from infra.packaging.imports import check_imports
 from infra.packaging.package import chalice, project_copy
+from infra.recovery.pausing import is_off, resume
+from infra.recursion import allow_recursion
 from infra.stack import DeploymentStopped, apply_stack
 from infra.tables import check_tables
-from infra.versions import Deployment, Versions, commit_of_checkout
+from infra.target import HOST_PACKAGES, Target, step, target_of
+from infra.variables import check_settings
+from infra.versions import Deployment, commit_of_checkout
 from infra.waf import apply_waf, has_waf
+from infra.warming import warm
 
-STACK_FILE = ROOT / ".local" / "stack.json"
-LOCAL_AWS = {
-    "AWS_ACCESS_KEY_ID": "test",
-    "AWS_SECRET_ACCESS_KEY": "test",
-    "AWS_DEFAULT_REGION": "us-east-1",
-}
-HOST_PACKAGES = sys.platform != "linux"
-"""The local cloud runs functions on this machine. If it is not Linux, they use the packages of this venv."""
 HEALTHY_WITHIN_SECONDS = 60
-
-
-@dataclass(frozen=True)
-class Target:
-    """Where a stage is deployed: the environment for AWS tools, hosts, and what overrides .chalice/config.json."""
-
-    stage: str
-    environment: dict[str, str]
-    settings: dict[str, Any]
-    hosts: Hosts | None = None
-    """None: the stage has no DNS, and is called at the API's own URL."""
-
-    def client(self, service: str, attempts: int = 10) -> Any:
-        """A client that retries often by default, as API Gateway allows one deployment in five seconds."""
-        own = self.environment if self.stage == "local" else {}
-        session = boto3.Session(
-            aws_access_key_id=own.get("AWS_ACCESS_KEY_ID"),
-            aws_secret_access_key=own.get("AWS_SECRET_ACCESS_KEY"),
-            region_name=own.get("AWS_DEFAULT_REGION"),
-        )
-        retries = Config(retries={"mode": "standard", "max_attempts": attempts})
-        return session.client(service, endpoint_url=own.get("AWS_ENDPOINT_URL"), config=retries)
-
-    @property
-    def place(self) -> Place:
-        """The region and the account of whoever is asking."""
-        sts = self.client("sts")
-        return Place(sts.meta.region_name, sts.get_caller_identity()["Account"])
-
-    @property
-    def cloud(self) -> str | None:
-        """The URL of the local cloud, or None for AWS."""
-        return self.environment.get("AWS_ENDPOINT_URL")
-
-    def versions(self) -> Versions:
-        return Versions(self.client("s3"), self.client("sts"), self.stage)
-
-    def api_url(self, api: str) -> str:
-        if self.cloud:
-            return f"{self.cloud}/restapis/{api}/{self.stage}/_user_request_"
-        region = self.client("apigateway").meta.region_name
-        return f"https://{api}.execute-api.{region}.amazonaws.com/{self.stage}"
 
 
 def deploy(target: Target) -> str:
@@ -101,41 +53,65 @@ def deploy(target: Target) -> str:
         if target.stage != "local":
             region = target.client("apigateway").meta.region_name
             check_hosts(target.hosts, target.stage, variables_of(target.stage), region)
-    with step("The tables"):
-        check_tables(target.client, target.stage)
-    with step("The stack"):
-        apply_stack(target.client("cloudformation"), target.stage)
-    with step("The address"):
-        target = addressed(target, rest_api_id(target.client, target.stage) or _new_api(target))
+    with step("The settings"):
+        check_settings(target.stage, {**variables_of(target.stage), **target.settings.get("environment_variables", {})})
+    versions = target.versions()
     with ExitStack() as ending:
+        is_first = not versions.has_bucket()  # then CloudFormation keeps a second deployment out
+        if not is_first:
+            with step("The lock"):
+                ending.enter_context(versions.lock.hold("make deploy"))
+        with step("The tables"):
+            check_tables(target.client, target.stage)
+        with step("The stack"):
+            apply_stack(target.client("cloudformation"), target.stage)
+        if is_first:
+            with step("The lock"):
+                ending.enter_context(versions.lock.hold("make deploy"))
+        with step("The address"):
+            target = addressed(target, rest_api_id(target.client, target.stage) or _new_api(target))
         with step("The package"):
             layer = has_layer(target.stage)
             copy = ending.enter_context(project_copy(target.stage, target.settings, layer, target.place))
+            check_imports(copy, target.stage)
         return put(target, copy, commit_of_checkout())
 
 
 def put(target: Target, project: Path, commit: str, rolled_back_from: str | None = None) -> str:
     """Deploys what is in `project`, a copy or a build that was kept, with the hosts of `target`, which are those of the
-    project; returns the URL of the API."""
-    versions = target.versions()
+    project; returns the URL of the API. The caller holds the lock of the stage."""
+    with step("The kept version"):
+        begun = target.versions().begin(project, commit, rolled_back_from)
+    with step("The account"):
+        record = project / ".chalice" / "deployed" / f"{target.stage}.json"
+        record.parent.mkdir(exist_ok=True)
+        record.write_text(json.dumps(deployed_record(target.client, target.stage)))
+    with step("Functions and API"):
+        environment = {**target.environment, **(quick_waiters(project) if target.cloud else {})}
+        python = python_of(config(project), target.stage)
+        chalice(project, ["deploy", "--stage", target.stage], python, environment)
+    return finish(target, config(project), begun)
+
+
+def finish_by_hand(target: Target) -> str:
+    """`finish` after a plain `chalice deploy`, with the lock of the stage."""
     with ExitStack() as ending:
-        with step("The kept version"):
-            ending.enter_context(versions.held())
-            begun = versions.begin(project, commit, rolled_back_from)
-        with step("The account"):
-            record = project / ".chalice" / "deployed" / f"{target.stage}.json"
-            record.parent.mkdir(exist_ok=True)
-            record.write_text(json.dumps(deployed_record(target.client, target.stage)))
-        with step("Functions and API"):
-            environment = {**target.environment, **(quick_waiters(project) if target.cloud else {})}
-            chalice(project, ["deploy", "--stage", target.stage], environment)
-        return finish(target, config(project), begun)
+        with step("The lock"):
+            ending.enter_context(target.versions().lock.hold("make finish"))
+        with step("The tables"):
+            check_tables(target.client, target.stage)
+        return finish(target)
 
 
 def addressed(target: Target, api: str) -> Target:
-    """The target with the URLs of its hosts among its settings; without DNS they are the URL of the REST API `api`."""
+    """The target with the URLs of its hosts and the bucket of its archive among its settings.
+
+    Without DNS the URLs are that of the REST API `api`.
+    """
     urls = target.hosts.urls if target.hosts else without_dns(target.api_url(api))
-    variables = {**target.settings.get("environment_variables", {}), **urls}
+    place = target.place
+    bucket = archive_bucket(f"{APP}-{target.stage}", place.account, place.region)
+    variables = {**target.settings.get("environment_variables", {}), **urls, "ARCHIVE_BUCKET": bucket}
     return replace(target, settings={**target.settings, "environment_variables": variables})
 
 
@@ -149,19 +125,36 @@ def finish(target: Target, settings: Mapping[str, Any] | None = None, begun: Dep
     """What Chalice does not do after its deployment; returns the URL of the API. Raises DeploymentStopped.
 
     `settings` are what the .chalice/config.json of the deployed version says, by default that of this checkout; `begun`
-    is the deployment, by default the latest one.
+    is the deployment, by default the latest one. The version that a rollback has put back may have other functions and
+    policies than this checkout.
     """
     settings = config() if settings is None else settings
+    running = deployed_functions(target.client("lambda"), target.stage)
+    begun = begun or next(reversed(target.versions().history()), None)
+    expected = ACCESS if begun is None or begun.rolled_back_from is None else dict.fromkeys(running)
     with step("The error responses of the API"):
         api = rest_api_id(target.client, target.stage)
         if api is None:
             raise DeploymentStopped("Chalice reported success, but there is no REST API.")
         set_gateway_responses(target.client("apigateway"), api, target.stage)
+    with step("The functions that feed their own queues"):
+        allow_recursion(target.client("lambda"), target.stage, running)
+    with step("The start of the stage"):
+        if is_off(target):  # by a restore that was killed, or by a person
+            resume(target)
+    with step("The consumers of queues"):
+        own = settings["stages"][target.stage].get("environment_variables", {})
+        remove_maximum(target.client("lambda"), target.stage, {**settings.get("environment_variables", {}), **own})
     with step("Access logs and throttling of the API"):
         limits = settings["stages"][target.stage].get("throttling", {})
         set_stage(target.client("apigateway"), api, target.stage, access_log_group(target), limits)
+    with step("The warm throughput of the tables"):
+        warm(target.client("dynamodb"), target.stage, settings["stages"][target.stage].get("warm_write_units", {}))
+    with step("The functions"):
+        for line in check_functions(target.client("lambda"), target.stage, expected):
+            print(f"Not reached, and not read until it is: {line}", file=sys.stderr)
     with step("The firewall"):
-        apply_waf(target.client, has_waf(settings, target.stage), api, target.stage)
+        apply_waf(target.client, has_waf(settings, target.stage), api, target.stage, target.caller_header)
     url = target.api_url(api)
     with step("The health of the API"):
         _wait_until_healthy(url, target.stage)
@@ -189,47 +182,6 @@ def access_log_group(target: Target) -> str:
     return f"arn:{place}:log-group:/aws/apigateway/{APP}-{target.stage}"
 
 
-@contextmanager
-def step(name: str) -> Iterator[None]:
-    """Ends the deployment, whatever fails here, with a message that begins with the name of the step."""
-    try:
-        yield
-    except DeploymentStopped as stopped:
-        raise DeploymentStopped(f"{name}: {stopped}", stopped.status) from stopped
-    except Exception as error:
-        raise DeploymentStopped(f"{name}: {type(error).__name__}: {error}") from error
-
-
-def target_of(stage: str) -> Target:
-    """The AWS account of this environment, or the local cloud. Raises DeploymentStopped (status 2) without access."""
-    target = _local_target() if stage == "local" else Target(stage, dict(os.environ), {}, hosts_of(config(), stage))
-    try:
-        target.client("sts", attempts=1).get_caller_identity()
-    except (BotoCoreError, ClientError) as error:
-        if stage == "local":
-            where = target.environment["AWS_ENDPOINT_URL"]
-            raise DeploymentStopped(f"No local cloud answers at {where}: start one with `make local`.", 2) from error
-        raise DeploymentStopped(f"AWS does not know who is deploying: {error}", 2) from error
-    return target
-
-
-def _local_target() -> Target:
-    stack = json.loads(STACK_FILE.read_text()) if STACK_FILE.exists() else {}
-    endpoint = os.environ.get("AWS_ENDPOINT_URL") or stack.get("aws_url")
-    if not endpoint:
-        raise DeploymentStopped("No local cloud is running: start one with `make local`.", 2)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    variables = {"EXPLORER_URL": stack.get("explorer_url", endpoint)}
-    if "price_url" in stack:
-        variables["PRICE_API_URL"] = stack["price_url"]
-    settings: dict[str, Any] = {"environment_variables": variables}
-    if platform.machine() in ("arm64", "aarch64"):
-        settings["lambda_architecture"] = "arm64"
-    if HOST_PACKAGES:
-        variables["PYTHONPATH"] = sysconfig.get_path("purelib")
-    return Target("local", {**environment, **LOCAL_AWS, "AWS_ENDPOINT_URL": endpoint}, settings)
-
-
 def quick_waiters(copy: Path) -> dict[str, str]:
     """Makes botocore check every 0.1 s, not every 5 s, whether a function is ready, as the local cloud is quick."""
     waiters = botocore.loaders.Loader().load_service_model("lambda", "waiters-2")
@@ -245,9 +197,11 @@ def _wait_until_healthy(url: str, stage: str) -> None:
     deadline = time.monotonic() + HEALTHY_WITHIN_SECONDS
     while True:
         try:
-            with urllib.request.urlopen(f"{url}/v2/health", timeout=30):
-                return
-        except (OSError, HTTPException) as error:  # also a connection that was closed before it answered
+            with urllib.request.urlopen(f"{url}/v2/health", timeout=30) as response:
+                if json.load(response).get("payments") != "unknown":
+                    return
+            raise OSError("it cannot read whether payments are stopped")
+        except (OSError, HTTPException, ValueError) as error:  # also a connection that was closed before it answered
             if time.monotonic() > deadline:
                 raise DeploymentStopped(
                     f"Everything is in place, but {url}/v2/health does not answer: {error}. Its log group is"
@@ -263,10 +217,9 @@ def main() -> int:
     arguments = parser.parse_args()
     stage = arguments.stage
     try:
-        if stage != "local":
-            need_lambda_python()
+        need_python(python_of(config(), stage))
         target = target_of(stage)
-        url = finish(target) if arguments.only_finish else deploy(target)
+        url = finish_by_hand(target) if arguments.only_finish else deploy(target)
     except DeploymentStopped as stopped:
         print(stopped, file=sys.stderr)
         return stopped.status

@@ -9,12 +9,12 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from http import HTTPStatus
 from typing import Any
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from chalicelib.platform.http.errors import phrase_of
 from infra.stack import DeploymentStopped
 
 RATE, BURST = 500, 1000
@@ -96,7 +96,7 @@ def set_stage(apigateway: Any, api: str, stage: str, log_group: str, limits: Map
             raise
         raise DeploymentStopped(
             "API Gateway has no role to write logs in this account and region. It is one for all APIs, so you set it,"
-            " once: run `python -m infra.gateway`, then deploy again."
+            " once: run `.venv/bin/python -m infra.gateway`, then deploy again."
         ) from error
 
 
@@ -124,7 +124,7 @@ def stage_differences(
 
 def body(status: int, message: str) -> str:
     """The template of a body: `{"statusCode", "message", "error"}`."""
-    return json.dumps({"statusCode": status, "message": message, "error": HTTPStatus(status).phrase})
+    return json.dumps({"statusCode": status, "message": message, "error": phrase_of(status)})
 
 
 def allow_access_logs(apigateway: Any, iam: Any) -> str:

@@ -6,7 +6,8 @@
     "hosts": "none"                                                       no DNS here: all three are the API's own URL
 
 The domains are a stack of their own, `payment-requests-<stage>-hosts`, which is made after the API. `hosted_zone` may
-be empty: then the operator creates the DNS records that the deployment names.
+be empty: then the operator creates the DNS records that the deployment names. With `"cdn"`, the ARN of a certificate in
+us-east-1, CloudFront stands before the host of PAY_URL (infra/cdn.py).
 """
 
 import re
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from infra import APP
+from infra import APP, cdn
 from infra.indexes import Template
 from infra.stack import DeploymentStopped, apply_template, delete_stack
 
@@ -37,11 +38,14 @@ _RESERVED = re.compile(
 
 @dataclass(frozen=True)
 class Hosts:
-    """`urls` by the setting that holds each: API_URL, AUTH_URL and PAY_URL, which may be the same."""
+    """`urls` by the setting that holds each: API_URL, AUTH_URL and PAY_URL, which may be the same. With `cdn`, a
+    certificate, CloudFront is before PAY_URL and states callers in `caller_header`, TRUSTED_PROXY_HEADER."""
 
     urls: Mapping[str, str]
     certificate: str
     hosted_zone: str
+    cdn: str = ""
+    caller_header: str = ""
 
     @property
     def roles(self) -> dict[str, str]:
@@ -60,8 +64,10 @@ def hosts_of(config: Mapping[str, Any], stage: str) -> Hosts | None:
             f'Set "hosts" of stage {stage} in .chalice/config.json to {{"certificate": "<ARN>", "hosted_zone": "<id>"}}'
             ', or to "none" if it has no DNS.'
         )
-    urls = {variable: own["environment_variables"][variable] for variable in ROLES.values()}
-    return Hosts(urls, said.get("certificate", ""), said.get("hosted_zone", ""))
+    variables = own["environment_variables"]
+    urls = {variable: variables[variable] for variable in ROLES.values()}
+    header = variables.get("TRUSTED_PROXY_HEADER", "") if said.get("cdn") else ""
+    return Hosts(urls, said.get("certificate", ""), said.get("hosted_zone", ""), said.get("cdn", ""), header)
 
 
 def check_hosts(hosts: Hosts | None, stage: str, variables: Mapping[str, str], region: str) -> None:
@@ -90,6 +96,16 @@ def check_hosts(hosts: Hosts | None, stage: str, variables: Mapping[str, str], r
             f'Set "certificate" in "hosts" of stage {stage} in .chalice/config.json to the ARN of a certificate of ACM'
             f" in {region} for {_listed(list(hosts.roles))}."
         )
+    if hosts.cdn and not hosts.cdn.startswith(f"arn:aws:acm:{cdn.REGION}:"):
+        raise DeploymentStopped(
+            f'Set "cdn" in "hosts" of stage {stage} in .chalice/config.json to the ARN of a certificate of ACM in'
+            f" {cdn.REGION} for {urlsplit(hosts.urls['PAY_URL']).hostname}: CloudFront takes it from nowhere else."
+        )
+    if hosts.cdn and not cdn.SECRET_HEADER.fullmatch(hosts.caller_header):
+        raise DeploymentStopped(
+            f"Set TRUSTED_PROXY_HEADER of stage {stage} in .chalice/config.json to x- and what `openssl rand -hex 16`"
+            " prints: CloudFront states callers' addresses in a header whose name only you know."
+        )
     domain = variables.get("SESSION_DOMAIN", "")
     strange = [urlsplit(hosts.urls[name]).hostname for name in ("API_URL", "AUTH_URL")]
     if domain and not all(f".{host}".endswith(f".{domain}") for host in strange):
@@ -107,8 +123,14 @@ def without_dns(url: str) -> dict[str, str]:
 def template_of(hosts: Hosts, api: str, stage: str) -> Template:
     """A regional domain for each host, mapped to the stage of the REST API `api`; DNS records if there is a zone."""
     resources: dict[str, Any] = {}
+    targets: dict[str, Any] = {}
     for host, role in hosts.roles.items():
         domain = {"Fn::GetAtt": [f"{role}Domain", "RegionalDomainName"]}
+        zone: Any = {"Fn::GetAtt": [f"{role}Domain", "RegionalHostedZoneId"]}
+        if hosts.cdn and host == urlsplit(hosts.urls["PAY_URL"]).hostname:
+            resources |= cdn.resources(f"{APP}-{stage}", host, domain, hosts.cdn, hosts.caller_header)
+            domain, zone = {"Fn::GetAtt": ["Cdn", "DomainName"]}, cdn.HOSTED_ZONE
+        targets[role] = domain
         resources[f"{role}Domain"] = {
             "Type": "AWS::ApiGateway::DomainName",
             "Properties": {
@@ -123,7 +145,6 @@ def template_of(hosts: Hosts, api: str, stage: str) -> Template:
             "Properties": {"DomainName": {"Ref": f"{role}Domain"}, "RestApiId": api, "Stage": stage},
         }
         for kind in ("A", "AAAA") if hosts.hosted_zone else ():
-            zone = {"Fn::GetAtt": [f"{role}Domain", "RegionalHostedZoneId"]}
             resources[f"{role}{kind}Record"] = {
                 "Type": "AWS::Route53::RecordSet",
                 "Properties": {
@@ -137,9 +158,7 @@ def template_of(hosts: Hosts, api: str, stage: str) -> Template:
         "AWSTemplateFormatVersion": "2010-09-09",
         "Description": f"The hosts of the payment request service in stage {stage}: domains of its API.",
         "Resources": resources,
-        "Outputs": {
-            role: {"Value": {"Fn::GetAtt": [f"{role}Domain", "RegionalDomainName"]}} for role in hosts.roles.values()
-        },
+        "Outputs": {role: {"Value": target} for role, target in targets.items()},
     }
 
 

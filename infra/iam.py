@@ -9,7 +9,7 @@ that all tests make, and tests/deploy/permissions.txt holds what they permit in 
 A transaction has no IAM action: DynamoDB requires the action of each item in it. Secrets Manager adds six random
 characters to every ARN. The local cloud requires some permissions that AWS does not, which stage local adds: the name
 of a secret without those characters, a key by its alias, and an action for a batch of messages. It does not support
-conditions on the encryption context, which stage local leaves out.
+conditions on the encryption context or on keys of items, which stage local leaves out.
 """
 
 import json
@@ -61,6 +61,12 @@ class Access:
     encrypts_for: tuple[str, ...] = ()
     decrypts_for: tuple[str, ...] = ()
     rpc_urls: bool = False
+    audits: bool = False
+    """Whether it writes entries of the audit log, and nothing else, to the table of identities."""
+    archive: tuple[str, ...] = ()
+    """Its actions on the bucket of the archive."""
+    mails: bool = False
+    """Whether it sends e-mail."""
     signs: bool = False
     """Whether it signs transactions of the service's own account: with the key in KMS, or that for test networks."""
 
@@ -75,20 +81,27 @@ ACCESS = {
             "sessions": ("BatchGetItem", *_RECORDS),
             "payments": ("BatchGetItem", *_RECORDS, "BatchWriteItem"),
             "webhooks": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
+            "mails": ("BatchGetItem", "GetItem", "PutItem", "UpdateItem"),
             "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem", "BatchWriteItem"),
             "keys": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem"),
         },
         lists=("payments", "webhooks"),
-        sends=("webhooks", "webhook-retries", "announcements", "relayed", "payment-intents"),
+        sends=("webhooks", "webhook-retries", "announcements", "relayed", "payment-intents", "mails"),
         encrypts_for=("*",),
-        decrypts_for=("answer#*", "person#*"),  # idempotency keys and personal data, but no webhook secrets
+        decrypts_for=("answer#*", "change#*", "person#*"),  # what it has shown, personal data; no webhook secrets
         rpc_urls=True,
+        archive=("GetObject", "ListBucket"),
         signs=True,  # executed commerce payments answer with their transaction
     ),
     "announce_events": Access(
-        tables={"webhooks": ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem")},
+        tables={
+            "webhooks": ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem"),
+            "identity": ("BatchGetItem", "GetItem", "Query"),  # members, for e-mails about events
+            "mails": ("GetItem", "PutItem"),
+            "ops": ("UpdateItem",),
+        },
         consumes=("announcements",),
-        sends=("webhooks",),
+        sends=("webhooks", "mails"),
     ),
     "deliver_webhook": Access(
         tables={"webhooks": ("BatchGetItem", "GetItem", "PutItem", "UpdateItem", "DeleteItem"), "keys": ("GetItem",)},
@@ -99,7 +112,7 @@ ACCESS = {
     "retry_webhook": Access(
         tables={"webhooks": ("BatchGetItem", *_RECORDS), "keys": ("GetItem",)},
         consumes=("webhook-retries",),
-        sends=("webhooks", "webhook-retries"),
+        sends=("announcements", "webhooks", "webhook-retries"),
         decrypts_for=("*",),
     ),
     "scan_chain": Access(
@@ -125,8 +138,13 @@ ACCESS = {
         sends=("announcements", "webhooks", "webhook-retries"),
     ),
     "expire_links": Access(
-        tables={"payments": ("Query", "UpdateItem", "DeleteItem"), "ops": ("BatchGetItem",)},
+        tables={
+            "payments": ("Query", "UpdateItem", "DeleteItem"),
+            "ops": ("BatchGetItem",),
+            "webhooks": ("PutItem",),  # it finishes what is being cancelled
+        },
         due=("payments",),
+        sends=("announcements",),
     ),
     "check_payers": Access(
         tables={
@@ -139,6 +157,7 @@ ACCESS = {
         decrypts_for=("person#*",),
         rpc_urls=True,
     ),
+    "check_domains": Access(tables={"payments": ("GetItem", "UpdateItem")}, due=("payments",), audits=True),
     "check_offramps": Access(
         tables={"payments": ("GetItem", "Query", "UpdateItem"), "webhooks": ("PutItem",)},
         due=("payments",),
@@ -159,6 +178,17 @@ ACCESS = {
         tables={
             "payments": ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem"),
             "ops": ("BatchGetItem", "GetItem", "PutItem", "UpdateItem", "BatchWriteItem"),
+            "webhooks": ("PutItem",),
+        },
+        due=("payments",),
+        sends=("announcements", "relayed"),
+        rpc_urls=True,
+        signs=True,
+    ),
+    "run_gasless": Access(
+        tables={
+            "payments": ("BatchGetItem", "GetItem", "PutItem", "UpdateItem"),
+            "ops": ("GetItem",),
             "webhooks": ("PutItem",),
         },
         due=("payments",),
@@ -200,6 +230,44 @@ ACCESS = {
         rpc_urls=True,
         signs=True,
     ),
+    "archive_paid": Access(
+        tables={
+            "payments": ("Scan", "Query", "BatchGetItem", "DeleteItem", "UpdateItem"),
+            "ops": ("GetItem", "PutItem", "UpdateItem"),
+        },
+        archive=("PutObject", "GetObject"),
+    ),
+    "send_mail": Access(
+        tables={"mails": ("GetItem", "UpdateItem")},
+        consumes=("mails",),
+        sends=("mails",),
+        decrypts_for=("mail#*",),
+        mails=True,
+    ),
+    "note_mail": Access(tables={"mails": ("GetItem", "PutItem", "UpdateItem")}, consumes=("mail-news",)),
+    "tell_changes": Access(
+        tables={
+            "identity": ("BatchGetItem", "GetItem", "Query", "UpdateItem"),  # the audit log, and members
+            "mails": ("GetItem", "PutItem"),
+            "ops": ("UpdateItem",),
+        },
+        due=("identity",),
+        sends=("mails",),
+    ),
+    "apply_changes": Access(  # what the operations may write whose changes wait (accounts/changes)
+        tables={
+            "identity": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
+            "sessions": ("GetItem", "DeleteItem"),
+            "webhooks": ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem", "ConditionCheckItem"),
+            "mails": ("BatchGetItem", "GetItem", "PutItem"),
+            "ops": ("UpdateItem",),
+        },
+        due=("identity",),
+        sends=("announcements", "mails"),
+        encrypts_for=("*",),
+        decrypts_for=("change#*",),
+    ),
+    "sweep_mails": Access(tables={"mails": ("GetItem",)}, due=("mails",), sends=("mails",)),
     "track_relayed": Access(tables={"payments": ("GetItem",)}, sends=("relayed",), rpc_urls=True),
     "follow_relayed": Access(
         tables={
@@ -220,6 +288,11 @@ def function_name(stage: str, function: str) -> str:
     return prefix if function == "api_handler" else f"{prefix}-{function}"
 
 
+def archive_bucket(prefix: str, account: str, region: str) -> str:
+    """The name of the bucket to which a stage moves what was paid; infra/template.yaml makes it."""
+    return f"{prefix}-archive-{account}-{region}"
+
+
 def policy(stage: str, function: str) -> dict[str, Any]:
     """The IAM policy document of one function."""
     return {"Version": "2012-10-17", "Statement": list(_statements(stage, function, ACCESS[function]))}
@@ -234,6 +307,10 @@ def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str,
     for table, actions in access.tables.items():
         arn = f"arn:aws:dynamodb:{HERE}:table/{prefix}-{table}"
         yield _allow(f"Table{table.title()}", [f"dynamodb:{action}" for action in actions], [arn])
+    if access.audits:
+        allowed = _allow("AuditLog", ["dynamodb:PutItem"], [f"arn:aws:dynamodb:{HERE}:table/{prefix}-identity"])
+        keys = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["AUDIT#*"]}}
+        yield allowed if stage == "local" else {**allowed, "Condition": keys}
     for table in access.due:
         arn = f"arn:aws:dynamodb:{HERE}:table/{prefix}-{table}/index/by_due"
         yield _allow(f"Due{table.title()}", ["dynamodb:Query"], [arn])
@@ -250,11 +327,22 @@ def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str,
     for action, owners in (("Encrypt", access.encrypts_for), ("Decrypt", access.decrypts_for)):
         if owners:
             yield from _key(stage, action, owners)
+    for action in access.archive:
+        arn = f"arn:aws:s3:::{archive_bucket(prefix, *reversed(_PLACEHOLDERS))}"
+        yield _allow(f"Archive{action}", [f"s3:{action}"], [arn if action == "ListBucket" else f"{arn}/*"])
     if access.rpc_urls:
         yield _secret(stage, "RpcUrls", "rpc-urls")
+    if access.mails:
+        yield _allow("Mail", ["ses:SendEmail"], _mail_resources(prefix))
     if access.signs:
         yield from _signing_key(stage)
         yield _secret(stage, "RelayerTestKey", "relayer-key")
+
+
+def _mail_resources(prefix: str) -> list[str]:
+    """What the sender of a message is allowed by: the stage's configuration set, and the verified domain or address,
+    which is that of MAIL_SENDER and belongs to the account."""
+    return [f"arn:aws:ses:{HERE}:configuration-set/{prefix}-mails", f"arn:aws:ses:{HERE}:identity/*"]
 
 
 def _secret(stage: str, sid: str, name: str) -> dict[str, Any]:

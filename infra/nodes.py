@@ -29,7 +29,7 @@ from chalicelib.payments.scanning import flows as scanning
 from chalicelib.payments.scanning import rules
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.clients import aws_client
-from chalicelib.platform.storage.secrets import Entries, read_entries
+from chalicelib.platform.storage.secrets import Entries, read_entries, value_of
 
 _ARCHIVE = timedelta(days=30)
 """How old the logs are that a node must have. The service reads blocks again until they are a week old, and those of a
@@ -89,8 +89,8 @@ def list_nodes(services: Services) -> list[str]:
         read = f"read until {iso(status.read_until)}" if status.read_until else "not read yet"
         nodes = status.nodes
         several = "" if nodes is None else f"  {nodes.usable} of {nodes.total} usable"
-        held = "  held: they disagree" if nodes is not None and not nodes.agree else ""
-        lines.append(f"{status.network:12}  {hosts}  {read}{several}{held}")
+        paused = "  paused: they disagree" if nodes is not None and not nodes.agree else ""
+        lines.append(f"{status.network:12}  {hosts}  {read}{several}{paused}")
     return lines
 
 
@@ -164,9 +164,7 @@ def _check_agreement(services: Services, facts: Network, urls: Sequence[str]) ->
     chain = _chain(services, facts, tuple(urls))
     if isinstance(chain, Nodes):
         confirmations = services.settings.confirmations.get(facts.name, facts.confirmations)
-        found, wrong = rules.compare_nodes(
-            chain.views(confirmations), timedelta(milliseconds=facts.block_milliseconds)
-        )
+        found, wrong = rules.compare_nodes(chain.views(confirmations), timedelta(milliseconds=facts.block_milliseconds))
         if not found.agree or found.usable < found.total:
             raise BadRequest(f"The nodes do not fit together: {wrong}; nothing is changed.")
 
@@ -206,9 +204,9 @@ def _store(services: Services, changed: dict[str, Any]) -> None:
     A new version is stored aside, and becomes the current one only if the version that was read still is.
     """
     client, name = aws_client("secretsmanager"), services.settings.rpc_urls_secret
-    before = client.get_secret_value(SecretId=name)
+    before = value_of(client, name)
     try:
-        entries: Entries = read_entries(before["SecretString"])
+        entries: Entries = read_entries(before.text)
     except ValueError as error:
         raise BadRequest(f"The secret {name} is not as it should be: {error}; correct it first.") from error
     after = {key: value for key, value in {**entries, **changed}.items() if value != []}
@@ -216,9 +214,8 @@ def _store(services: Services, changed: dict[str, Any]) -> None:
     text = json.dumps(after, sort_keys=True)
     client.put_secret_value(SecretId=name, SecretString=text, ClientRequestToken=version, VersionStages=[_LABEL])
     try:
-        client.update_secret_version_stage(
-            SecretId=name, VersionStage=_CURRENT, MoveToVersionId=version, RemoveFromVersionId=before["VersionId"]
-        )
+        replaced = {"RemoveFromVersionId": before.version} if before.version else {}
+        client.update_secret_version_stage(SecretId=name, VersionStage=_CURRENT, MoveToVersionId=version, **replaced)
     except ClientError as error:
         if error.response["Error"]["Code"] != "InvalidParameterException":
             raise

@@ -16,7 +16,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, build_opener
 
-from chalicelib.pages.assets import assets, template
+from chalicelib.pages.assets import served, template
 
 _HTML = "text/html; charset=utf-8"
 _SECONDS = 60
@@ -26,23 +26,31 @@ _REFUSED_HEADERS = ("content-encoding", "link", "refresh")
 """Headers with which a browser would run other bytes than those that were read."""
 _FACTS = re.compile(
     r'<meta name="api-url" content="([^"<>]*)"><meta name="client-id" content="([^"<>]*)">'
-    r'(?:<meta name="escrows" content="([^"<>]*)">)?<noscript>(.*)</noscript>',
+    r'(?:<meta name="escrows" content="([^"<>]*)">)?'
+    r'(?:<meta name="walletconnect" content="([0-9a-f]{32})">'
+    r'(?:<meta name="walletconnect-relay" content="([^"<>]*)">)?)?'
+    r"<noscript>(.*)</noscript>",
     re.DOTALL,
 )
 """All that may be between the two marks. A browser that runs scripts treats the content of `noscript` as text."""
+_CONNECT = "connect=walletconnect"
 _ESCAPES = re.compile(r"<script|</noscript|<!--", re.IGNORECASE)
 
 
 def hashes() -> dict[str, str]:
-    """SHA-256 by path. `/` is the page, with nothing between the two comments that enclose the facts of a link."""
-    files = {"/": "".join(template()), **{f"/pages/{name}": asset.text for name, asset in assets().items()}}
+    """SHA-256 by path. `/` is the page, with nothing between the two comments that enclose the facts of a link; with
+    `connect`, as it is when it was opened with WalletConnect."""
+    pages = {"/": template(), f"/?{_CONNECT}": template(walletconnect=True)}
+    files = {path: "".join(each) for path, each in pages.items()}
+    files |= {f"/pages/{path}": asset.text for path, asset in served().items()}
     return {path: _sha256(text.encode()) for path, text in files.items()}
 
 
 def compare(url: str) -> tuple[list[str], str]:
     """One line for each difference between a served page with its files and this code; and a sentence with the API URL
     and client id that the page uses, which the reader has to judge."""
-    (parts, before, after) = urlsplit(url), *template()
+    parts = urlsplit(url)
+    before, after = template(walletconnect=_CONNECT in parts.query.split("&"))
     page = parts.path or "/"
     base = f"{parts.scheme}://{parts.netloc}{page.rpartition('/')[0]}"  # a stage without a host is below /<stage>
     try:
@@ -50,18 +58,20 @@ def compare(url: str) -> tuple[list[str], str]:
     except _READ_ERRORS as error:
         return [f"{page}: {error}"], ""
     differences = [f"{page}: {each}" for each in _page_differences(body, before.encode(), after.encode())]
-    for name, asset in assets().items():
+    for path, asset in served().items():
         try:
-            digest = _sha256(_read(f"{base}/pages/{name}", asset.content_type))
+            digest = _sha256(_read(f"{base}/pages/{path}", asset.content_type))
             if digest != _sha256(asset.text.encode()):
-                differences.append(f"/pages/{name}: its SHA-256 is {digest}")
+                differences.append(f"/pages/{path}: its SHA-256 is {digest}")
         except _READ_ERRORS as error:
-            differences.append(f"/pages/{name}: {error}")
+            differences.append(f"/pages/{path}: {error}")
     facts = _FACTS.search(body.decode(errors="replace"))
     if facts is None:
         return differences, ""
     escrows = f" and has the escrows {unescape(facts[3])} besides" if facts[3] else ""
-    return differences, f"it asks {unescape(facts[1])!r} as client id {unescape(facts[2])!r}{escrows}"
+    project = f" and offers WalletConnect as project {facts[4]}" if facts[4] else ""
+    relay = f" by the relay {unescape(facts[5])}" if facts[5] else ""
+    return differences, f"it asks {unescape(facts[1])!r} as client id {unescape(facts[2])!r}{escrows}{project}{relay}"
 
 
 def _page_differences(body: bytes, before: bytes, after: bytes) -> Iterator[str]:
@@ -72,7 +82,7 @@ def _page_differences(body: bytes, before: bytes, after: bytes) -> Iterator[str]
     facts = _FACTS.fullmatch(body[len(before) : len(body) - len(after)].decode(errors="replace"))
     if facts is None:
         yield "more than the metas and one noscript stands between the marks of the facts"
-    elif _ESCAPES.search(facts[4]):
+    elif _ESCAPES.search(facts[6]):
         yield "the noscript holds a script, its own end, or a comment"
 
 
@@ -111,7 +121,7 @@ def main(arguments: list[str]) -> int:
             print(f"{digest}  {path}")
         return 0
     differences, sentence = compare(arguments[0])
-    for line in differences or [f"The page and its {len(assets())} files are as this code has them; {sentence}"]:
+    for line in differences or [f"The page and its {len(served())} files are as this code has them; {sentence}"]:
         print(line)
     return 1 if differences else 0
 

@@ -2,13 +2,14 @@
 
     payment-requests-<stage>            tables, queues, keys, secrets, logs, the topics of the alarms
     payment-requests-<stage>-alarms     alarms by metrics of AWS
-    payment-requests-<stage>-metrics    alarms by metrics of our own, and the dashboard
+    payment-requests-<stage>-metrics    alarms by metrics of our own and of queues, and the dashboard
 
 Those of alarms name what the first one holds, so they are made after it.
 """
 
 from typing import Any
 
+from infra.alarms import SQS
 from infra.indexes import Template
 
 _ALARM, _DASHBOARD = "AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard"
@@ -33,7 +34,7 @@ def parts(template: Template) -> dict[str, Template]:
 
 def _stack_of(resource: dict[str, Any]) -> str:
     """The end of the name of the stack that a resource is in."""
-    if resource["Type"] == _DASHBOARD or resource["Properties"].get("Namespace") == {"Ref": "Prefix"}:
+    if resource["Type"] == _DASHBOARD or resource["Properties"].get("Namespace") in ({"Ref": "Prefix"}, SQS):
         return "-metrics"
     return "-alarms" if resource["Type"] == _ALARM else ""
 

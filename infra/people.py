@@ -1,6 +1,7 @@
 """The policies of the two people of a stage: who deploys it, and who operates it.
 
-`operator`, `deployer` and `stacks`, as IAM takes only so much text in one, and `waf` for what a firewall needs besides;
+`operator`, `deployer` and `stacks`, as IAM takes only so much text in one, and `waf` and `cdn` for what a firewall and
+CloudFront need besides;
 
     python -m infra.people --stage prod --region eu-central-1 --account 123456789012 deployer
 
@@ -39,6 +40,7 @@ _LOGS = " ".join(
 )
 _ALARMS = f"arn:aws:cloudwatch:{HERE}:alarm:{{prefix}}-*"
 _TOPIC = f"arn:aws:sns:{HERE}:{{prefix}}-*"
+_MAIL = f"arn:aws:ses:{HERE}:configuration-set/{{prefix}}-mails"
 _RULES = f"arn:aws:events:{HERE}:rule/{{prefix}}-*"
 _MAPPINGS = f"{_LAMBDA}:event-source-mapping:*"
 _DOMAINS = "arn:aws:apigateway:<region>::/domainnames*"
@@ -59,6 +61,7 @@ RESOURCES: dict[str, Grants] = {
             *("dynamodb:DescribeKinesisStreamingDestination", "dynamodb:GetResourcePolicy"),
         ),
     },
+    "AWS::SQS::QueuePolicy": {_QUEUES: ("sqs:SetQueueAttributes",)},
     "AWS::SQS::Queue": {
         _QUEUES: (
             *("sqs:CreateQueue", "sqs:SetQueueAttributes", "sqs:GetQueueAttributes", "sqs:DeleteQueue"),
@@ -109,6 +112,25 @@ RESOURCES: dict[str, Grants] = {
             *("sns:ListTagsForResource", "sns:ListSubscriptionsByTopic", "sns:GetDataProtectionPolicy"),
         ),
     },
+    "AWS::SNS::TopicPolicy": {_TOPIC: ("sns:SetTopicAttributes",)},
+    "AWS::SNS::Subscription": {
+        _TOPIC: (
+            *("sns:Subscribe", "sns:Unsubscribe", "sns:GetSubscriptionAttributes", "sns:SetSubscriptionAttributes"),
+        ),
+    },
+    "AWS::SES::ConfigurationSet": {
+        _MAIL: (
+            *("ses:CreateConfigurationSet", "ses:GetConfigurationSet", "ses:DeleteConfigurationSet"),
+            *("ses:PutConfigurationSetReputationOptions", "ses:PutConfigurationSetSendingOptions"),
+            "ses:PutConfigurationSetSuppressionOptions",
+        ),
+    },
+    "AWS::SES::ConfigurationSetEventDestination": {
+        _MAIL: (
+            *("ses:CreateConfigurationSetEventDestination", "ses:UpdateConfigurationSetEventDestination"),
+            *("ses:DeleteConfigurationSetEventDestination", "ses:GetConfigurationSetEventDestinations"),
+        ),
+    },
     "AWS::S3::Bucket": {
         "arn:aws:s3:::{prefix}-*": (
             *("s3:CreateBucket", "s3:DeleteBucket", "s3:ListBucket", "s3:PutEncryptionConfiguration"),
@@ -136,13 +158,19 @@ _OF_HOSTS = {"AWS::ApiGateway::DomainName", "AWS::Route53::RecordSet"}
 READS: Grants = {
     ANYTHING: (
         *("lambda:ListFunctions", "lambda:ListLayers", "lambda:ListLayerVersions", "lambda:ListEventSourceMappings"),
-        *("lambda:GetEventSourceMapping", "events:ListRules"),
+        *("lambda:GetEventSourceMapping", "lambda:GetAccountSettings", "events:ListRules"),
+        *("events:ListRuleNamesByTarget", "cloudformation:DescribeStackDriftDetectionStatus"),
     ),
+    _RULES: ("events:DescribeRule",),
     _STACKS: (
+        *("cloudformation:DetectStackDrift", "cloudformation:DescribeStackResourceDrifts"),
         *("cloudformation:DescribeStacks", "cloudformation:DescribeStackEvents"),
         *("cloudformation:DescribeStackResources", "cloudformation:GetTemplate"),
     ),
-    _FUNCTIONS: ("lambda:GetFunction", "lambda:GetFunctionConfiguration", "lambda:GetPolicy", "lambda:ListTags"),
+    _FUNCTIONS: (
+        *("lambda:GetFunction", "lambda:GetFunctionConfiguration", "lambda:GetFunctionRecursionConfig"),
+        *("lambda:GetPolicy", "lambda:ListTags"),
+    ),
     f"{_LAMBDA}:layer:{{prefix}}-*": ("lambda:GetLayerVersion", "lambda:ListLayerVersions"),
     _ROLES: ("iam:GetRole", "iam:ListRolePolicies", "iam:GetRolePolicy", "iam:ListAttachedRolePolicies"),
     _APIS: ("apigateway:GET",),
@@ -160,6 +188,7 @@ DEPLOYER: Grants = {
         *("lambda:CreateFunction", "lambda:UpdateFunctionCode", "lambda:UpdateFunctionConfiguration"),
         *("lambda:DeleteFunction", "lambda:AddPermission", "lambda:RemovePermission", "lambda:TagResource"),
         *("lambda:UntagResource", "lambda:PutFunctionConcurrency", "lambda:DeleteFunctionConcurrency"),
+        *("lambda:PutFunctionRecursionConfig", "lambda:InvokeFunction"),
     ),
     f"{_LAMBDA}:layer:{{prefix}}-*": ("lambda:PublishLayerVersion", "lambda:DeleteLayerVersion"),
     _MAPPINGS: ("lambda:UpdateEventSourceMapping", "lambda:DeleteEventSourceMapping"),
@@ -219,6 +248,24 @@ WAF: Grants = {
 }
 """What `make deploy` and `destroy` do for the firewall of a stage, and `make verify` reads (infra/waf.py)."""
 
+_CLOUDFRONT = "arn:aws:cloudfront::<account>"
+CDN: Grants = {
+    f"{_CLOUDFRONT}:distribution/*": (
+        *("cloudfront:CreateDistribution", "cloudfront:GetDistribution", "cloudfront:GetDistributionConfig"),
+        *("cloudfront:UpdateDistribution", "cloudfront:DeleteDistribution", "cloudfront:TagResource"),
+        "cloudfront:ListTagsForResource",
+    ),
+    f"{_CLOUDFRONT}:function/{{prefix}}-*": (
+        *("cloudfront:CreateFunction", "cloudfront:DescribeFunction", "cloudfront:GetFunction"),
+        *("cloudfront:UpdateFunction", "cloudfront:PublishFunction", "cloudfront:DeleteFunction"),
+    ),
+    f"{_CLOUDFRONT}:cache-policy/*": (
+        *("cloudfront:CreateCachePolicy", "cloudfront:GetCachePolicy", "cloudfront:UpdateCachePolicy"),
+        "cloudfront:DeleteCachePolicy",
+    ),
+}
+"""What CloudFormation does in their name for CloudFront before the page (infra/cdn.py)."""
+
 UNNAMED = (
     *("lambda:CreateFunction", "lambda:CreateEventSourceMapping", "lambda:UpdateEventSourceMapping"),
     *("lambda:DeleteEventSourceMapping", "events:PutTargets", "events:RemoveTargets", "events:ListTargetsByRule"),
@@ -267,7 +314,12 @@ def waf(stage: str) -> dict[str, Any]:
     return _policy(stage, [WAF])
 
 
-PEOPLE = {"deployer": deployer, "stacks": stacks, "operator": operator, "waf": waf}
+def cdn(stage: str) -> dict[str, Any]:
+    """What whoever deploys or destroys a stage with CloudFront before its page has besides."""
+    return _policy(stage, [CDN])
+
+
+PEOPLE = {"deployer": deployer, "stacks": stacks, "operator": operator, "waf": waf, "cdn": cdn}
 """The policies by name."""
 POLICIES = {"deployer": ("deployer", "stacks"), "operator": ("operator",)}
 """Those of each person."""

@@ -8,25 +8,31 @@ imports it from a checkout.
 """
 
 import argparse
+import atexit
 import json
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import boto3
 import click
 from botocore.exceptions import BotoCoreError, ClientError
+from chalice.config import Config
 
+from infra import APP
 from infra.account import deployed_record, rest_api_id
-from infra.configuration import CHALICE_DIR, ROOT, architecture_of, config, stages, variables_of
-from infra.deploy import Target, target_of
+from infra.configuration import CHALICE_DIR, ROOT, architecture_of, config, python_of, stages, variables_of
 from infra.hosts import check_hosts, hosts_of, without_dns
-from infra.iam import ANYWHERE, Place, write_policies
-from infra.packaging.bundle import need_lambda_python
+from infra.iam import ANYWHERE, Place, archive_bucket, write_policies
+from infra.packaging.bundle import need_python
+from infra.packaging.imports import check_imports
 from infra.packaging.package import project_copy, zip_names
 from infra.stack import DeploymentStopped, missing_resources
 from infra.tables import check_tables
+from infra.target import Target, target_of
+from infra.variables import check_settings
 from infra.versions import Versions, commit_of_checkout
 
 
@@ -66,44 +72,55 @@ def before_chalice() -> None:
         return
     session = boto3.Session(profile_name=context.params["profile"])
     try:
-        need_lambda_python()
+        need_python(python_of(config(), stage))
+        type.__setattr__(Config, "lambda_python_version", f"python{python_of(config(), stage)}")  # not this process's
+        check_settings(stage, variables_of(stage))
         _need_stacks(session.client("cloudformation"), stage)
         problem = _problem(record_file(stage), deployed_record(session.client, stage))
         if problem:
             raise SystemExit(f"{problem}, so Chalice would make a second API: run `make record STAGE={stage}` first.")
-        _need_address(stage)
-        check_tables(session.client, stage)
         sts = session.client("sts")
         place = Place(sts.meta.region_name, sts.get_caller_identity()["Account"])
-        _put_build(Versions(session.client("s3"), sts, stage), stage, place)
+        _need_variables(stage, place)
+        check_tables(session.client, stage)
+        versions = Versions(session.client("s3"), sts, stage)
+        ending = ExitStack()
+        ending.enter_context(versions.lock.hold("chalice deploy"))
+        atexit.register(ending.close)
+        _put_build(versions, stage, place)
     except DeploymentStopped as stopped:
         raise SystemExit(str(stopped)) from stopped
     except (BotoCoreError, ClientError) as error:
         raise SystemExit(f"AWS does not say what is deployed in {stage}: {error}") from error
 
 
-def _need_address(stage: str) -> None:
-    """Raises SystemExit if Chalice would give the functions other URLs than `make deploy`, or placeholders."""
+def _need_variables(stage: str, place: Place) -> None:
+    """Raises SystemExit if Chalice would give the functions another archive or other URLs than `make deploy` does."""
     target = Target(stage, dict(os.environ), {}, hosts_of(config(), stage))
     variables = variables_of(stage)
+    wanted = {"ARCHIVE_BUCKET": archive_bucket(f"{APP}-{stage}", place.account, place.region)}
     if target.hosts is not None:
-        check_hosts(target.hosts, stage, variables, target.client("apigateway").meta.region_name)
-        return
-    api = rest_api_id(target.client, stage)
-    wanted = without_dns(target.api_url(api)) if api else {}
+        check_hosts(target.hosts, stage, variables, place.region)
+    elif api := rest_api_id(target.client, stage):
+        wanted |= without_dns(target.api_url(api))
     if any(variables.get(name, "") != value for name, value in wanted.items()):
         written = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
-        raise SystemExit(f"{stage} has no hosts: write {written} into .chalice/config.json, or run `make deploy`.")
+        raise SystemExit(
+            f"Chalice does not know these settings of {stage}: write {written} into .chalice/config.json, or run"
+            f" `make deploy STAGE={stage}`."
+        )
 
 
 def _put_build(versions: Versions, stage: str, place: Place) -> None:
     """Keeps this version of the stage, and puts its packages where Chalice looks for them in the checkout."""
     sys.dont_write_bytecode = True  # Chalice names the packages after all files of chalicelib
-    architecture = architecture_of(config()["stages"][stage])
+    architecture, python = architecture_of(config()["stages"][stage]), python_of(config(), stage)
     write_policies(CHALICE_DIR / "policies", stage, place)
     with project_copy(stage, place=place) as copy:
+        check_imports(copy, stage)
         versions.begin(copy, commit_of_checkout())
-        for built, wanted in zip(zip_names(copy, architecture), zip_names(ROOT, architecture), strict=True):
+        names = (zip_names(folder, architecture, python) for folder in (copy, ROOT))
+        for built, wanted in zip(*names, strict=True):
             wanted.parent.mkdir(exist_ok=True)
             built.replace(wanted)
 

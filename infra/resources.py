@@ -4,11 +4,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.base.lists import LISTS
-from chalicelib.base.records import KEYS, PAYMENTS, TABLES, WEBHOOKS
+from chalicelib.base.records import IDENTITY, KEYS, MAILS, PAYMENTS, TABLES, WEBHOOKS
 from chalicelib.platform.storage.store import DUE_INDEX
 from infra.configuration import functions_of
 from infra.iam import ACCESS
 
+SWEPT = (PAYMENTS, WEBHOOKS, IDENTITY, MAILS)
+"""The tables with records that a sweep has to process, and so with the index `by_due`."""
+INFREQUENT = (PAYMENTS,)
+"""The tables of the class Standard-Infrequent Access: what they hold for months costs more than what is read and
+written in them (docs/capacity.md). CloudFormation changes the class of a table without an interruption, at most twice
+in 30 days."""
 Resources = dict[str, dict[str, Any]]
 """Resources of a template, by their names in it."""
 
@@ -17,74 +23,61 @@ Resources = dict[str, dict[str, Any]]
 class Queue:
     """One queue: for how long a message waits for a worker before it is lost, in seconds, and what its alarms say.
 
-    `late_after` is the age of the oldest message, in seconds, at which the alarm of a late queue rings; `wakes` is
-    whether that one wakes a person.
+    `late_after` is the age of the oldest message, in minutes, at which the alarm of a late queue rings; in `late` its
+    words take the place of {}. `wakes` is whether that alarm wakes a person.
     """
 
     kept: int
-    dead: str
-    late: str
+    crashed: str
     late_after: int
+    late: str
     wakes: bool = False
 
 
 _FOUR_DAYS, _HOUR, _TWO_WEEKS = 4 * 24 * 3600, 3600, 14 * 24 * 3600
-_WAITS = "message waits in the dead letters"
 
 # A message of an hour names work that is in a table and that a schedule queues again; the next tick of a scan reads the
 # same blocks.
 QUEUES = {
     "webhooks": Queue(
-        _FOUR_DAYS,
-        dead=f"The delivery of a webhook crashed five times; its {_WAITS}",
-        late="Webhooks wait longer than two minutes for a worker",
-        late_after=120,
-        wakes=True,
+        _FOUR_DAYS, "The delivery of a webhook crashed five times; its", 2,
+        "Webhooks wait longer than {} for a worker", True,
     ),
     "webhook-retries": Queue(
-        _FOUR_DAYS,
-        dead=f"A retry of a webhook crashed five times; its {_WAITS}",
-        late="Retries of webhooks wait longer than five minutes for a worker",
-        late_after=300,
+        _FOUR_DAYS, "A retry of a webhook crashed five times; its", 5,
+        "Retries of webhooks wait longer than {} for a worker",
     ),
     "announcements": Queue(
-        _FOUR_DAYS,
-        dead=f"The announcement of events crashed five times; its {_WAITS}",
-        late="Events wait longer than two minutes to be announced",
-        late_after=120,
-        wakes=True,
+        _FOUR_DAYS, "The announcement of events crashed five times; its", 2,
+        "Events wait longer than {} to be announced", True,
     ),
     "scans": Queue(
-        _HOUR,
-        dead=f"The scan of a chain crashed five times; its {_WAITS}",
-        late="Scans wait longer than five minutes; payments are found late",
-        late_after=300,
-        wakes=True,
+        _HOUR, "The scan of a chain crashed five times; its", 5,
+        "Scans wait longer than {}; payments are found late", True,
     ),
     "recordings": Queue(
-        _HOUR,
-        dead=f"Recording the transfers of a link crashed five times; its {_WAITS}",
-        late="Transfers wait longer than two minutes to be recorded; payments are announced late",
-        late_after=120,
-        wakes=True,
+        _HOUR, "Recording the transfers of a link crashed five times; its", 2,
+        "Transfers wait longer than {} to be recorded; payments are announced late", True,
     ),
     "relayed": Queue(
-        _HOUR,
-        dead=f"The check of the service's own transactions crashed five times; its {_WAITS}",
-        late="Checks of the service's own transactions wait longer than five minutes",
-        late_after=300,
+        _HOUR, "The check of the service's own transactions crashed five times; its", 5,
+        "Checks of the service's own transactions wait longer than {}",
+    ),
+    "mails": Queue(
+        _HOUR, "The sending of an e-mail crashed five times; its", 5,
+        "E-mails wait longer than {} for a worker",
+    ),
+    "mail-news": Queue(
+        _FOUR_DAYS, "News of an e-mail that was sent crashed their worker five times; their", 5,
+        "News of e-mails that were sent wait longer than {}",
     ),
     "recurring": Queue(
-        _HOUR,
-        dead=f"Recurring payments crashed their worker five times; the {_WAITS}",
-        late="Recurring payments that are due wait longer than five minutes for a worker",
-        late_after=300,
+        _HOUR, "Recurring payments crashed their worker five times; the", 5,
+        "Recurring payments that are due wait longer than {} for a worker",
     ),
     "payment-intents": Queue(
-        _HOUR,
-        dead=f"Payments that payers have signed crashed their worker five times; the {_WAITS}",
-        late="Payments that payers have signed wait longer than five minutes for a worker",
-        late_after=300,
+        _HOUR, "Payments that payers have signed crashed their worker five times; the", 5,
+        "Payments that payers have signed wait longer than {} for a worker",
     ),
 }
 
@@ -115,7 +108,7 @@ def _table(name: str) -> dict[str, Any]:
     A key of a person that is destroyed is to be gone, so its table has no backup.
     """
     lists = LISTS.get(name, ())
-    has_due = name in (PAYMENTS, WEBHOOKS)
+    has_due = name in SWEPT
     attributes = {"pk": "S", "sk": "S"} | ({"due_shard": "S", "due_at": "N"} if has_due else {})
     attributes |= dict.fromkeys(("listed_at", *lists), "S") if lists else {}
     indexes = [_index(DUE_INDEX, "due_shard", "due_at", "KEYS_ONLY")] if has_due else []
@@ -123,6 +116,7 @@ def _table(name: str) -> dict[str, Any]:
     properties = {
         "TableName": named(f"-{name}"),
         "BillingMode": "PAY_PER_REQUEST",
+        **({"TableClass": "STANDARD_INFREQUENT_ACCESS"} if name in INFREQUENT else {}),
         "DeletionProtectionEnabled": True,
         "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": name != KEYS},
         "SSESpecification": {"SSEEnabled": True},

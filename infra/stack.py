@@ -11,6 +11,7 @@ import yaml
 from botocore.exceptions import ClientError
 
 from infra import APP
+from infra.configuration import concurrency_of, config
 from infra.indexes import Template, steps
 from infra.parts import parts
 from infra.template import whole_template
@@ -44,7 +45,8 @@ def apply_template(cloudformation: Any, name: str, stage: str, template: Templat
 
 def _apply(cloudformation: Any, name: str, stage: str, wanted: Template) -> dict[str, Any]:
     """Creates or updates one stack, and returns it when it is changed."""
-    values = {"Prefix": f"{APP}-{stage}", "Stage": stage}
+    own = config()["stages"].get(stage, {})
+    values = {"Prefix": f"{APP}-{stage}", "Stage": stage, "ManyFunctions": str(concurrency_of(own) * 4 // 5)}
     request: dict[str, Any] = {
         "StackName": name,
         "Parameters": [

@@ -19,20 +19,26 @@ def check_tables(client: Callable[[str], Any], stage: str) -> None:
 
     `client` makes a client of a service.
     """
-    dynamodb = client("dynamodb")
-    names = table_names(dynamodb, stage)
-    if under_way := [name for name in names if BESIDE in name and not _is_going(dynamodb, name)]:
-        moment = under_way[0].rpartition(BESIDE)[2]
-        raise DeploymentStopped(
-            f"A restore of {stage} is under way or was interrupted ({under_way[0]}), and a deployment would start the"
-            f" stage: end it first by `make restore STAGE={stage} TIME={_written(moment)}`."
-        )
+    names = check_restores(client("dynamodb"), stage)
     own = sorted({f"{APP}-{stage}-{table}" for table in TABLES} & set(names))
     if own and not has_stack(client("cloudformation"), f"{APP}-{stage}"):
         raise DeploymentStopped(
             f"The tables of {stage} ({', '.join(own)}) belong to no stack, so CloudFormation cannot make them: follow"
             ' "A stack that was deleted by hand" in infra/runbook.md.'
         )
+
+
+def check_restores(dynamodb: Any, stage: str) -> list[str]:
+    """Raises DeploymentStopped while the tables are being restored: they are as of two times until that has ended.
+    Returns their names."""
+    names = table_names(dynamodb, stage)
+    if under_way := [name for name in names if BESIDE in name and not _is_going(dynamodb, name)]:
+        moment = under_way[0].rpartition(BESIDE)[2]
+        raise DeploymentStopped(
+            f"A restore of {stage} is under way or was interrupted ({under_way[0]}): end it first by"
+            f" `make restore STAGE={stage} TIME={_written(moment)}`."
+        )
+    return names
 
 
 def table_names(dynamodb: Any, stage: str) -> list[str]:

@@ -1,10 +1,12 @@
-"""What an operator does to a stage beside accounts: bans, dead letters, audit log, subscriptions to alarms."""
+"""What an operator does to a stage beside accounts: bans, stopped e-mail addresses, dead letters, audit log, alarms."""
 
 from hashlib import sha256
 from typing import Any
 
+from chalicelib.base.email_addresses import email_address
 from chalicelib.base.errors import NotFound
 from chalicelib.base.timestamps import iso
+from chalicelib.mail import flows as mail
 from chalicelib.platform.access.audit import store as audit
 from chalicelib.platform.access.rate_limits import store as rate_limits
 from chalicelib.platform.access.rate_limits.rules import ANONYMOUS, REFUSED, caller_digest
@@ -13,7 +15,8 @@ from chalicelib.platform.storage.clients import aws_client
 from chalicelib.platform.storage.store import Delete
 
 DEAD = (
-    "announcements", "payment-intents", "recordings", "recurring", "relayed", "scans", "webhook-retries", "webhooks",
+    "announcements", "mail-news", "mails", "payment-intents", "recordings", "recurring", "relayed", "scans",
+    "webhook-retries", "webhooks",
 )
 """The queues with dead letters, without the prefix of the stage."""
 _ENTRIES = 100
@@ -33,6 +36,12 @@ def lift_ban(services: Services, credential: str, address: str) -> str:
         return "That caller is not banned."
     services.store.write(Delete(ban))
     return "The ban is lifted."
+
+
+def lift_mail(services: Services, email: str) -> str:
+    """Has an e-mail address written to again that bounced or complained. Returns a sentence. Raises BadRequest."""
+    lifted = mail.lift(services, email_address(email))
+    return "E-mail is sent to that address again." if lifted else "Nothing was stopped for that address."
 
 
 def audit_log(services: Services, account_id: str) -> list[str]:

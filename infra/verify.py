@@ -11,35 +11,48 @@ import hashlib
 import io
 import json
 import sys
-import tempfile
+import time
 import urllib.request
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from chalicelib.platform.setting_readers import MOST_AT_ONCE
 from infra import APP, page_hash
 from infra.account import deployed_record, rest_api_id
-from infra.configuration import config, stages
-from infra.deploy import HOST_PACKAGES, Target, access_log_group, addressed, target_of
+from infra.configuration import config, python_of, stages
+from infra.deploy import access_log_group, addressed
 from infra.gateway import stage_differences
 from infra.hosts import stack_of, template_of
 from infra.iam import function_name
-from infra.packaging.bundle import need_lambda_python
+from infra.packaging.bundle import need_python
 from infra.packaging.package import package
+from infra.packaging.scratch import scratch_folder
 from infra.parts import parts
+from infra.recursion import recursion_difference
 from infra.stack import DeploymentStopped, deployed_template, has_stack
+from infra.target import HOST_PACKAGES, Target, target_of
 from infra.template import whole_template
 from infra.versions import Deployment
 from infra.waf import has_waf, waf_differences
+from infra.warming import warm_differences
 
 Properties = dict[str, Any]
 _SECONDS = 60
 _SETTINGS = ("Runtime", "Handler", "MemorySize", "Timeout", "Architectures")
+FOR_CALLS = 100
+"""Executions at once that calls of the API and schedules have beside those of queues."""
 _NAMED = 5
 """So many files that differ are named."""
+
+
+def function_of(handler: str) -> str:
+    """The name of the function in ACCESS, by its handler: that of the API is `app.app`."""
+    name = handler.removeprefix("app.")
+    return "api_handler" if name == "app" else name
 
 
 def differences(target: Target) -> Iterator[str]:
@@ -47,13 +60,12 @@ def differences(target: Target) -> Iterator[str]:
     account may not be read."""
     api = rest_api_id(target.client, target.stage)
     target = addressed(target, api) if api else target
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with scratch_folder() as folder:
         layer = target.stage != "local" or not HOST_PACKAGES
         package(target.stage, folder, target.settings, layer, target.place)
         resources = json.loads((folder / "sam.json").read_text())["Resources"]
         wanted = {
-            each["Properties"]["Handler"].removeprefix("app.").replace("app", "api_handler"): each["Properties"]
+            function_of(each["Properties"]["Handler"]): each["Properties"]
             for each in resources.values()
             if each["Type"] == "AWS::Serverless::Function"
         }
@@ -66,8 +78,12 @@ def differences(target: Target) -> Iterator[str]:
             yield from _code(target, function, found, archives)
             yield from _settings(function, wanted[function], found["Configuration"])
             yield from _events(target, function, wanted[function])
+            yield from _schedules(target, function, wanted[function])
+            yield from _reserved(function, found)
+            yield from recursion_difference(target.client("lambda"), target.stage, function)
             role = resources[wanted[function]["Role"]["Fn::GetAtt"][0]]["Properties"]
             yield from _policies(target, function, role, found["Configuration"]["Role"].rpartition("/")[2])
+    yield from _account(target, wanted.values())
     yield from _stacks(target)
     yield from (f"the deployment of {each} was not finished" for each in latest(target) if not each.finished)
     if api is None:
@@ -76,7 +92,9 @@ def differences(target: Target) -> Iterator[str]:
     yield from domain_differences(target, api)
     own, gateway = config()["stages"][target.stage], target.client("apigateway")
     yield from stage_differences(gateway, api, target.stage, access_log_group(target), own.get("throttling", {}))
-    yield from waf_differences(target.client, has_waf(config(), target.stage), api, target.stage)
+    yield from warm_differences(target.client("dynamodb"), target.stage, own.get("warm_write_units", {}))
+    has = has_waf(config(), target.stage)
+    yield from waf_differences(target.client, has, api, target.stage, target.caller_header)
     found, _ = page_hash.compare(f"{target.api_url(api)}/")
     yield from (f"payment page: {line}" for line in found)
 
@@ -140,17 +158,52 @@ def _unequal(what: str, here: Properties, there: Properties) -> Iterator[str]:
 def _events(target: Target, function: str, wanted: Properties) -> Iterator[str]:
     """Compares how queues feed the function."""
     here = {
-        (each["Properties"]["BatchSize"], each["Properties"]["ScalingConfig"]["MaximumConcurrency"], "Enabled")
+        (each["Properties"]["BatchSize"], _maximum(each["Properties"]), "Enabled")
         for each in wanted.get("Events", {}).values()
         if each["Type"] == "SQS"
     }
     name = function_name(target.stage, function)
     mappings = target.client("lambda").list_event_source_mappings(FunctionName=name)["EventSourceMappings"]
-    there = {
-        (each["BatchSize"], each.get("ScalingConfig", {}).get("MaximumConcurrency"), each["State"]) for each in mappings
-    }
+    there = {(each["BatchSize"], _maximum(each), each["State"]) for each in mappings}
     if here != there or len(mappings) != len(here):
-        yield f"{function}: its queue has (batch, concurrency, state) {sorted(there, key=str)}, and {sorted(here)} here"
+        found, wanted_here = sorted(there, key=str), sorted(here, key=str)
+        yield f"{function}: its queue has (batch, concurrency, state) {found}, and {wanted_here} here"
+
+
+def _maximum(mapping: Properties) -> int | None:
+    """How many functions run at once for a queue at most; None if only Lambda's own limit holds."""
+    most: int | None = mapping.get("ScalingConfig", {}).get("MaximumConcurrency")
+    return most
+
+
+def _schedules(target: Target, function: str, wanted: Properties) -> Iterator[str]:
+    """Compares the rules of EventBridge by which the function runs."""
+    events, name = target.client("events"), function_name(target.stage, function)
+    here = {
+        (each["Properties"]["Schedule"], "ENABLED")
+        for each in wanted.get("Events", {}).values()
+        if each["Type"] == "Schedule"
+    }
+    arn = target.client("lambda").get_function_configuration(FunctionName=name)["FunctionArn"]
+    rules = [events.describe_rule(Name=each) for each in events.list_rule_names_by_target(TargetArn=arn)["RuleNames"]]
+    there = {(each.get("ScheduleExpression"), each["State"]) for each in rules}
+    if here != there or len(rules) != len(here):
+        yield f"{function}: its schedules are {sorted(there, key=str)}, and {sorted(here)} here"
+
+
+def _reserved(function: str, found: Properties) -> Iterator[str]:
+    """Names executions that a person has reserved for a function: none switches it off."""
+    if reserved := found.get("Concurrency"):
+        yield f"{function}: {reserved['ReservedConcurrentExecutions']} executions are reserved, and none here"
+
+
+def _account(target: Target, functions: Iterable[Properties]) -> Iterator[str]:
+    """Compares how many functions the account runs at once with how many the queues of the stage may take."""
+    events = [event for each in functions for event in each.get("Events", {}).values() if event["Type"] == "SQS"]
+    needed = sum(_maximum(event["Properties"]) or MOST_AT_ONCE for event in events)
+    free = target.client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
+    if free < needed + FOR_CALLS:
+        yield f"the account runs {free} functions at once; the queues of {target.stage} may take {needed} of them"
 
 
 def _policies(target: Target, function: str, wanted: Properties, role: str) -> Iterator[str]:
@@ -198,6 +251,24 @@ def _stacks(target: Target) -> Iterator[str]:
         ]
         if changed:
             yield f"the stack {name} was made from another template: {', '.join(sorted(changed))}"
+        yield from _drift(target.client("cloudformation"), name)
+
+
+def _drift(cloudformation: Any, name: str) -> Iterator[str]:
+    """What was changed by hand of the resources of a stack, as CloudFormation finds it."""
+    detection = cloudformation.detect_stack_drift(StackName=name)["StackDriftDetectionId"]
+    while True:
+        status = cloudformation.describe_stack_drift_detection_status(StackDriftDetectionId=detection)
+        if status["DetectionStatus"] != "DETECTION_IN_PROGRESS":
+            break
+        time.sleep(1)
+    if status["DetectionStatus"] != "DETECTION_COMPLETE":
+        yield f"the stack {name}: its changes by hand cannot be read: {status.get('DetectionStatusReason')}"
+    filters = ["MODIFIED", "DELETED"]
+    found = cloudformation.describe_stack_resource_drifts(StackName=name, StackResourceDriftStatusFilters=filters)
+    for each in found["StackResourceDrifts"]:
+        changed = [f"{one['PropertyPath']} is {one['ActualValue']}" for one in each.get("PropertyDifferences", [])]
+        yield f"{each['PhysicalResourceId']}: changed by hand, {', '.join(changed) or 'it is gone'}"
 
 
 def domain_differences(target: Target, api: str) -> Iterator[str]:
@@ -219,8 +290,7 @@ def main() -> int:
     parser.add_argument("--stage", choices=stages(), required=True)
     stage = parser.parse_args().stage
     try:
-        if stage != "local":
-            need_lambda_python()
+        need_python(python_of(config(), stage))
         target = target_of(stage)
         found = list(differences(target))
         runs = latest(target)

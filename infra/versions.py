@@ -1,11 +1,11 @@
 """The versions of a stage: what each deployment put there, kept in the bucket of its stack.
 
     deployments/<number>.json    which deployment of which build began when, and whether it was finished
-    deploying.json               until when a deployment that is under way keeps others out
+    lock.json                    which command changes the stage now (infra/lock.py)
     builds/<build>.zip           what Chalice deploys: app.py, chalicelib, settings, policies, both packages
 
 A build is named by the SHA-256 of its files. So a deployment can be put back from any machine, without git or PyPI.
-The bucket keeps the last KEPT deployments, with their builds.
+The bucket keeps the last KEPT deployments that were finished, with their builds.
 """
 
 import hashlib
@@ -13,24 +13,21 @@ import json
 import subprocess
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
-from infra import APP
-from infra.configuration import ROOT, architecture_of, config
+from infra import APP, lock
+from infra.configuration import ROOT, architecture_of, config, python_of
 from infra.packaging.package import zip_names
+from infra.packaging.scratch import scratch_folder
 from infra.stack import DeploymentStopped
 
 KEPT = 10
-HELD_FOR = timedelta(minutes=45)
-"""How long a deployment that was killed keeps others out. One takes some minutes, and waits for new domains longer."""
-_HELD = "deploying.json"
 
 
 @dataclass(frozen=True)
@@ -55,6 +52,17 @@ class Versions:
         account = sts.get_caller_identity()["Account"]
         self.bucket = f"{APP}-{stage}-builds-{account}-{s3.meta.region_name}"
         self._s3, self._stage = s3, stage
+        self.lock = lock.Lock(s3, sts, self.bucket)
+
+    def has_bucket(self) -> bool:
+        """Whether the stack of the stage has made the bucket."""
+        try:
+            self._s3.head_bucket(Bucket=self.bucket)
+        except ClientError as error:
+            if error.response["ResponseMetadata"]["HTTPStatusCode"] == 404:
+                return False
+            raise
+        return True
 
     def history(self) -> list[Deployment]:
         """The deployments that are kept, the latest one last; none if the stage has no bucket yet."""
@@ -66,27 +74,6 @@ class Versions:
             raise
         return [Deployment(**json.loads(text)) for text in found]
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Keeps other deployments of the stage out meanwhile. Raises DeploymentStopped while another one does."""
-        now = datetime.now(UTC)
-        held = json.dumps({"since": now.isoformat(timespec="seconds"), "until": (now + HELD_FOR).timestamp()}).encode()
-        if not self._put_new(_HELD, held):
-            other = json.loads(self._read(_HELD))
-            left = other["until"] - now.timestamp()
-            if left > 0:
-                raise DeploymentStopped(
-                    f"Another deployment of this stage runs since {other['since']}: wait until it has ended. If it was"
-                    f" killed, deploy again in {left // 60 + 1:.0f} minutes, or delete {_HELD} from the bucket"
-                    f" {self.bucket}."
-                )
-            self._s3.put_object(Bucket=self.bucket, Key=_HELD, Body=held)
-        try:
-            yield
-        finally:
-            with suppress(ClientError, BotoCoreError):  # what remains of it ends by itself
-                self._s3.delete_object(Bucket=self.bucket, Key=_HELD)
-
     def begin(self, project: Path, commit: str, rolled_back_from: str | None = None) -> Deployment:
         """Keeps the build in `project`, and records that its deployment begins.
 
@@ -94,8 +81,8 @@ class Versions:
         """
         build = build_of(project)
         if not self._has(f"builds/{build}.zip"):
-            with TemporaryDirectory() as folder:
-                packed = Path(folder, "build.zip")
+            with scratch_folder() as folder:
+                packed = folder / "build.zip"
                 _pack(project, packed)
                 self._s3.put_object(Bucket=self.bucket, Key=f"builds/{build}.zip", Body=packed.read_bytes())
         number = max(self._numbers(), default=0) + 1
@@ -106,36 +93,39 @@ class Versions:
         return begun
 
     def finish(self, begun: Deployment | None = None) -> None:
-        """Records that a deployment, by default the latest one, was finished, and forgets the oldest ones."""
+        """Records that a deployment, by default the latest one, was finished, and forgets the oldest ones, and those
+        that were not finished: however many failed, there is a version to go back to."""
         history = self.history()
-        if finished := begun or (history[-1] if history else None):
-            text = _text_of(replace(finished, finished=True))
-            self._s3.put_object(Bucket=self.bucket, Key=_key_of(finished), Body=text)
-        old = history[:-KEPT]
-        used = {each.build for each in history[-KEPT:]}
-        keys = [_key_of(each) for each in old]
-        keys += [f"builds/{build}.zip" for build in {each.build for each in old} - used]
+        if not history:
+            return
+        finished = begun or history[-1]
+        text = _text_of(replace(finished, finished=True))
+        self._s3.put_object(Bucket=self.bucket, Key=_key_of(finished), Body=text)
+        kept = [each for each in history if each.finished or each.number >= finished.number][-KEPT:]
+        used = {each.build for each in kept}
+        keys = [_key_of(each) for each in history if each not in kept]
+        keys += [key for key in self._keys("builds/") if Path(key).stem not in used]
         for key in keys:
             self._s3.delete_object(Bucket=self.bucket, Key=key)
 
     @contextmanager
     def project(self, build: str) -> Iterator[Path]:
         """A temporary directory with a build that is kept, to run Chalice in."""
-        with TemporaryDirectory(prefix="chalice-", dir=ROOT / ".local") as name:
-            packed = Path(name, "build.zip")
+        with scratch_folder() as folder:
+            packed = folder / "build.zip"
             self._s3.download_file(self.bucket, f"builds/{build}.zip", str(packed))
             with zipfile.ZipFile(packed) as archive:
-                archive.extractall(name)
+                archive.extractall(folder)
             packed.unlink()
-            if build_of(Path(name)) != build:
+            if build_of(folder) != build:
                 raise DeploymentStopped(f"The build {build[:12]} in the bucket {self.bucket} has been changed.")
-            _rename_zips(Path(name), self._stage)
-            yield Path(name)
+            _rename_zips(folder, self._stage)
+            yield folder
 
     def empty(self) -> None:
-        """Deletes all that the bucket has, if it exists: CloudFormation deletes no bucket that has anything."""
+        """Deletes all but the lock, if the bucket exists: CloudFormation deletes no bucket that has anything."""
         try:
-            keys = list(self._keys(""))
+            keys = [key for key in self._keys("") if key != lock.LOCK]
         except ClientError as error:
             if error.response["Error"]["Code"] == "NoSuchBucket":
                 return
@@ -227,7 +217,8 @@ def _files(project: Path) -> list[str]:
 
 def _rename_zips(project: Path, stage: str) -> None:
     """Gives the packages the names that the Chalice of this machine makes, as it would build others in their place."""
-    for wanted in zip_names(project, architecture_of(config(project)["stages"][stage])):
+    read = config(project)
+    for wanted in zip_names(project, architecture_of(read["stages"][stage]), python_of(read, stage)):
         kind = wanted.name.partition("-")[0]
         for found in wanted.parent.glob(f"{kind}-*.zip"):
             found.rename(wanted)

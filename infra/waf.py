@@ -31,8 +31,9 @@ def has_waf(config: Mapping[str, Any], stage: str) -> bool:
     return said
 
 
-def template_of(stage: str) -> Template:
-    """The access control list, whose ARN is the output `Waf`."""
+def template_of(stage: str, caller_header: str = "") -> Template:
+    """The access control list, whose ARN is the output `Waf`. With CloudFront before the page, what comes from there
+    states the address of its caller in `caller_header`."""
     provider = {
         "RegexMatchStatement": {
             "FieldToMatch": {"UriPath": {}},
@@ -48,9 +49,12 @@ def template_of(stage: str) -> Template:
             "RuleActionOverrides": [{"Name": name, "ActionToUse": {"Count": {}}} for name in COUNTED],
         }
     }
+    rates = [{"Name": "rate-per-address", "Statement": rate, "Action": {"Block": {}}}]
+    if caller_header:
+        rates = _rates_behind_cdn(rate, caller_header)
     rules = [
         {"Name": "provider-events", "Statement": provider, "Action": {"Allow": {}}},
-        {"Name": "rate-per-address", "Statement": rate, "Action": {"Block": {}}},
+        *rates,
         {"Name": "common-rules", "Statement": common, "OverrideAction": {"None": {}}},
     ]
     listed = [
@@ -81,14 +85,14 @@ def stack_of(stage: str) -> str:
     return f"{APP}-{stage}-waf"
 
 
-def apply_waf(client: Callable[[str], Any], wanted: bool, api: str | None, stage: str) -> None:
+def apply_waf(client: Callable[[str], Any], wanted: bool, api: str | None, stage: str, caller_header: str = "") -> None:
     """Puts the firewall in front of the stage of the REST API `api`, or removes the one that it had.
 
     `client` makes a client of a service. Raises DeploymentStopped.
     """
     cloudformation, name = client("cloudformation"), stack_of(stage)
     if wanted and api:
-        made = apply_template(cloudformation, name, stage, template_of(stage))
+        made = apply_template(cloudformation, name, stage, template_of(stage, caller_header))
         _put_before(client("wafv2"), made["Waf"], resource_of(client, api, stage))
     elif has_stack(cloudformation, name):
         if api:
@@ -108,21 +112,44 @@ def waf_before(client: Callable[[str], Any], api: str, stage: str) -> str | None
     return name
 
 
-def waf_differences(client: Callable[[str], Any], wanted: bool, api: str, stage: str) -> Iterator[str]:
+def waf_differences(
+    client: Callable[[str], Any], wanted: bool, api: str, stage: str, caller_header: str = ""
+) -> Iterator[str]:
     """Yields a line if another firewall, or none, is in front of the stage, and one if it was made by other rules."""
     cloudformation, name = client("cloudformation"), stack_of(stage)
     has = has_stack(cloudformation, name)
-    if wanted and has and deployed_template(cloudformation, name)["Resources"] != template_of(stage)["Resources"]:
+    here = template_of(stage, caller_header)["Resources"]
+    if wanted and has and deployed_template(cloudformation, name)["Resources"] != here:
         yield f"the stack {name} was made from another template"
-    here = f"{APP}-{stage}" if wanted else None
+    ours = f"{APP}-{stage}" if wanted else None
     there = waf_before(client, api, stage) if wanted or has else None
-    if here != there:
-        yield f"API: its firewall is {there!r}, and {here!r} here"
+    if ours != there:
+        yield f"API: its firewall is {there!r}, and {ours!r} here"
 
 
 def resource_of(client: Callable[[str], Any], api: str, stage: str) -> str:
     """The ARN of the stage of the REST API `api`."""
     return f"arn:aws:apigateway:{client('apigateway').meta.region_name}::/restapis/{api}/stages/{stage}"
+
+
+def _rates_behind_cdn(rate: Mapping[str, Any], header: str) -> list[dict[str, Any]]:
+    """One rule for what has the header, by the address in it, and one for the rest: whoever calls the API itself."""
+    limits = rate["RateBasedStatement"]
+    stated = {"HeaderName": header, "FallbackBehavior": "MATCH"}
+    has_header = {
+        "SizeConstraintStatement": {
+            "FieldToMatch": {"SingleHeader": {"Name": header}},
+            "ComparisonOperator": "GT",
+            "Size": 0,
+            "TextTransformations": [{"Priority": 0, "Type": "NONE"}],
+        }
+    }
+    behind = {**limits, "AggregateKeyType": "FORWARDED_IP", "ForwardedIPConfig": stated}
+    direct = {**limits, "ScopeDownStatement": {"NotStatement": {"Statement": has_header}}}
+    return [
+        {"Name": name, "Statement": {"RateBasedStatement": each}, "Action": {"Block": {}}}
+        for name, each in (("rate-per-address", direct), ("rate-per-address-behind-cdn", behind))
+    ]
 
 
 def _put_before(wafv2: Any, waf: str, resource: str) -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 from infra.bench import (
+    absence,
     batches,
     bridging,
     calldata,
@@ -44,6 +45,7 @@ SECTIONS: dict[str, Callable[[], list[Figure]]] = {
     "combining payouts on a local cloud": multicalls.measure,
     f"detection: {detection.LOGS} new logs, {detection.PAYMENTS} of them payments": detection.measure,
     "logs of the fee proxies": logs.measure,
+    f"knowing that no payment was left out: for each {absence.BLOCKS:,} blocks": absence.measure,
     f"searching {search.PAYMENTS:,} payments": search.measure,
     f"{recurring.DUE} recurring payouts on a local chain": recurring.measure,
     "cost and ceilings (docs/capacity.md)": capacity.measure,

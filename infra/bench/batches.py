@@ -1,14 +1,7 @@
 """Batches: CPU to build the transactions of 150 payouts, compared with the npm package, and the gas of batches."""
 
-import json
-import shutil
-import statistics
-import subprocess
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from eth_abi import decode
@@ -22,21 +15,19 @@ from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.payable.rules import direct, owed_of
 from chalicelib.payments.requests.references import payment_reference
-from infra.bench.figures import ROUNDS, Figure
+from infra.bench.conversions import beside_package
+from infra.bench.figures import Figure
 from infra.local.chain import Chain
-from infra.local.process import ROOT, StackProblem
-from tests.fakes.chain import FEE_ADDRESS
+from tests.chains.calldata.payment_builder import FEE_ADDRESS, Item
 from tests.fakes.payouts import payout
 from tests.fakes.world import World
-from tests.oracles.node import PAYMENTS
+from tests.oracles.node import ask_builder
 
 CHILDREN = 150
 PAYEES = (1, 20, CHILDREN)
-PACKAGE = "@requestnetwork/payment-processor"
-_HERE = Path(__file__).parent
 _TOKEN = token_with_id("fUSDC-sepolia")
 _NETWORK = "sepolia"
-_WARM_UP, _CALLS, _PACKAGE_CALLS = 10, 20, 4
+_CALLS = 20
 _DETAILS = "(address,uint256,address[],bytes,uint256,uint256,uint256)[]"
 _KEY = "0x" + "b7" * 32
 """The payer's private key, used on this local chain only."""
@@ -50,29 +41,23 @@ def measure() -> list[Figure]:
 
 
 def _building() -> Iterator[Figure]:
-    """Yields CPU milliseconds for the transactions of one response, after imports and a warm-up.
+    """Yields CPU microseconds for the transactions of one response.
 
     Both sides start with stored requests in memory and end with the hex of an approval and a payment. The package also
     computes each payment reference again, which our records hold, and puts the payments into a group, which a batch of
     one token does not need. Payments and fee address have to be the same.
     """
     children, name = _children(CHILDREN), f"transactions of {CHILDREN} children"
-    builders: dict[str, Callable[[], object]] = {
-        name: lambda: _built(children),
-        f"{name}, explained": lambda: explain(_NETWORK, _built(children).transactions),
-    }
     built = _built(children)
-    with _upstream(children, built) as package_seconds:
-        package_seconds(_WARM_UP)
-        samples: dict[str, list[float]] = {label: [] for label in (*builders, PACKAGE)}
-        for _ in range(ROUNDS):
-            for label, build in builders.items():
-                samples[label].append(_cpu(build, _CALLS) / _CALLS)
-            samples[PACKAGE].append(package_seconds(_PACKAGE_CALLS) / _PACKAGE_CALLS)
-    seconds = {label: statistics.median(taken) for label, taken in samples.items()}
-    for label in builders:
-        goal = "0.1 or less" if label == name else None  # the package explains nothing
-        yield Figure(label, seconds[label] * 1e3, "ms", f"npm {PACKAGE}", seconds[PACKAGE] * 1e3, goal)
+    (debit,) = built.debits.values()
+    question = {"ask": "batch", "items": [_item(child).asked() for child in children], "approve": str(debit)}
+    (made,) = ask_builder([question])
+    approval, payment = built.transactions
+    if (made["to"], made["approval"], _paid(made["data"])) != (payment.to, approval.data, _paid(payment.data)):
+        raise AssertionError("the two do not build the same batch, so their times cannot be compared")
+    yield beside_package(name, question, lambda: _built(children), _CALLS, "0.1 or less")
+    explained = f"{name}, explained"  # the package explains nothing
+    yield beside_package(explained, question, lambda: explain(_NETWORK, _built(children).transactions), _CALLS, None)
 
 
 def _children(count: int) -> list[PayableLink]:
@@ -97,42 +82,6 @@ def _built(children: list[PayableLink]) -> Checkout:
     return checkout.with_approvals(checkout.pay_together(dues), {})
 
 
-def _cpu(build: Callable[[], object], count: int) -> float:
-    started = time.process_time()
-    for _ in range(count):
-        build()
-    return time.process_time() - started
-
-
-@contextmanager
-def _upstream(children: list[PayableLink], built: Checkout) -> Iterator[Callable[[int], float]]:
-    """Yields a function that builds the batch a number of times with the npm package and returns the CPU seconds.
-
-    Raises AssertionError if the package's batch does not make the same payments as `built`.
-    """
-    (debit,) = built.debits.values()
-    node = shutil.which("node") or str(ROOT / ".venv/bin/node")
-    command, env = [node, str(_HERE / "upstream_batch.js")], {"NODE_PATH": str(PAYMENTS / "node_modules")}
-    with subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None and process.stdout is not None
-        into, out = process.stdin, process.stdout
-
-        def call(argument: Any) -> Any:
-            into.write(json.dumps(argument) + "\n")
-            into.flush()
-            line = out.readline()
-            if not line:
-                raise StackProblem(f"npm {PACKAGE} did not build a batch")
-            return json.loads(line)
-
-        made = call({"requests": [_upstream_request(child) for child in children], "approval": str(debit)})
-        approval, payment = built.transactions
-        if (made["to"], made["approval"], _paid(made["data"])) != (payment.to, approval.data, _paid(payment.data)):
-            raise AssertionError("the two do not build the same batch, so their times cannot be compared")
-        yield call
-        into.close()
-
-
 def _paid(data: str) -> tuple[Any, ...]:
     """Returns payments and fee address of either call that can pay a batch of one token."""
     arguments = bytes.fromhex(data[10:])
@@ -143,25 +92,11 @@ def _paid(data: str) -> tuple[Any, ...]:
     return details, fee_address
 
 
-def _upstream_request(child: PayableLink) -> dict[str, Any]:
+def _item(child: PayableLink) -> Item:
     """Returns a child in the form of the package's requests."""
     assert _TOKEN is not None
-    (request,), link, due = child.requests, child.link, _due(child)
-    values = {
-        "paymentAddress": request.payee,
-        "salt": request.salt,
-        "feeAddress": link.fee_address,
-        "feeAmount": str(due.fee),
-    }
-    extension = {"id": "pn-erc20-fee-proxy-contract", "type": "payment-network", "version": "0.2.0", "values": values}
-    return {
-        "requestId": request.request_id,
-        "expectedAmount": str(request.amount),
-        "currencyInfo": {"type": "ERC20", "value": _TOKEN.address, "network": _NETWORK},
-        "extensions": {extension["id"]: extension},
-        "extensionsData": [],
-        "balance": None,
-    }
+    (request,), fee = child.requests, _due(child).fee
+    return Item(None, _TOKEN, request.payee, request.amount, fee, 0, 0, request.request_id, request.salt)
 
 
 # --- gas ---

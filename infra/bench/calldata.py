@@ -1,6 +1,7 @@
 """Calldata of one payment: our fixed layouts compared with general ABI encoders, which must return the same bytes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from eth_abi import encode
 from web3 import Web3
@@ -15,10 +16,6 @@ NETWORK = "sepolia"
 ERC20 = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
 REFERENCE = bytes.fromhex("a1b2c3d4e5f60718")
 AMOUNT, FEE = 12_500_000, 125_000
-
-_ERC20_TYPES = ["address", "address", "uint256", "bytes", "uint256", "address"]
-_NATIVE_TYPES = ["address", "bytes", "uint256", "address"]
-_APPROVE_TYPES = ["address", "uint256"]
 
 Build = Callable[[], str]
 
@@ -37,49 +34,24 @@ def measure() -> list[Figure]:
     return figures
 
 
-def _contenders() -> list[tuple[str, Build, Build, Build]]:
-    spender = address_of(ERC20_FEE_PROXY, NETWORK)
-    erc20_values = [ERC20, PAYEE, AMOUNT, REFERENCE, FEE, FEE_ADDRESS]
-    native_values = [PAYEE, REFERENCE, FEE, FEE_ADDRESS]
-    pay_erc20, pay_native = "transferFromWithReferenceAndFee", "transferWithReferenceAndFee"
-    return [
-        (
-            "pay_erc20",
-            lambda: fee_proxy.pay_erc20(
-                NETWORK,
-                token=ERC20,
-                payee=PAYEE,
-                amount=AMOUNT,
-                reference=REFERENCE,
-                fee_amount=FEE,
-                fee_address=FEE_ADDRESS,
-            ).data,
-            _abi_encoder("c219a14d", _ERC20_TYPES, erc20_values),
-            _web3_encoder(spender, pay_erc20, _ERC20_TYPES, erc20_values),
-        ),
-        (
-            "pay_native",
-            lambda: fee_proxy.pay_native(
-                NETWORK, payee=PAYEE, amount=AMOUNT, reference=REFERENCE, fee_amount=FEE, fee_address=FEE_ADDRESS
-            ).data,
-            _abi_encoder("b868980b", _NATIVE_TYPES, native_values),
-            _web3_encoder(address_of(NATIVE_FEE_PROXY, NETWORK), pay_native, _NATIVE_TYPES, native_values),
-        ),
-        (
-            "approve",
-            lambda: erc20.approve(ERC20, spender, AMOUNT).data,
-            _abi_encoder("095ea7b3", _APPROVE_TYPES, [spender, AMOUNT]),
-            _web3_encoder(ERC20, "approve", _APPROVE_TYPES, [spender, AMOUNT]),
-        ),
-    ]
+def _contenders() -> Iterator[tuple[str, Build, Build, Build]]:
+    payment: dict[str, Any] = {"payee": PAYEE, "amount": AMOUNT, "reference": REFERENCE}
+    payment |= {"fee_amount": FEE, "fee_address": FEE_ADDRESS}
+    values = [PAYEE, REFERENCE, FEE, FEE_ADDRESS]
+    proxy, name = address_of(NATIVE_FEE_PROXY, NETWORK), "transferWithReferenceAndFee"
+    general = _general(proxy, name, "b868980b", ["address", "bytes", "uint256", "address"], values)
+    yield "pay_native", lambda: fee_proxy.pay_native(NETWORK, **payment).data, *general
+    proxy, name = address_of(ERC20_FEE_PROXY, NETWORK), "transferFromWithReferenceAndFee"
+    types = ["address", "address", "uint256", "bytes", "uint256", "address"]
+    general = _general(proxy, name, "c219a14d", types, [ERC20, PAYEE, AMOUNT, *values[1:]])
+    yield "pay_erc20", lambda: fee_proxy.pay_erc20(NETWORK, token=ERC20, **payment).data, *general
+    general = _general(ERC20, "approve", "095ea7b3", ["address", "uint256"], [proxy, AMOUNT])
+    yield "approve", lambda: erc20.approve(ERC20, proxy, AMOUNT).data, *general
 
 
-def _abi_encoder(selector: str, types: list[str], values: list[object]) -> Build:
-    return lambda: "0x" + selector + encode(types, values).hex()
-
-
-def _web3_encoder(address: str, name: str, types: list[str], values: list[object]) -> Build:
+def _general(address: str, name: str, selector: str, types: list[str], values: list[Any]) -> tuple[Build, Build]:
+    """Encoders of a call by eth_abi and by web3."""
     inputs = [{"name": f"_{position}", "type": each} for position, each in enumerate(types)]
     abi = [{"type": "function", "name": name, "inputs": inputs, "outputs": [], "stateMutability": "payable"}]
     contract = Web3().eth.contract(address=Web3.to_checksum_address(address), abi=abi)
-    return lambda: contract.encode_abi(name, args=values)
+    return lambda: "0x" + selector + encode(types, values).hex(), lambda: contract.encode_abi(name, args=values)

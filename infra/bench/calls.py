@@ -1,7 +1,7 @@
 """Counting the DynamoDB calls of a boto3 client by operation, and the items they read or write."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,14 +36,22 @@ def counted(client: Any) -> Iterator[Calls]:
         if model.name == "Query":
             calls.item_by_item += max(len(parsed["Items"]), 1)
 
-    events = client.meta.events
-    events.register("provide-client-params.dynamodb", before_call)
-    events.register("after-call.dynamodb", after_call)
-    try:
+    with watched(client, before_call, after_call):
         yield calls
+
+
+@contextmanager
+def watched(client: Any, before_call: Callable[..., None], after_call: Callable[..., None]) -> Iterator[None]:
+    """Has botocore call these around each call of a DynamoDB client, with `params`, `parsed` and so on."""
+    events = client.meta.events
+    handlers = {"provide-client-params.dynamodb": before_call, "after-call.dynamodb": after_call}
+    for name, handler in handlers.items():
+        events.register(name, handler)
+    try:
+        yield
     finally:
-        events.unregister("provide-client-params.dynamodb", before_call)
-        events.unregister("after-call.dynamodb", after_call)
+        for name, handler in handlers.items():
+            events.unregister(name, handler)
 
 
 def _items_in(params: dict[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""Dollars a month while nothing is paid, dollars per 1,000 payments, and which limit is reached first.
+"""Dollars a month while nothing is paid, dollars per 1,000 payments, and which limits are reached in which order.
 
 Everything is computed from counted calls of real flows (infra/bench/steps.py) and from infra/bench/prices.json, which
 has prices and limits with their date and sources. `python -m infra.bench.capacity` writes docs/capacity.md.
@@ -8,25 +8,56 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from chalice.app import SQSEventConfig
-
-from chalicelib.platform.services import Services
+from infra.bench.absence import BLOCKS, extra_calls, with_two_nodes
+from infra.bench.ceilings import (
+    FACTS,
+    HEADROOM,
+    Ceiling,
+    Setup,
+    Use,
+    ceilings,
+    merchant_scale,
+    setup_for,
+    use_of,
+)
 from infra.bench.deployment import use_local_settings
 from infra.bench.figures import Figure
-from infra.bench.steps import Step, idle_networks, idle_schedules, payment_steps, prod_settings
+from infra.bench.growth import (
+    ARCHIVED_AFTER_DAYS,
+    NODES,
+    Left,
+    Moved,
+    left_by_a_payment,
+    methods_of_month,
+    months_until_archived,
+    moved_to_the_archive,
+    node_dollars,
+    year,
+)
+from infra.bench.steps import IdleNetwork, Step, idle_networks, idle_schedules, payment_steps
 from infra.local.process import ROOT
+from infra.resources import INFREQUENT
 from infra.template import whole_template
 from tests.fakes.world import PREFIX
 
 DOCUMENT = ROOT / "docs" / "capacity.md"
-IDLE_GOAL, PAYMENTS_GOAL, PAYMENTS = 40, 0.25, 1_000
-RATES = (1, 100, 10_000)
+IDLE_GOAL, PAYMENTS_GOAL, PAYMENTS, A_MONTH = 46, 0.25, 1_000, 10_000_000
+GOALS = ((200, 1), (1_000, 10))
+"""Payments a second, and to how many accounts alike, for which docs/capacity.md has the settings."""
 MONTH_SECONDS = 365.25 * 86_400 / 12
-_FACTS = json.loads(Path(__file__).with_name("prices.json").read_text())
-_ASSUMED: dict[str, int] = _FACTS["assumptions"]
+_CEILINGS = 12
+_CONCURRENCIES = {
+    "WEBHOOK_CONCURRENCY": "deliver_webhook",
+    "RECORDING_CONCURRENCY": "record_transfers",
+    "ANNOUNCEMENT_CONCURRENCY": "announce_events",
+}
+_ASSUMED: dict[str, int] = FACTS["assumptions"]
+_NODES = {"one node": 1, "two nodes": 2}
+SOONER = (120, 180)
+"""Settings of ARCHIVE_AFTER_DAYS below the default, for which docs/capacity.md has the cost of each year."""
+_YEARS = ("USD, first year", "USD, second year", "USD, third year")
 STEADY = ("Lag", "OutboxAge")
 """The metrics that schedules write every minute."""
 Amounts = Mapping[str, float]
@@ -45,29 +76,21 @@ class Idle:
         return sum(map(dollars, self.parts.values()))
 
 
-@dataclass(frozen=True)
-class Use:
-    """How much of a limit some rate of payments uses."""
-
-    limit: str
-    used: float
-    allowed: float
-
-    @property
-    def share(self) -> float:
-        return self.used / self.allowed
-
-
 def dollars(amounts: Amounts) -> float:
-    prices: dict[str, dict[str, float]] = _FACTS["prices"]
+    prices: dict[str, dict[str, float]] = FACTS["prices"]
     return sum(amount * prices[name]["usd"] / prices[name]["per"] for name, amount in amounts.items())
 
 
 def amounts_of(step: Step, times: float) -> Amounts:
     """What a step takes, done so many times."""
+    tables = [f"{PREFIX}-{name}" for name in INFREQUENT]
+    reads = sum(step.units.read_in[table] for table in tables)
+    writes = sum(map(step.units.written_in, tables))
     each = {
-        "dynamodb_read_units": step.units.reads,
-        "dynamodb_write_units": step.units.writes,
+        "dynamodb_read_units": step.units.reads - reads,
+        "dynamodb_write_units": step.units.writes - writes,
+        "dynamodb_infrequent_read_units": reads,
+        "dynamodb_infrequent_write_units": writes,
         "lambda_requests": 1,
         "lambda_gb_seconds": step.seconds * step.memory / 1024,
         "sqs_requests": step.queue_requests,
@@ -78,8 +101,7 @@ def amounts_of(step: Step, times: float) -> Amounts:
     return {name: amount * times for name, amount in each.items()}
 
 
-def idle() -> Idle:
-    networks = idle_networks()
+def idle(networks: Sequence[IdleNetwork]) -> Idle:
     per_month = {network.name: MONTH_SECONDS / network.interval for network in networks}
     reading = {
         f"reading {each.name}, every {each.interval} s": amounts_of(each.tick, per_month[each.name])
@@ -120,59 +142,21 @@ def _metrics(resources: Sequence[dict[str, Any]]) -> int:
     return len(steady) + len([each for each in resources if each["Type"] == "AWS::Logs::MetricFilter"])
 
 
-def uses(steps: Sequence[Step], rate: int) -> list[Use]:
-    """How much of each limit that many payments a second use, the most used one first."""
-    limits = {name: fact["limit"] for name, fact in _FACTS["limits"].items()}
-    tables, running = defaultdict[str, float](float), defaultdict[str, float](float)
-    partitions = defaultdict[tuple[str, str], float](float)
-    for step in steps:
-        running[step.function] += step.seconds * step.times * rate
-        for (place, partition), units in step.units.partitions.items():
-            name = place.removeprefix(f"{PREFIX}-")
-            tables[name.split()[0]] += units * step.times * rate
-            partitions[name, partition] += units * step.times * rate
-    table, (place, partition) = max(tables, key=tables.__getitem__), max(partitions, key=partitions.__getitem__)
-    written, busiest = tables[table], partitions[place, partition]
-    requests = sum(step.is_request * step.times * rate for step in steps)
-    found = [
-        Use(f"write units of table {table} when it is new", written, limits["new_table_write_units_a_second"]),
-        Use(f"write units of table {table} when it has grown", written, limits["table_write_units_a_second"]),
-        Use(
-            f"write units of one partition, if all is of one account (table and index {place})",
-            busiest,
-            limits["partition_write_units_a_second"],
-        ),
-        Use("functions that run at once", sum(running.values()), limits["lambda_concurrency"]),
-        Use("requests to API Gateway", requests, limits["api_requests_a_second"]),
-        *(Use(f"{name} at once", running[name], most) for name, most in _concurrency().items() if running[name]),
-    ]
-    return sorted(found, key=lambda use: -use.share)
-
-
-def _concurrency() -> dict[str, int]:
-    """How many of each consumer of a queue run at once, by app.py and the settings of stage prod."""
-    from app import build
-
-    def services() -> Services:
-        raise AssertionError("no handler is called")
-
-    queues = [each for each in build(prod_settings(), services).event_sources if isinstance(each, SQSEventConfig)]
-    return {each.name: each.maximum_concurrency for each in queues if each.maximum_concurrency is not None}
-
-
 def document() -> str:
     """docs/capacity.md."""
-    resting, steps = idle(), payment_steps()
+    networks, steps = idle_networks(), payment_steps()
+    resting = idle(networks)
     per_payment = {step.name: dollars(amounts_of(step, step.times * PAYMENTS)) for step in steps}
+    use = use_of(steps)
     rpc = sum(resting.rpc_calls.values())
     daily = {name: f"{count * 12 / 365.25:,.0f}" for name, count in resting.rpc_calls.items()}
     return "\n".join(
         [
             "# Cost and ceilings",
             "",
-            "Written by `python -m infra.bench.capacity` from counted calls of real flows and from",
-            f"[prices.json](../infra/bench/prices.json): prices and limits of {_FACTS['region']} with their sources,",
-            f"as of {_FACTS['read_on']}, without the free tier. `make bench` prints the totals.",
+            "Written by `.venv/bin/python -m infra.bench.capacity` from counted calls of real flows and from",
+            f"[prices.json](../infra/bench/prices.json): prices and limits of {FACTS['region']} with their sources,",
+            f"as of {FACTS['read_on']}, without the free tier. `make bench` prints the totals.",
             "",
             "## A month without payments",
             "",
@@ -181,7 +165,13 @@ def document() -> str:
             "",
             *_table(("Part", "USD"), {name: f"{dollars(each):.2f}" for name, each in _by_cost(resting)}),
             "",
-            *_table(("Network", "JSON-RPC calls a day"), daily),
+            *_columns(
+                ("Network", "JSON-RPC calls a day", *(f"checks of {BLOCKS:,} blocks, {each}" for each in _NODES)),
+                {name: [calls, *_checks(name)] for name, calls in daily.items()},
+            ),
+            "",
+            "Checks are the calls by which it is known that no payment was left out ([operations.md](operations.md),",
+            "Proved absence). The calls of a day are those of one node for each network, with its checks.",
             "",
             f"## {PAYMENTS:,} payments",
             "",
@@ -190,23 +180,146 @@ def document() -> str:
             "",
             *_table(("Part", "USD"), {name: f"{amount:.3f}" for name, amount in per_payment.items()}),
             "",
+            f"SES takes {dollars({'mails': PAYMENTS}):.2f} USD for {PAYMENTS:,} e-mails.",
+            "",
+            *_growth(resting, networks, steps),
             "## What is reached first",
             "",
-            "How much of a limit payments use at a steady rate. Above 100 %, a queue grows, or calls are refused with",
-            "503 and repeated.",
-            *(line for rate in RATES for line in ("", *_ceilings(steps, rate))),
+            "The limits of AWS and of the settings of stage prod in the order in which a steady rate of payments meets",
+            "them, if all payments are to one account. Above the first two, callers get 429, above those of tables",
+            "503; above those of consumers and of the network a queue grows. `infra/bench/traffic.py` runs the same in",
+            "virtual time. The rate limits of a merchant ([api.md](api.md), Rate limits) stand apart.",
+            "",
+            *_table(("Limit", "Payments a second"), _rows(ceilings(use, Setup())[:_CEILINGS])),
+            "",
+            "## Settings for more",
+            "",
+            f"Computed with {HEADROOM - 1:.0%} more than the payments need on average. `throttling` and",
+            "`warm_write_units` stand beside `lambda_functions` of the stage in `.chalice/config.json`, settings in",
+            "capitals among its `environment_variables`; the quotas are raised by AWS (Service Quotas), and that of",
+            "functions stands there as `concurrency`, by which an alarm goes. DynamoDB bills once for what it is ready",
+            "for. What is below has no merchant refused but by his own rate limit, of which `RATE_LIMIT_SCALE` is a",
+            "multiple, once the rate has risen for five minutes.",
+            "",
+            *_settings(use),
             "",
         ]
     )
+
+
+def _checks(network: str) -> list[str]:
+    """The calls for checks with one node and with two."""
+    return [f"{extra_calls(network, number):,.0f}" for number in _NODES.values()]
+
+
+def _growth(resting: Idle, networks: Sequence[IdleNetwork], steps: Sequence[Step]) -> list[str]:
+    left = left_by_a_payment()
+    moved = moved_to_the_archive()
+    years = [costs_of_year(number, resting, steps) for number in (1, 2, 3)]
+    totals = [sum(each.values()) for each in years]
+    rows = {name: [f"{each[name]:,.0f}" for each in years] for name in years[0]}
+    nodes = {
+        provider: [
+            f"{node_dollars(provider, methods_of_month(read, steps, rate)):,.0f}"
+            for read in (networks, with_two_nodes())
+            for rate in (0, A_MONTH)
+        ]
+        for provider in NODES["providers"]
+    }
+    paid = f"with {A_MONTH / 1e6:.0f} million"
+    return [
+        f"## Three years with {A_MONTH / 1e6:.0f} million payments a month",
+        "",
+        f"**{totals[0]:,.0f} USD in the first year, {totals[1]:,.0f} in the second, {totals[2]:,.0f} in the third**:",
+        f"each payment leaves {left.items / 1000:.1f} kB of records and {left.entries / 1000:.0f} kB of entries in the",
+        "indexes by which it is found, until it is moved to the archive, after",
+        f"{months_until_archived(ARCHIVED_AFTER_DAYS):.1f} months on average. From then on the tables grow no more.",
+        "Moving a payment takes",
+        f"{moved.writes:.0f} write units, most of them to take it out of the indexes, which is what",
+        f"{_months_to_pay(left, moved):.0f} months in the tables cost: the table `payments` has the class",
+        "Standard-Infrequent Access, in which writes cost more and what is kept costs less.",
+        "",
+        *_columns(("Part", *_YEARS), rows),
+        "",
+        "Up to then a second year has more in its tables than the first, and what is moved in it besides. The sooner",
+        "payments are moved, the less that is; they are found in the archive then, and not in lists:",
+        "",
+        *_columns(("`ARCHIVE_AFTER_DAYS`", *_YEARS, "second year above the first"), _by_archive(resting, steps)),
+        "",
+        "Nodes cost besides, by the prices in [rpc_prices.json](../infra/bench/rpc_prices.json) as of",
+        f"{NODES['read_on']}, in a month:",
+        "",
+        *_columns(
+            ("Provider", "USD, one node each, without payments", paid, "USD, two nodes each, without payments", paid),
+            nodes,
+        ),
+        "",
+    ]
+
+
+def _by_archive(resting: Idle, steps: Sequence[Step]) -> dict[str, list[str]]:
+    """The dollars of each year, and by how much the second is above the first, for some ARCHIVE_AFTER_DAYS."""
+    found = {}
+    for days in (*SOONER, ARCHIVED_AFTER_DAYS):
+        years = [sum(costs_of_year(number, resting, steps, days).values()) for number in (1, 2, 3)]
+        found[f"{days}"] = [*(f"{each:,.0f}" for each in years), f"{years[1] / years[0] - 1:.0%}"]
+    return found
+
+
+def _months_to_pay(left: Left, moved: Moved) -> float:
+    """After how many months a payment would have cost more in the tables than moving it did."""
+    kept = {
+        "dynamodb_infrequent_stored_gb_months": (left.items + left.entries) / 1e9,
+        "dynamodb_recovery_gb_months": left.items / 1e9,
+    }
+    once = {"dynamodb_infrequent_write_units": moved.writes, "dynamodb_infrequent_read_units": moved.reads}
+    return dollars(once) / dollars(kept)
+
+
+def costs_of_year(
+    number: int, resting: Idle, steps: Sequence[Step], archived_after: int = ARCHIVED_AFTER_DAYS
+) -> dict[str, float]:
+    """The dollars of a year with A_MONTH payments in each of its months, by part, without nodes."""
+    paid = 12 * A_MONTH * sum(dollars(amounts_of(step, step.times)) for step in steps)
+    parts = {name: dollars(each) for name, each in year(number, A_MONTH, steps, archived_after).parts.items()}
+    return {"payments": paid, "twelve months without payments": 12 * resting.total, **parts}
 
 
 def _by_cost(resting: Idle) -> list[tuple[str, Amounts]]:
     return sorted(resting.parts.items(), key=lambda part: -dollars(part[1]))
 
 
-def _ceilings(steps: Sequence[Step], rate: int) -> list[str]:
-    rows = {use.limit: f"{use.used:,.0f} of {use.allowed:,} ({use.share:.0%})" for use in uses(steps, rate)[:5]}
-    return _table((f"At {rate:,} payments a second" if rate > 1 else "At 1 payment a second", "Used"), rows)
+def _rows(found: Sequence[Ceiling]) -> dict[str, str]:
+    return {each.name: f"{each.payments:,.0f}" for each in found}
+
+
+def _settings(use: Use) -> list[str]:
+    """A table with a column for each of GOALS."""
+    setups = [(setup_for(use, *goal), goal) for goal in GOALS]
+    rows = {
+        "`throttling`": [f'`{{"rate": {each.rate}, "burst": {each.burst}}}`' for each, _ in setups],
+        "`warm_write_units`": [f"`{json.dumps(each.warm)}`" for each, _ in setups],
+        **{
+            f"`{name}`": [str(each.workers(function)) for each, _ in setups]
+            for name, function in _CONCURRENCIES.items()
+        },
+        "`RATE_LIMIT_SCALE`": [str(merchant_scale(*goal)) for _, goal in setups],
+        "quota: calls a second that API Gateway takes": [f"{each.api_requests:,}" for each, _ in setups],
+        "quota: functions that run at once": [f"{each.functions:,}" for each, _ in setups],
+        "quota: write units of one table": [f"{each.table_units:,}" for each, _ in setups],
+        "reached then": [
+            f"{first.name}: {first.payments:,.0f} payments a second"
+            for first in (ceilings(use, each, accounts)[0] for each, (_, accounts) in setups)
+        ],
+    }
+    head = [f"{rate:,} payments a second, accounts: {accounts}" for rate, accounts in GOALS]
+    return _columns(("Setting", *head), rows)
+
+
+def _columns(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> list[str]:
+    lines = [head, *((name, *values) for name, values in rows.items())]
+    first, *others = [f"| {' | '.join(line)} |" for line in lines]
+    return [first, "|---" * len(head) + "|", *others]
 
 
 def _table(head: tuple[str, str], rows: dict[str, str]) -> list[str]:
@@ -215,15 +328,18 @@ def _table(head: tuple[str, str], rows: dict[str, str]) -> list[str]:
 
 def measure() -> list[Figure]:
     """The figures of `make bench`."""
-    resting, steps = idle(), payment_steps()
+    resting, steps = idle(idle_networks()), payment_steps()
     paid = PAYMENTS * sum(dollars(amounts_of(step, step.times)) for step in steps)
     figures = [
         Figure("a month without payments", resting.total, "USD", "goal", IDLE_GOAL, goal="<= 1"),
         Figure(f"{PAYMENTS:,} payments", paid, "USD", "goal", PAYMENTS_GOAL, goal="<= 1"),
     ]
-    for rate in RATES:
-        first = uses(steps, rate)[0]
-        figures.append(Figure(f"{rate:,} payments a second: {first.limit}", first.used, "", "limit", first.allowed))
+    use = use_of(steps)
+    for goal in GOALS:
+        setup = setup_for(use, *goal)
+        first = ceilings(use, setup, goal[1])[0]
+        name = f"{setup.name}: {first.name}"
+        figures.append(Figure(name, goal[0], "payments a second", "this limit", first.payments, goal="<= 1"))
     return figures
 
 

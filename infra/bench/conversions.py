@@ -4,7 +4,6 @@ Both start with what an invoice says: they look up the path of feeds and compute
 """
 
 import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,13 +11,12 @@ from chalicelib.chains.calldata.batch import BatchItem, pay_batch
 from chalicelib.chains.calldata.conversions.proxy import pay_erc20_converted, pay_native_converted
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.tokens import token_with_id
-from infra.bench.figures import ROUNDS, Figure
+from infra.bench.figures import ROUNDS, Figure, cpu
 from tests.chains.calldata.payment_builder import FEE_ADDRESS, Item
 from tests.oracles.node import ask_builder
 
-PACKAGE = "npm @requestnetwork/payment-processor"
 BATCHED = 20
-_CALLS, _PACKAGE_CALLS, _WARM_UP = 200, 20, 50
+_CALLS = 200
 
 
 def measure() -> list[Figure]:
@@ -41,18 +39,22 @@ def _figure(name: str, question: dict[str, Any], build: Callable[[], Transaction
     built = build()
     if (made["to"], made["data"]) != (built.to, built.data):
         raise AssertionError(f"{name}: the two do not build the same bytes, so their times cannot be compared")
-    ask_builder([{"ask": "seconds", "question": question, "times": _WARM_UP}])
-    ours, theirs = list[float](), list[float]()
-    for _ in range(ROUNDS):
-        started = time.process_time()
-        for _ in range(_CALLS):
-            build()
-        ours.append((time.process_time() - started) / _CALLS)
-        (seconds,) = ask_builder([{"ask": "seconds", "question": question, "times": _PACKAGE_CALLS}])
-        theirs.append(seconds / _PACKAGE_CALLS)
-    medians = (statistics.median(taken) * 1e6 for taken in (ours, theirs))
-    value, reference = medians
-    return Figure(name, value, "us", PACKAGE, reference, "0.1 or less")
+    return beside_package(name, question, build, _CALLS, "0.1 or less")
+
+
+def beside_package(
+    name: str, question: dict[str, Any], build: Callable[[], object], calls: int, goal: str | None
+) -> Figure:
+    """Returns CPU microseconds of building, and of the package's answer to a question, after a warm-up; in turns."""
+
+    def by_package(times: int) -> float:
+        (seconds,) = ask_builder([{"ask": "seconds", "question": question, "times": times}])
+        return float(seconds) / times
+
+    by_package(calls // 2)
+    turns = [(cpu(build, calls) / calls, by_package(calls // 5)) for _ in range(ROUNDS)]
+    value, reference = (statistics.median(taken) * 1e6 for taken in zip(*turns, strict=True))
+    return Figure(name, value, "us", "npm @requestnetwork/payment-processor", reference, goal)
 
 
 def _item(payment: str, number: int) -> Item:

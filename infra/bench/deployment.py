@@ -57,6 +57,13 @@ class Deployment:
     def read_link(self, token: str, query: Mapping[str, str] = {}) -> Any:
         return request("GET", LINK, {"token": token}, query, self.api_key)
 
+    def from_page(self, event: dict[str, Any]) -> Any:
+        """The request as the hosted payment page sends it: with its own client id, which is counted by address."""
+        settings = self.services.settings
+        headers = {name: value for name, value in event["headers"].items() if name != "x-api-key"}
+        of_page = {"x-client-id": settings.page_client_id, "origin": settings.page_origin}
+        return {**event, "headers": headers | of_page}
+
     def pay_link(self, token: str, query: Mapping[str, str] = {}) -> Any:
         return request("GET", f"{LINK}/pay", {"token": token}, query, self.api_key)
 

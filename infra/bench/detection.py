@@ -13,17 +13,16 @@ from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.records import Reference
 from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.scanning import flows as scanning
-from chalicelib.platform.storage.store import Store
 from infra.bench.calls import Calls, counted
 from infra.bench.figures import Figure
 from infra.local.cloud import Cloud
 from tests.fakes.chain import FakeChain, FakeChains
-from tests.fakes.world import PREFIX, World, create_tables
+from tests.fakes.world import World, create_tables
 
 SIZES = (10, 1_000, 100_000)
 TICKS = 9
 LOGS, PAYMENTS = 50, 5
-_LINKS_A_WRITE = 33
+_LINKS_AT_ONCE = 1_000
 
 
 class CountingChain(FakeChain):
@@ -112,10 +111,10 @@ def _tick(world: World) -> tuple[float, Calls, int]:
 
 def _open_links(world: World, first: int, last: int) -> None:
     """Writes the open links numbered `first` to `last`: copies of one, each with its own token and reference."""
-    store, pattern = Store(PREFIX, _Batches(world.client)), world.create_link()
-    for start in range(first, last, _LINKS_A_WRITE):
-        numbers = range(start, min(start + _LINKS_A_WRITE, last))
-        store.write(*(record for number in numbers for record in _records(pattern, number)))
+    pattern = world.create_link()
+    for start in range(first, last, _LINKS_AT_ONCE):
+        numbers = range(start, min(start + _LINKS_AT_ONCE, last))
+        world.services.store.put_many(record for number in numbers for record in _records(pattern, number))
 
 
 def _records(pattern: PayableLink, number: int) -> Iterator[Any]:
@@ -124,21 +123,3 @@ def _records(pattern: PayableLink, number: int) -> Iterator[Any]:
     yield replace(pattern.link, token=token)
     yield request
     yield Reference(reference_topic(reference), token, 0)
-
-
-class _Batches:
-    """Writes a store's transactions as plain batches: the local cloud keeps transactions in memory for minutes."""
-
-    _SIZE = 25
-
-    def __init__(self, client: Any) -> None:
-        self._client, self.exceptions = client, client.exceptions
-
-    def transact_write_items(self, TransactItems: list[dict[str, Any]], ClientRequestToken: str) -> None:
-        puts = [action["Put"] for action in TransactItems]
-        for start in range(0, len(puts), self._SIZE):
-            batch = puts[start : start + self._SIZE]
-            table = batch[0]["TableName"]
-            items = [{"PutRequest": {"Item": put["Item"]}} for put in batch]
-            response = self._client.batch_write_item(RequestItems={table: items})
-            assert not response["UnprocessedItems"], "the local cloud writes every item"

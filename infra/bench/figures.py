@@ -45,7 +45,7 @@ def cpu_seconds(*contenders: Callable[[], object]) -> list[float]:
     samples: list[list[float]] = [[] for _ in contenders]
     for _ in range(ROUNDS):
         for each, count, taken in zip(contenders, counts, samples, strict=True):
-            taken.append(_cpu(each, count) / count)
+            taken.append(cpu(each, count) / count)
     return [statistics.median(taken) for taken in samples]
 
 
@@ -70,12 +70,13 @@ def table(figures: Iterable[Figure]) -> str:
 def _calls_in_a_round(contender: Callable[[], object]) -> int:
     contender()
     count = 1
-    while (taken := _cpu(contender, count)) < _ROUND_SECONDS / 2:
+    while (taken := cpu(contender, count)) < _ROUND_SECONDS / 2:
         count *= 2 if taken else 8
     return count
 
 
-def _cpu(contender: Callable[[], object], count: int) -> float:
+def cpu(contender: Callable[[], object], count: int) -> float:
+    """Returns the CPU seconds of so many calls."""
     started = time.process_time()
     for _ in range(count):
         contender()

@@ -39,9 +39,7 @@ def _requests() -> dict[str, Calls]:
                 "metadata with wallet": deployment.read_link(token, wallet),
                 "pay": deployment.pay_link(token, wallet),
             }
-            return {
-                name: _count(client, partial(deployment.call, event)) for name, event in requests.items()
-            }
+            return {name: _count(client, partial(deployment.call, event)) for name, event in requests.items()}
     finally:
         node.close()
 

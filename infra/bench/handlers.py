@@ -18,6 +18,7 @@ from botocore import xform_name
 from botocore.awsrequest import AWSResponse
 from chalice import Chalice
 
+from infra.bench.calls import watched
 from infra.bench.deployment import Deployment, fresh_services, request, with_merchant
 from infra.bench.figures import Figure, cpu_seconds
 from tests.fakes.world import in_process_aws
@@ -56,7 +57,7 @@ def record(deployment: Deployment, event: dict[str, Any]) -> Recording:
     """Sends the request to the app twice and records the calls and responses of the DynamoDB client in the second one:
     what a container reads once and keeps is not a part of each request."""
     deployment.call(event)
-    recording, events = Recording(event), deployment.services.store.client.meta.events
+    recording = Recording(event)
 
     def before_call(params: dict[str, Any], model: Any, **_: Any) -> None:
         recording.calls.append((model.name, params))
@@ -64,11 +65,8 @@ def record(deployment: Deployment, event: dict[str, Any]) -> Recording:
     def after_call(http_response: Any, model: Any, **_: Any) -> None:
         recording.responses[model.name] = http_response.content
 
-    events.register("provide-client-params.dynamodb", before_call)
-    events.register("after-call.dynamodb", after_call)
-    recording.body = deployment.call(event)
-    events.unregister("provide-client-params.dynamodb", before_call)
-    events.unregister("after-call.dynamodb", after_call)
+    with watched(deployment.services.store.client, before_call, after_call):
+        recording.body = deployment.call(event)
     return recording
 
 

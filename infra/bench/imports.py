@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from infra.bench.figures import Figure
-from infra.deploy import HOST_PACKAGES
 from infra.local.process import ROOT
 from infra.packaging.package import package
+from infra.target import HOST_PACKAGES
 
 STARTS = 9
 HEAVY = ("web3", "eth_account", "eth_abi", "eth_utils", "tronpy", "aiohttp", "boto3", "botocore.client", "moto")
@@ -28,12 +28,15 @@ _WORKERS = {
     "announce_events, deliver_webhook, retry_webhook and sweep_outbox": "chalicelib.webhooks.jobs",
     "scan_chain and start_scans": "chalicelib.payments.scanning.jobs",
     "record_transfers and sweep_transfers": "chalicelib.payments.recording.jobs",
-    "expire_links": "chalicelib.payments.links.jobs",
-    "track_announced": "chalicelib.checkout.announced.jobs",
+    "expire_links": "chalicelib.payments.links.expiry",
+    "track_announced": "chalicelib.checkout.announced.tracking",
     "run_payment_intents and follow_payment_intent": "chalicelib.crosschain.service.payment_intents.jobs",
-    "check_payers": "chalicelib.offramp.payers.jobs",
-    "check_offramps": "chalicelib.offramp.service.jobs",
-    "run_commerce": "chalicelib.commerce.service.jobs",
+    "run_gasless": "chalicelib.gasless.running",
+    "archive_paid": "chalicelib.payments.archive.flows",
+    "check_payers": "chalicelib.offramp.payers.checking",
+    "check_domains": "chalicelib.accounts.domains.jobs",
+    "check_offramps": "chalicelib.offramp.service.checking",
+    "run_commerce": "chalicelib.commerce.service.running",
 }
 """What the Lambda functions beside the API import with their first message."""
 _WORKER = "import app; app.services().store.client; import {}"

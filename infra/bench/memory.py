@@ -28,7 +28,8 @@ from botocore.httpsession import URLLib3Session
 
 class Nothing:
     def stream(self):
-        return [json.dumps({"Items": [], "Count": 0, "ScannedCount": 0, "SecretString": "{}"}).encode()]
+        answer = {"Items": [], "Count": 0, "ScannedCount": 0, "SecretString": "{}", "VersionId": "none"}
+        return [json.dumps(answer).encode()]
 
 URLLib3Session.send = lambda self, request: AWSResponse(request.url, 200, {}, Nothing())
 import app
@@ -49,7 +50,9 @@ _BODY = {
     "record_transfers": {"account": "none", "bills": ["none"]},
     "follow_relayed": {"network": "sepolia"},
     "execute_recurring": {"requests": []},
-    "follow_payment_intent": {"paymentIntent": "none", "looks": 0},
+    "follow_payment_intent": {"paymentIntent": "none"},
+    "send_mail": {"mailId": "none"},
+    "note_mail": {"notificationType": "Delivery", "mail": {}},
 }
 """A message of each queue, about what does not exist."""
 _TICK = dict.fromkeys(("version", "account", "region", "detail", "detail-type", "source", "time", "id"), "")

@@ -6,6 +6,7 @@ answered by a double of DynamoDB that makes the records of a list when they are 
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -15,7 +16,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Counts, Record
 from chalicelib.payments.recording.counting import Facets
 from chalicelib.payments.requests.counts import series_of
-from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
+from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import SHARDS, DailyCount, Request, RequestStatus
 from chalicelib.payments.search.payments import flows
 from chalicelib.payments.search.payments.export import table
@@ -26,6 +27,7 @@ from chalicelib.platform.storage.items import item_of
 from chalicelib.platform.storage.pages import MOST_QUERIES, ListPage
 from chalicelib.platform.storage.store import Store
 from infra.bench.figures import Figure
+from tests.platform.storage.kept_records import PAYMENT, REQUEST
 
 PAYMENTS, DAYS, PAGE = 1_000_000, 1_000, 100
 A_DAY = PAYMENTS // DAYS
@@ -146,60 +148,31 @@ def _counts(series: str, name: str) -> Iterator[DailyCount]:
 
 
 def _payment(number: int) -> Payment:
-    return Payment(
+    hash_ = f"0x{number:064x}"
+    return replace(
+        PAYMENT,
         request_id=f"01{number // 3:064x}",
-        network="base",
-        block_hash=f"0x{number:064x}",
-        log_index=7,
+        block_hash=hash_,
         block_number=number,
-        tx_hash=f"0x{number:064x}",
-        event_key="e-0",
+        tx_hash=hash_,
         amount=BaseUnits(12_500_000),
-        fee_amount=BaseUnits(125_000),
-        fee_address="0xc5fdf4076b8f3a5357c5e395ab970b5b54098fef",
-        status=PaymentStatus.CONFIRMED,
-        detected_at=FIRST,
         paid_at=FIRST + number * SPACE,
-        payer="0x627306090abaB3A6e1400e9345bC60c78a8BEf57",
         value=BaseUnits(12_500_000),
         account_id="acct",
-        client_id="cli_nz1bj41szV2fvjm9pbxdIhro3ld4x4",
-        payee="0xf17f52151EbEF6C7334FAD080c5704D77216b732",
         currency="USDC-base",
         invoice_currency="USDC-base",
-        payment_reference=f"0x{number:016x}",
         reference=f"ORDER-{number}",
         is_counted=True,
     )
 
 
 def _request(number: int) -> Request:
-    request_id = f"01{number:064x}"
-    return Request(
-        payable_id=request_id,
-        position=0,
-        request_id=request_id,
-        salt=f"{number:016x}",
-        payment_reference=f"0x{number:016x}",
-        payee="0xf17f52151EbEF6C7334FAD080c5704D77216b732",
-        network="base",
-        currency="USDC-base",
-        amount=BaseUnits(12_500_000),
-        status=RequestStatus.CREATED,
-        paid=BaseUnits(0),
-        tx_hash=None,
-        reference=f"ORDER-{number}",
-        account_id="acct",
-        created_at=FIRST + number * SPACE,
-        counted_as=RequestStatus.CREATED,
+    request_id, created = f"01{number:064x}", FIRST + number * SPACE
+    return replace(
+        REQUEST, payable_id=request_id, position=0, request_id=request_id, account_id="acct", created_at=created,
+        reference=f"ORDER-{number}", counted_as=RequestStatus.CREATED,
     )
 
 
 def _size(item: dict[str, Any]) -> int:
     return sum(len(name) + len(str(next(iter(value.values())))) for name, value in item.items())
-
-
-if __name__ == "__main__":
-    from infra.bench.figures import table as shown
-
-    print(shown(measure()))

@@ -4,8 +4,9 @@ A step takes as long as its calls take that the functions wait for, at the times
 """
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
 from math import ceil
@@ -15,14 +16,17 @@ from chalice.app import ScheduledEventConfig
 from chalice.local import LambdaContext
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network
+from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.payments.scanning import flows as scanning
 from chalicelib.platform.settings import Settings
+from infra.bench.blooms import BLOOMS
 from infra.bench.deployment import deployed
 from infra.bench.load import NODE_SECONDS, QUEUE_SECONDS
 from infra.bench.units import Units, metered
 from infra.configuration import functions_of, variables_of
 from tests.fakes.chain import FakeChain, FakeChains
-from tests.fakes.node import FakeNode, TimedChain, chain_of
+from tests.fakes.hashed import HashedChain
+from tests.fakes.node import FakeNode, chain_of
 from tests.fakes.world import PREFIX, WALLET, World, in_process_aws
 from tests.support.node import Node
 
@@ -30,9 +34,9 @@ ENDPOINT_SECONDS = 0.3
 """How long a merchant's endpoint takes to answer."""
 OVERHEAD_SECONDS = 0.01
 """Of an invocation, beside the calls that it waits for."""
-POLLS, PAGE_FILES, PAGE_BYTES = 6, 11, 8_000
-"""How often a page asks whether it is paid, until a payment on base counts; how many files it loads for that, and how
-long they are on average, compressed."""
+POLLS, PAGE_FILES, PAGE_BYTES = 6, 4, 14_000
+"""How often a page asks whether it is paid, until a payment on base counts; how many files it loads for that on a first
+visit, itself among them, and how long they are on average, compressed. A second visit loads the page alone."""
 IDLE_MINUTES = 5
 """How long each network is read to count the calls of a tick."""
 
@@ -42,7 +46,7 @@ class Step:
     """One invocation of a function, of which a payment takes so many `times`.
 
     `sent` is how many messages it sends, `node` how many HTTP requests to the node it waits for, `waits` how many
-    seconds it waits for others, `bytes` how much it sends to a caller.
+    seconds it waits for others, `methods` the JSON-RPC calls in them, `bytes` how much it sends to a caller.
     """
 
     name: str
@@ -51,6 +55,7 @@ class Step:
     sent: float = 0
     node: float = 0
     waits: float = 0
+    methods: Mapping[str, float] = field(default_factory=dict)
     is_request: bool = False
     is_consumer: bool = False
     bytes: int = 0
@@ -76,20 +81,27 @@ class Step:
 
 @dataclass(frozen=True)
 class IdleNetwork:
-    """A network that is read and on which nothing is paid: its ticks a second, one of them, and what it asks the node.
+    """A network that is read and on which nothing is paid: its interval, one of its ticks, and what that asks the node.
 
-    `calls` are JSON-RPC calls, of which one HTTP request has several.
+    `methods` are JSON-RPC calls, of which one HTTP request has several; those of all nodes, if it has several.
     """
 
     name: str
     interval: int
     tick: Step
-    calls: float
+    methods: Mapping[str, float]
+    blocks: float
+    """That are mined between two ticks."""
+
+    @property
+    def calls(self) -> float:
+        return sum(self.methods.values())
 
 
-def payment_steps() -> list[Step]:
-    """The steps of one payment to a link, which has one webhook."""
-    return [*_requests(), *_background()]
+@cache
+def payment_steps() -> tuple[Step, ...]:
+    """The steps of one payment to a link, which has one webhook; counted once for all who ask."""
+    return *_requests(), *_background()
 
 
 def _requests() -> Iterator[Step]:
@@ -98,21 +110,25 @@ def _requests() -> Iterator[Step]:
         with deployed({"sepolia": node.url}) as deployment:
             client = deployment.services.store.client
 
-            def step(name: str, event: Any, node: int = 0, times: int = 1) -> tuple[Step, Any]:
+            def step(name: str, event: Any, waits_for: int = 0, times: int = 1) -> tuple[Step, Any]:
+                node.reset()
                 with metered(client) as units:
                     body = deployment.call(event)
-                size = len(json.dumps(body))
-                return Step(name, "api_handler", units, node=node, is_request=True, bytes=size, times=times), body
+                size, asked = len(json.dumps(body)), Counter(node.asked)
+                made = Step(name, "api_handler", units, node=waits_for, methods=asked, is_request=True, bytes=size)
+                return replace(made, times=times), body
 
-            created, body = step("create the link", deployment.create_link())
-            wallet = {"wallet": WALLET}
+            links = [step("create the link", deployment.create_link()) for _ in range(_PAYMENTS)]
+            created, body = links[0]
+            created = replace(created, units=sum((each.units for each, _ in links), Units()) / len(links))
+            token, wallet, of_page = body["token"], {"wallet": WALLET}, deployment.from_page
             yield created
             yield replace(
                 created, name="send the page and its files", units=Units(), bytes=PAGE_BYTES, times=PAGE_FILES
             )
-            yield step("show the link to a wallet", deployment.read_link(body["token"], wallet), node=1)[0]
-            yield step("say what to sign", deployment.pay_link(body["token"], wallet), node=1)[0]
-            yield step("ask whether it is paid", deployment.read_link(body["token"]), times=POLLS)[0]
+            yield step("show the link to a wallet", of_page(deployment.read_link(token, wallet)), 1)[0]
+            yield step("say what to sign", of_page(deployment.pay_link(token, wallet)), 1)[0]
+            yield step("ask whether it is paid", of_page(deployment.read_link(token)), times=POLLS)[0]
     finally:
         node.close()
 
@@ -141,6 +157,13 @@ def _tick(world: World, client: Any) -> Units:
     return units
 
 
+def payments_made(world: World, client: Any, count: int) -> None:
+    """Makes payments, each to a link of its own, and has all that follows done."""
+    for _ in range(count):
+        for _step in _payment(world, client, Units()):
+            pass
+
+
 def _payment(world: World, client: Any, idle: Units) -> Iterator[Step]:
     """The steps of one payment, the messages that the recorder sends, and those that follow from them."""
     world.chain.pay(world.create_link().requests[0])
@@ -163,22 +186,28 @@ _CONSUMERS = {
 _PAYMENTS = 16
 
 
-def idle_networks() -> list[IdleNetwork]:
-    """Every network, read at the interval of stage prod, with blocks at the network's own pace."""
-    return [_idle_network(each) for each in ALL_NETWORKS]
+@cache
+def idle_networks() -> tuple[IdleNetwork, ...]:
+    """Every network, read at the interval of stage prod, with blocks at the network's own pace; counted once, too."""
+    return tuple(map(idle_network, ALL_NETWORKS))
 
 
-def _idle_network(facts: Network) -> IdleNetwork:
+def idle_network(facts: Network, nodes: int = 1, **settings: Any) -> IdleNetwork:
+    """A network that is read by so many nodes, with these settings."""
     name = facts.name
     with in_process_aws() as client:
         world = World(client)
-        node = FakeNode(TimedChain(name, world.clock))
-        world = World(client, chains=FakeChains(chain_of(node)))  # type: ignore[arg-type]
-        node.chain._clock = world.clock
+        node = FakeNode(HashedChain(name, world.clock, BLOOMS.get(name, 0)))
         asked = _Asked(node)
-        node.chain.mine(2000)
+        alike = [(f"node-{number}", chain_of(node)) for number in range(nodes)]
+        chain: Any = alike[0][1] if nodes == 1 else Nodes(alike, world.clock)
+        world = World(client, chains=FakeChains(chain), **settings)
+        node.chain._clock = world.clock
+        node.chain.mine(300)
         interval, pace = prod_settings().scan_interval(name), facts.block_milliseconds / 1000
-        scanning.scan(world.services, name)
+        for _ in range(3):
+            scanning.scan(world.services, name)
+            node.chain.mine(1)
         begin, blocks, ticks = world.now, 0, 60 * IDLE_MINUTES // interval
         asked.clear()
         with metered(client) as units:
@@ -189,7 +218,8 @@ def _idle_network(facts: Network) -> IdleNetwork:
                 blocks = due
                 scanning.scan(world.services, name)
         step = Step(f"read {name}", "scan_chain", units / ticks, node=asked.requests / ticks, is_consumer=True)
-        return IdleNetwork(name, interval, step, asked.calls / ticks)
+        methods = {each: count / ticks for each, count in asked.methods.items()}
+        return IdleNetwork(name, interval, step, methods, blocks / ticks)
 
 
 class _Asked:
@@ -201,11 +231,11 @@ class _Asked:
         self.clear()
 
     def clear(self) -> None:
-        self.requests = self.calls = 0
+        self.requests, self.methods = 0, Counter[str]()
 
     def _count(self, path: str, body: Any, max_bytes: int = 0) -> Any:
         self.requests += 1
-        self.calls += len(body) if isinstance(body, list) else 1
+        self.methods.update(each.get("method", path) for each in (body if isinstance(body, list) else [body]))
         return self._post(path, body, max_bytes)
 
 

@@ -5,6 +5,7 @@ is written as well, if anything that the index holds has changed: twice if the i
 in 4 KB, half if it need not be consistent.
 """
 
+from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
+from infra.bench.calls import watched
 from infra.bench.load import TABLE_SECONDS, TRANSACTION_SECONDS
 from tests.fakes.world import in_process_tables
 
@@ -22,12 +24,13 @@ Stored = dict[str, Any] | None
 
 @dataclass
 class Units:
-    """Units of DynamoDB; `partitions` has the writes by table or index, and partition."""
+    """Units of DynamoDB; `partitions` has the writes by table or index, and partition, `read_in` the reads by table."""
 
     reads: float = 0
     writes: float = 0
     seconds: float = 0
     partitions: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
+    read_in: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def __sub__(self, less: "Units") -> "Units":
         return self + less / -1
@@ -36,11 +39,20 @@ class Units:
         partitions = self.partitions.copy()
         for place, units in more.partitions.items():
             partitions[place] += units
-        return Units(self.reads + more.reads, self.writes + more.writes, self.seconds + more.seconds, partitions)
+        read_in = self.read_in.copy()
+        for table, units in more.read_in.items():
+            read_in[table] += units
+        sums = (self.reads + more.reads, self.writes + more.writes, self.seconds + more.seconds)
+        return Units(*sums, partitions, read_in)
+
+    def written_in(self, table: str) -> float:
+        """The write units of a table and its indexes."""
+        return sum(units for (place, _), units in self.partitions.items() if place.split()[0] == table)
 
     def __truediv__(self, count: int) -> "Units":
         shares = defaultdict(float, {place: units / count for place, units in self.partitions.items()})
-        return Units(self.reads / count, self.writes / count, self.seconds / count, shares)
+        read_in = defaultdict(float, {table: units / count for table, units in self.read_in.items()})
+        return Units(self.reads / count, self.writes / count, self.seconds / count, shares, read_in)
 
 
 @contextmanager
@@ -58,17 +70,13 @@ def metered(client: Any) -> Iterator[Units]:
         params = _asked.pop()
         for place, stored in before.items():
             _count_write(units, place, stored, _stored(*place), 2 if "TransactItems" in params else 1)
-        units.reads += _reads(params, parsed)
+        for table, number in _reads(params, parsed):
+            units.reads += number
+            units.read_in[table] += number
 
     _asked: list[dict[str, Any]] = []
-    events = client.meta.events
-    events.register("provide-client-params.dynamodb", before_call)
-    events.register("after-call.dynamodb", after_call)
-    try:
+    with watched(client, before_call, after_call):
         yield units
-    finally:
-        events.unregister("provide-client-params.dynamodb", before_call)
-        events.unregister("after-call.dynamodb", after_call)
 
 
 def _written(params: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -90,7 +98,11 @@ def _stored(table: str, pk: str, sk: str) -> Stored:
     partition = in_process_tables()[table].items
     found = next((each for key, each in partition.items() if key.value == pk), {})
     item = next((each for key, each in found.items() if key.value == sk), None)
-    return None if item is None else {name: repr(value) for name, value in item.attrs.items()} | {"": item.size()}
+    if item is None:
+        return None
+    encoded = [value.value for value in item.attrs.values() if value.type == "B"]  # moto keeps and counts base64
+    size = item.size() - sum(len(each) - len(b64decode(each)) for each in encoded)
+    return {name: repr(value) for name, value in item.attrs.items()} | {"": size}
 
 
 def _count_write(units: Units, place: tuple[str, str, str], old: Stored, new: Stored, factor: int) -> None:
@@ -122,19 +134,29 @@ def _size(item: Stored) -> int:
     return 0 if item is None else ceil(item[""] / _KB)
 
 
-def _reads(params: dict[str, Any], parsed: dict[str, Any]) -> float:
-    if "Responses" in parsed:  # of BatchGetItem: each item is a consistent read of its own, found or not
-        asked = sum(len(each["Keys"]) for each in params["RequestItems"].values())
-        found = [item for items in parsed["Responses"].values() for item in items]
-        return float(sum(ceil(_bytes(item) / 4 / _KB) for item in found) + asked - len(found))
-    if "KeyConditionExpression" in params:
+def _reads(params: dict[str, Any], parsed: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """The read units of a call, by table."""
+    if "Responses" in parsed:  # of BatchGetItem: each item is a read of its own, found or not
+        for name, asked in params["RequestItems"].items():
+            yield name, _batch_reads(asked, parsed["Responses"][name])
+    elif "KeyConditionExpression" in params:
         units = max(ceil(sum(map(_bytes, parsed["Items"])) / 4 / _KB), 1)
-        return units if params.get("ConsistentRead") else units / 2
-    if "ConsistentRead" in params:
-        return float(max(ceil(_bytes(parsed.get("Item", {})) / 4 / _KB), 1))
-    return 0
+        yield params["TableName"], units if params.get("ConsistentRead") else units / 2
+    elif "ConsistentRead" in params:
+        yield params["TableName"], _read(parsed.get("Item", {}), params["ConsistentRead"])
+
+
+def _batch_reads(asked: dict[str, Any], found: list[dict[str, Any]]) -> float:
+    absent: list[dict[str, Any]] = [{}] * (len(asked["Keys"]) - len(found))
+    return sum(_read(item, asked["ConsistentRead"]) for item in [*found, *absent])
+
+
+def _read(item: dict[str, Any], is_consistent: bool) -> float:
+    """The units that a read of an item takes; that of one which does not exist takes as much as of the smallest."""
+    return max(ceil(_bytes(item) / 4 / _KB), 1) / (1 if is_consistent else 2)
 
 
 def _bytes(item: dict[str, Any]) -> int:
     """The size of an item as it is sent: names and values."""
-    return sum(len(name) + len(str(next(iter(value.values())))) for name, value in item.items())
+    values = ((name, next(iter(value.values()))) for name, value in item.items())
+    return sum(len(name) + len(value if isinstance(value, bytes) else str(value)) for name, value in values)

@@ -4,13 +4,10 @@ import json
 import statistics
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from infra.bench.figures import Figure
 from infra.local.process import ROOT
+from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 
 STARTS = 7
 LATER = 50
@@ -43,8 +40,9 @@ _AGGREGATED = "0x" + "".join(f"{word:064x}" for word in (32, 1, 32, 1, 64, 32, 7
 
 def measure() -> list[Figure]:
     """Returns CPU times: medians of fresh processes, in turns, with the app imported and a DynamoDB client open."""
-    with _node() as url:
-        samples = [(_seconds(_READ, url), _seconds(_WEB3, url)) for _ in range(STARTS)]
+    node = JsonServer("the node", _answer)
+    samples = [(_seconds(_READ, node.url), _seconds(_WEB3, node.url)) for _ in range(STARTS)]
+    node.close()
     service, web3 = (
         [statistics.median(each) for each in zip(*taken, strict=True)] for taken in zip(*samples, strict=True)
     )
@@ -60,29 +58,8 @@ def _seconds(read: str, url: str) -> list[float]:
     return seconds
 
 
-@contextmanager
-def _node() -> Iterator[str]:
-    """Yields the URL of a node that serves eth_call, with a fixed result of Multicall3, and eth_gasPrice."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        calls = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        results = {"eth_call": _AGGREGATED, "eth_gasPrice": "0x5"}
-        responses = [{"jsonrpc": "2.0", "id": call["id"], "result": results[call["method"]]} for call in calls]
-        body = json.dumps(responses).encode()
-        self.send_response(200)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        return
+def _answer(request: JsonRequest) -> JsonResponse:
+    """Serves eth_call, with a fixed result of Multicall3, and eth_gasPrice."""
+    results = {"eth_call": _AGGREGATED, "eth_gasPrice": "0x5"}
+    answers = [{"jsonrpc": "2.0", "id": call["id"], "result": results[call["method"]]} for call in request.body]
+    return JsonResponse(answers)

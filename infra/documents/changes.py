@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Json = dict[str, Any]
-Seen = frozenset[tuple[str, str]]
+Visited = frozenset[tuple[str, str]]
 """The pairs of models that a comparison is inside of."""
 _METHODS = ("get", "put", "post", "patch", "delete")
 _LOWER = ("minimum", "exclusiveMinimum", "minLength", "minItems")
@@ -32,31 +32,31 @@ class _Comparison:
     new: Json
     is_request: bool
 
-    def changes(self, where: str, before: Json, after: Json, seen: Seen = frozenset()) -> Iterator[str]:
-        """The breaking changes between two schemas; `seen` ends the recursion of models that contain themselves."""
+    def changes(self, where: str, before: Json, after: Json, visited: Visited = frozenset()) -> Iterator[str]:
+        """The breaking changes between two schemas; `visited` ends the recursion of models that contain themselves."""
         names = (before.get("$ref", ""), after.get("$ref", ""))
-        if names[0] and names in seen:
+        if names[0] and names in visited:
             return
-        seen = seen | {names}
+        visited = visited | {names}
         before, after = _resolved(self.old, before), _resolved(self.new, after)
         were, are = _alternatives(before), _alternatives(after)
         if max(len(were), len(are)) > 1:
-            yield from self._alternatives(where, were, are, seen)
+            yield from self._alternatives(where, were, are, visited)
             return
         yield from self._values(where, before, after)
-        yield from self._fields(where, before, after, seen)
+        yield from self._fields(where, before, after, visited)
         if "items" in before and "items" in after:
-            yield from self.changes(f"{where}[]", before["items"], after["items"], seen)
+            yield from self.changes(f"{where}[]", before["items"], after["items"], visited)
 
-    def _alternatives(self, where: str, before: list[Json], after: list[Json], seen: Seen) -> Iterator[str]:
+    def _alternatives(self, where: str, before: list[Json], after: list[Json], visited: Visited) -> Iterator[str]:
         """Each alternative that clients rely on has to have one on the other side that breaks nothing."""
         if self.is_request:
             for each in before:
-                if all(any(self.changes(where, each, other, seen)) for other in after):
+                if all(any(self.changes(where, each, other, visited)) for other in after):
                     yield f"{where}: {_name(each)} is no longer accepted"
         else:
             for each in after:
-                if all(any(self.changes(where, other, each, seen)) for other in before):
+                if all(any(self.changes(where, other, each, visited)) for other in before):
                     yield f"{where}: may now be {_name(each)}"
 
     def _values(self, where: str, before: Json, after: Json) -> Iterator[str]:
@@ -81,7 +81,7 @@ class _Comparison:
             if keyword in after and after[keyword] != before.get(keyword):
                 yield f"{where}: {keyword} " + (f"is {after[keyword]} now" if keyword in _FORMS else "has changed")
 
-    def _fields(self, where: str, before: Json, after: Json, seen: Seen) -> Iterator[str]:
+    def _fields(self, where: str, before: Json, after: Json, visited: Visited) -> Iterator[str]:
         fields, now = before.get("properties", {}), after.get("properties", {})
         required, needed = set(before.get("required", ())), set(after.get("required", ()))
         for name in fields.keys() - now.keys():
@@ -93,10 +93,10 @@ class _Comparison:
         else:
             yield from (f"{where}.{name}: may be missing now" for name in sorted((required - needed) & now.keys()))
         for name in fields.keys() & now.keys():
-            yield from self.changes(f"{where}.{name}", fields[name], now[name], seen)
+            yield from self.changes(f"{where}.{name}", fields[name], now[name], visited)
         others, now_others = before.get("additionalProperties"), after.get("additionalProperties")
         if isinstance(others, dict) and isinstance(now_others, dict):
-            yield from self.changes(f"{where}.*", others, now_others, seen)
+            yield from self.changes(f"{where}.*", others, now_others, visited)
 
 
 def _operations(old: Json, new: Json) -> Iterator[str]:

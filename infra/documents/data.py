@@ -37,11 +37,13 @@ module makes keys.
   does not rely on a deletion.
 - Each record has the attribute `version`, the number of times it was written; every write that can race requires the
   version that was read. Attributes that an older item does not have are read as the default of the field.
+- The bodies of events and deliveries are compressed (zlib), unless they are very short. The body of a variant is
+  that of its event with another `event`, and is not stored.
 - A record that exists is updated: the attributes that its class has are set or removed, and others stay, because newer
   code may have written them. `schema` is the shape of the item (`Record.SCHEMA`, 1 if there is none); code refuses a
   newer shape than its own. How what is stored may change: [operations.md](operations.md), Changing what is stored.
 - A record that was written alone has the attribute `write_id`, a random text. If the response of the write was lost,
-  the repetition finds its own id and is no conflict. Transactions have a token instead (`ClientRequestToken`).
+  the repetition finds its own id and is not a conflict. Transactions have a token instead (`ClientRequestToken`).
 - All tables have encryption at rest and on-demand capacity, and all but `keys` point-in-time recovery
   (`infra/resources.py`). `keys` holds the data keys of persons: with the only copy of a key goes what it sealed.
 """

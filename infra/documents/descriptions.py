@@ -11,11 +11,16 @@ DESCRIPTION = (
     "UTC, unknown fields of a body are ignored unless its schema says otherwise, and a response may get new fields."
 )
 
+WAITS = "The account has approvals: nothing is changed yet, and this change waits for another person or for a delay"
 TAGS = {
     "payments.requests": ("Requests", "Amounts that are owed: create them, change them"),
-    "payments.search": ("Search", "The status of a request, and lists of requests, payments and links"),
+    "payments.search payments.archive": (
+        "Search", "The status of a request, and lists of requests, payments and links",
+    ),
     "payments.links": ("Links", "Create payment links, payouts, and links over several payouts"),
-    "checkout crosschain": ("Checkout", "What a payer is shown and signs, and transactions that are on their way"),
+    "checkout crosschain gasless": (
+        "Checkout", "What a payer is shown and signs, and transactions that are on their way",
+    ),
     "recurring": ("Recurring payouts", "Payouts in many payments that their payer signs once"),
     "commerce.service": ("Commerce payments", "Payments into an escrow, from which they are captured or given back"),
     "payments.transfers": ("Transfers", "Every transfer of a link or a request, and refunds"),
@@ -25,9 +30,16 @@ TAGS = {
     "offramp.service": ("Off-ramp", "What the compliance and off-ramp provider tells"),
     "accounts.payees": ("Payee destinations", "In which token and on which chain a wallet is paid"),
     "accounts.sign_in": ("Sign in", "Sessions by e-mail address or wallet"),
+    "accounts.email": ("E-mail", "Confirming addresses, and passwords that were forgotten"),
+    "accounts.passkeys": ("Passkeys", "Signing in and proving presence by WebAuthn"),
+    "accounts.members": ("Members", "People in an account: roles and invitations"),
+    "accounts.notifications": ("Notifications", "Which e-mails about payments an account wants"),
+    "accounts.settings": ("Account", "Settings that concern all members"),
+    "accounts.changes": ("Changes", "Changes of where money goes that wait for a second person"),
     "accounts.api_keys": ("API keys", "Credentials of servers"),
     "accounts.client_ids": ("Client ids", "Credentials of web pages, and what they may create"),
     "accounts.branding": ("Branding", "How payment pages of a client id look"),
+    "accounts.domains": ("Domains", "The domain of a client id, as payment pages show it"),
     "accounts.orchestrators": ("Orchestrators", "Platforms that create links for other accounts"),
     "accounts.audit_log": ("Audit log", "Who changed what"),
     "payments.scanning": ("Networks", "How far each network is read"),
@@ -78,14 +90,22 @@ SECURITY: dict[Mode, list[dict[str, list[str]]]] = {
 """The entries of a list are alternatives; the names in an entry are needed together."""
 
 PATH_PARAMETERS = {
+    "change_id": "The change",
     "client_id": "A client id, as in x-client-id",
     "client_user_id": "Your own id of the person; an e-mail address has its @ sent as %40",
     "currency_id": "An `id` of GET /v2/currencies",
     "delivery_id": "The id of a delivery",
     "destination_id": "`<wallet>@eip155:<chain id>#<checksum>:<token address>`, the # sent as %23",
+    "event_id": "The `id` of an event, as GET /v1/webhook/events lists them",
     "id": "The `id` of a client id's record",
+    "identity_id": "The `id` of a way to sign in, as GET /v1/auth/me lists them",
     "intent_id": "The `paymentIntentId` of a payment intent",
+    "payment_id": "The `gaslessPaymentId` of a gasless payment",
+    "invitation_id": "The `id` of an invitation",
     "key_id": "The `id` of an API key",
+    "orchestrator_id": "The `id` of an orchestrator",
+    "passkey_id": "The `id` of a passkey",
+    "person_id": "The `id` of a member",
     "recurring_id": "The `id` of a recurring payout",
     "request_id": "The id of a request; where it is read, its payment reference, too",
     "session_id": "The `id` of a session",

@@ -1,32 +1,31 @@
 """The OpenAPI 3.1 document, generated from the operations, the models that validate them, and their examples.
 
-An operation brings its description (routes.py), its models (schemas.py) and an example (examples.json), which all stand
-in its own package; descriptions.py has what is the same for all. Events are the models of webhooks/schemas.py.
+An operation brings its models (schemas.py); docs/operations has its description and an example, and descriptions.py
+what is the same for all. Events are the models of event_models.py.
 """
 
-import json
 import re
-from collections.abc import Mapping
-from http import HTTPStatus
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
+from chalicelib.accounts.changes.asking import WAITS
+from chalicelib.accounts.changes.schemas import Waiting
 from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.http.errors import phrase_of
 from chalicelib.platform.http.operation import OPERATIONS, Operation
 from chalicelib.platform.http.request import CHANGING
 from chalicelib.platform.http.schemas import ErrorAnswer
 from chalicelib.platform.http.view import Models, models_of
-from infra.documents import descriptions
+from infra.documents import descriptions, event_models
+from infra.documents.operations import check_names, example_of, texts_of
 
-VERSION, REVISION = "0.13.0", "0.23.0"
+VERSION, REVISION = "0.13.0", "0.25.0"
 """That of the specification, and that of this service: the second rises with changes that break clients."""
 Json = dict[str, Any]
 _REFERENCE = "#/components/schemas/{model}"
-_EVENTS = "chalicelib.webhooks.schemas"
 
 
 class _Schemas(GenerateJsonSchema):
@@ -53,15 +52,13 @@ class _Schemas(GenerateJsonSchema):
 
 def build(server_url: str) -> Json:
     """The document, whose components are in alphabetical order."""
+    check_names(OPERATIONS)
     paths: dict[str, Json] = {}
     schemas: Json = {}
     for operation, api in list(OPERATIONS.items()):
         models = models_of(getattr(import_module(api), operation.name))
-        example = examples_of(api).get(operation.name, {})
-        tag = descriptions.tag_of(api)
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(
-            operation, tag, models, example, schemas
-        )
+        described = _operation(operation, api, models, schemas)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = described
     webhooks = _webhooks(schemas)
     schemas[ErrorAnswer.__name__] = _schema_of(ErrorAnswer, "serialization", schemas)
     return {
@@ -85,29 +82,20 @@ def build(server_url: str) -> Json:
     }
 
 
-def examples_of(api: str) -> Mapping[str, Json]:
-    """The examples of a package by the operation's name: `path`, `query`, `body` and `answer`."""
-    file = examples_file(api)
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-
-
-def examples_file(api: str) -> Path:
-    """The file with the examples of the package of a module `api`."""
-    origin = import_module(api).__file__
-    assert origin is not None
-    return Path(origin).with_name("examples.json")
-
-
-def _operation(operation: Operation, tag: str, models: Models, example: Json, schemas: Json) -> Json:
+def _operation(operation: Operation, api: str, models: Models, schemas: Json) -> Json:
+    texts, example = texts_of(api, operation.name), example_of(api, operation.name)
     described: Json = {
         "operationId": operation.name,
-        "summary": operation.summary,
-        "description": operation.description,
-        "tags": [tag],
+        "summary": texts.summary,
+        "description": texts.description,
+        "tags": [descriptions.tag_of(api)],
         "security": [way for mode in operation.modes for way in descriptions.SECURITY[mode]],
         "parameters": [*_path_parameters(operation, example), *_query_parameters(models, example)],
         "responses": {str(operation.status): _success(operation, models, example, schemas)},
     }
+    if operation.redirects:
+        waiting = _success(operation, Models(None, False, False, None, Waiting), {}, schemas)
+        described["responses"][str(WAITS)] = {**waiting, "description": descriptions.WAITS}
     if operation.takes_idempotency_key:
         described["parameters"].append(descriptions.IDEMPOTENCY_KEY)
     if models.body is not None:
@@ -116,7 +104,7 @@ def _operation(operation: Operation, tag: str, models: Models, example: Json, sc
             "required": not models.is_body_optional,
             "content": {"application/json": {"schema": body, **_example(example, "body")}},
         }
-    for status in sorted({*operation.errors, *_pipeline_errors(operation)}):
+    for status in sorted({*texts.errors, *_pipeline_errors(operation)}):
         described["responses"][str(status)] = {"$ref": f"#/components/responses/{_error_name(status)}"}
     return described
 
@@ -186,14 +174,14 @@ def _success(operation: Operation, models: Models, example: Json, schemas: Json)
         names += ["Idempotent-Replayed"]
     schema = _schema(models.response, "serialization", schemas)
     return {
-        "description": HTTPStatus(operation.status).phrase,
+        "description": phrase_of(operation.status),
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
         "content": {"application/json": {"schema": schema, **_example(example, "answer")}},
     }
 
 
 def _error_name(status: int) -> str:
-    return "".join(part.title() for part in re.findall("[A-Za-z]+", HTTPStatus(status).phrase))
+    return "".join(part.title() for part in re.findall("[A-Za-z]+", phrase_of(status)))
 
 
 def _error(status: int) -> Json:
@@ -202,7 +190,7 @@ def _error(status: int) -> Json:
     names = ["x-request-id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]
     names += ["Retry-After"] if status in (429, 503) else []
     names += ["Idempotent-Replayed"] if status < 500 and status != 429 else []
-    phrase = HTTPStatus(status).phrase
+    phrase = phrase_of(status)
     return {
         "description": meaning,
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
@@ -217,27 +205,26 @@ def _error(status: int) -> Json:
 
 def _webhooks(schemas: Json) -> Json:
     """The events, by kind, as requests that the service sends."""
-    events = import_module(_EVENTS)
     return {
         kind: {
             "post": {
                 "operationId": f"on_{re.sub('[^a-z]', '_', kind)}",
                 "summary": event.summary,
-                "description": events.DELIVERY,
-                "parameters": events.HEADERS,
+                "description": event_models.DELIVERY,
+                "parameters": event_models.HEADERS,
                 "requestBody": {
                     "required": True,
                     "content": {
                         "application/json": {
                             "schema": _schema(event.model, "serialization", schemas),
-                            "example": events.sample(kind),
+                            "example": event_models.sample(kind),
                         }
                     },
                 },
                 "responses": {"2XX": {"description": "Delivered; any other status is a failed attempt"}},
             }
         }
-        for kind, event in events.EVENTS.items()
+        for kind, event in event_models.EVENTS.items()
     }
 
 

@@ -34,6 +34,8 @@ from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network
 from chalicelib.chains.catalogue.tokens import dollar, find_tokens, token_with_id
 
 FOLDER = Path(__file__).parents[2] / "chalicelib" / "pages" / "payment"
+WALLET_APPS = Path(__file__).parent / "wallet_apps.json"
+"""The links of wallet apps that open a page in their browsers, the documents that say so, and when they were read."""
 BEGIN, END = "// Written by `make docs`, up to the next mark: ", "// Up to here."
 _WIDTH = 112
 
@@ -88,7 +90,15 @@ def explorers() -> str:
     return _block("const EXPLORERS = [", _filled(_json(each.explorer_url) for each in ALL_NETWORKS), "];")
 
 
+def apps() -> str:
+    """APPS of apps.js: by wallet app its link, and the networks that it pays on."""
+    found = json.loads(WALLET_APPS.read_text(encoding="utf-8"))["apps"]
+    lines = [f"{_json([each['name'], each['link'], ' '.join(each['networks'])])}," for each in found]
+    return _block("const APPS = [", lines, "];")
+
+
 PARTS: Mapping[str, Sequence[Callable[[], str]]] = {
+    "apps.js": (apps,),
     "authorize.js": (escrows,),
     "bridge.js": (resets,),
     "check.js": (contracts,),

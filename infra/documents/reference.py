@@ -1,4 +1,4 @@
-"""The page /docs: the OpenAPI document as HTML, without scripts and without anything that it loads.
+"""The page /docs: the OpenAPI document as HTML, without anything that it loads; its one script searches its own words.
 
 Contents stand beside it on wide screens, above it on narrow ones. Operations are grouped by their tag; each has an
 anchor, its operationId. Schemas have the anchor `schema-<name>`, error statuses `status-<status>`, credentials
@@ -10,14 +10,23 @@ import re
 import shlex
 from collections.abc import Iterator
 from html import escape
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from chalicelib.platform.http.documents import EXAMPLE_URL
+from chalicelib.platform.http.errors import phrase_of
 from infra.documents.openapi import Json
 
-_STYLE = Path(__file__).with_name("reference.css")
+_STYLE, _SCRIPT = Path(__file__).with_name("reference.css"), Path(__file__).with_name("reference.js")
+SAMPLES = Path(__file__).with_name("samples")
+_LANGUAGES = {"py": "Python", "ts": "TypeScript"}
+_FINDER = (
+    '<div id="finder" role="search" hidden><label for="search">Search</label>'
+    '<input id="search" type="search" autocomplete="off" spellcheck="false" aria-keyshortcuts="/">'
+    '<p id="count" role="status"></p><ul id="found"></ul></div>'
+)
+"""Shown by the script, without which it finds nothing."""
 _CREDENTIALS = {
     "apiKey": "x-api-key: $KEY",
     "clientId": "x-client-id: $CLIENT_ID",
@@ -31,11 +40,12 @@ _BOUNDS = (("minLength", "maxLength", "characters"), ("minItems", "maxItems", "e
 
 def page(document: Json) -> str:
     """The page that shows an OpenAPI document."""
+    body = "".join(_body(document)).replace(EXAMPLE_URL, document["servers"][0]["url"])  # in programs
     style, title = _STYLE.read_text(encoding="utf-8"), escape(document["info"]["title"])
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}: API</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>'
-        f"<body>{''.join(_body(document))}</body></html>"
+        f"<body>{body}<script>{_SCRIPT.read_text(encoding='utf-8')}</script></body></html>"
     )
 
 
@@ -45,7 +55,8 @@ def _body(document: Json) -> Iterator[str]:
     yield f"<p>Version {escape(info['version'])}, revision {escape(info['x-revision'])}, at <code>{url}</code>. "
     yield "Generate a client from "
     yield '<a href="openapi.json">openapi.json</a>.</p></header>'
-    yield f'<nav id="contents" aria-label="Contents"><h2>Contents</h2>{"".join(_contents(document))}</nav><main>'
+    yield f'<nav id="contents" aria-label="Contents">{_FINDER}<h2>Contents</h2>'
+    yield f'{"".join(_contents(document))}</nav><main>'
     for tag in document["tags"]:
         name = tag["name"]
         yield f'<section><h2 id="{_group(name)}">{escape(name)}</h2><p>{_prose(tag["description"])}.</p>'
@@ -63,7 +74,7 @@ def _contents(document: Json) -> Iterator[str]:
         parts[name] = [(each["operationId"], _prose(each["summary"])) for each in operations]
     parts["Events"] = [(f"event-{kind}", f"<code>{kind}</code>") for kind in document["webhooks"]]
     parts["Credentials"] = [(f"credential-{name}", name) for name in document["components"]["securitySchemes"]]
-    parts["Errors"] = [(f"status-{status}", f"{status} {HTTPStatus(status).phrase}") for status in _statuses(document)]
+    parts["Errors"] = [(f"status-{status}", f"{status} {phrase_of(status)}") for status in _statuses(document)]
     parts["Schemas"] = [(f"schema-{name}", name) for name in document["components"]["schemas"]]
     for name, entries in parts.items():
         listed = [(_group(name), "All"), *entries]
@@ -95,14 +106,23 @@ def _operation(document: Json, method: str, path: str, operation: Json) -> str:
     if body:
         optional = "" if body["required"] else " (optional)"
         said += f"<h4>Body{optional}: {_type(_schema(body))}</h4><dl>{_fields(document, _schema(body))}</dl>"
-    errors = ", ".join(f'<a href="#status-{each}">{each}</a>' for each in operation["responses"] if each != status)
+    errors = ", ".join(f'<a href="#status-{each}">{each}</a>' for each in operation["responses"] if each >= "400")
+    waits = operation["responses"].get("202") if status < "202" else None
+    waiting = f"<p>Or 202, if it waits for approval: {_type(_schema(waits))}</p>" if waits else ""
     return (
         f'<article id="{name}"><h3><a href="#{name}">{_prose(operation["summary"])}</a></h3><div><div>'
         f"<p><code><b>{method}</b> {escape(path)}</code></p><p>{_prose(operation['description'])}</p>"
-        f"<p>Credentials: {_ways(operation['security'])}</p>{said}<p>Errors: {errors}</p></div>"
+        f"<p>Credentials: {_ways(operation['security'])}</p>{said}{waiting}<p>Errors: {errors}</p></div>"
         f"<div><h4>Example</h4>{_code(_curl(document, method, path, operation))}"
-        f"<h4>Response {status}: {_type(_schema(answer))}</h4>{_code(_json(answer))}</div></div></article>"
+        f"<h4>Response {status}: {_type(_schema(answer))}</h4>{_code(_json(answer))}"
+        f"{_samples('refund') if name == 'refund_request' else ''}</div></div></article>"
     )
+
+
+def _samples(name: str) -> str:
+    """A program in each language, which tests run as it stands."""
+    texts = {title: (SAMPLES / f"{name}.{ending}").read_text(encoding="utf-8") for ending, title in _LANGUAGES.items()}
+    return "".join(f"<h4>{title}</h4>{_code(text.rstrip())}" for title, text in texts.items())
 
 
 def _events(document: Json) -> str:
@@ -114,7 +134,12 @@ def _events(document: Json) -> str:
         f"{_code(_json(event['post']['requestBody']))}</article>"
         for kind, event in document["webhooks"].items()
     )
-    said = f"<p>{_prose(first['description'])}</p><h3>Headers</h3><dl>{rows}</dl>"
+    said = f"<p>{_prose(first['description'])}</p>"
+    for name, title, body in (
+        ("headers", "Headers of a webhook", f"<dl>{rows}</dl>"),
+        ("signature", "Checking a signature", _samples("verify_webhook")),
+    ):
+        said += f'<article id="webhook-{name}"><h3><a href="#webhook-{name}">{title}</a></h3>{body}</article>'
     return f'<section><h2 id="group-events">Events</h2>{said}{"".join(events)}</section>'
 
 
@@ -128,7 +153,7 @@ def _credentials(document: Json) -> str:
 
 def _errors(document: Json) -> str:
     rows = (
-        f'<dt id="status-{status}">{status} {HTTPStatus(status).phrase}</dt><dd>{_prose(answer["description"])}</dd>'
+        f'<dt id="status-{status}">{status} {phrase_of(status)}</dt><dd>{_prose(answer["description"])}</dd>'
         for status, answer in _statuses(document).items()
     )
     shape = _type({"$ref": "#/components/schemas/ErrorAnswer"})

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from infra.local.process import LOCAL, ROOT, StackProblem
-from infra.local.stack import DESCRIPTION, Stack, running_stack
+from infra.local.stack import DESCRIPTION, MAIL, Stack, running_stack
 
 _WATCH_SECONDS = 0.5
 
@@ -52,6 +52,7 @@ def run(then: Callable[[Stack], int]) -> int:
 def keep_running(stack: Stack) -> int:
     """Print where everything is, then wait."""
     _say(f"ready: {stack.description['base_url']}, described in {DESCRIPTION.relative_to(ROOT)}; Ctrl-C ends it")
+    _say(f"e-mails at {stack.description['mail_url']}, and in {MAIL.relative_to(ROOT)}")
     while True:
         stack.check()
         time.sleep(_WATCH_SECONDS)

@@ -5,17 +5,17 @@ from typing import Any
 
 from infra.local.across import Bridge, Deposited
 from infra.local.chain import RpcError
-from infra.local.process import StackProblem
+from infra.local.process import StackProblem, Stoppable
 
 
-class Relayer:
+class Relayer(Stoppable):
     """Fills deposits on all chains of a bridge, and refunds those that were not filled in time, unless it is held.
 
-    Without `seconds` it acts when told (`step`), else every so many seconds. Use as a context manager or call `stop`.
+    Without `seconds` it acts when told (`step`), else every so many seconds.
     """
 
     def __init__(self, bridge: Bridge, seconds: float | None = None) -> None:
-        self.bridge, self.is_held = bridge, False
+        self.bridge, self.is_paused = bridge, False
         self._lock, self._stopped = threading.RLock(), threading.Event()
         self._scanned = dict.fromkeys(bridge.chains, 0)
         self._open: dict[tuple[str, int], Deposited] = {}
@@ -32,7 +32,7 @@ class Relayer:
                 for deposited in self.bridge.deposits(network, since):
                     self._open[network, deposited.id] = deposited
                 self._scanned[network] = latest
-            for place, deposited in () if self.is_held else tuple(self._open.items()):
+            for place, deposited in () if self.is_paused else tuple(self._open.items()):
                 if self._settle(deposited):
                     del self._open[place]
 
@@ -50,12 +50,6 @@ class Relayer:
         self._stopped.set()
         if self._thread:
             self._thread.join()
-
-    def __enter__(self) -> "Relayer":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def _settle(self, deposited: Deposited) -> bool:
         """Does what is due for a deposit; returns whether nothing is left to do."""

@@ -18,6 +18,7 @@
     async request({ method, params = [] }) {
       const { result, error, hang } = await window.askWallet(name, method, params);
       if (hang) return new Promise(() => {});
+      if (typeof error === "string") throw error; // some wallets refuse in words alone
       if (error) throw Object.assign(new Error(error.message), error);
       return result;
     },

@@ -11,6 +11,7 @@ from chalicelib.base.addresses import ZERO_ADDRESS, tron_to_evm
 from chalicelib.chains.calldata.batch import native_hash
 from chalicelib.chains.catalogue.contracts import (
     BATCH,
+    DELEGATE,
     ERC20_CONVERSION_PROXY,
     ERC20_CONVERSION_RATES,
     ERC20_FEE_PROXY,
@@ -33,6 +34,7 @@ from infra.local.process import StackProblem
 MODULES = Path(__file__).with_name("node_modules")
 _FACTORIES = MODULES / "@requestnetwork/smart-contracts/dist/src/types/factories/src/contracts"
 _PERMIT2 = MODULES / "@1inch/solidity-utils/dist/src/permit2.json"
+_DELEGATE = MODULES / "@account-abstraction/contracts/artifacts/Simple7702Account.json"
 _VIEM_CONSTANTS = MODULES / "viem/_cjs/constants/contracts.js"
 _MINTED_TO_DEPLOYER = (10**24).to_bytes(32).hex()
 TEST_ERC20 = "TestERC20"
@@ -78,6 +80,7 @@ def _evm_artefacts(network: str) -> tuple[Artefact, ...]:
         Artefact(BATCH, creation_code(BATCH) + words(erc20, native, *conversion, DEPLOYER), (batch,)),
         Artefact(MULTICALL3, _multicall3(), (address_of(MULTICALL3, network),)),
         Artefact(PERMIT2, _permit2(), (address_of(PERMIT2, network),)),
+        Artefact(DELEGATE, _delegate(), (address_of(DELEGATE, network),)),
         *_token_artefacts(plain),
         *([Artefact(DOLLAR_DOUBLE, compiled(DOLLAR_DOUBLE), signed)] if signed else ()),
         *(_conversion_artefacts(network, erc20, native) if converts else ()),
@@ -177,6 +180,12 @@ def words(*addresses: str) -> str:
 
 def _multicall3() -> str:
     return _only_match(_VIEM_CONSTANTS, r"multicall3Bytecode = '(0x[0-9a-f]+)'")
+
+
+def _delegate() -> str:
+    if not _DELEGATE.exists():
+        raise StackProblem(f"the npm package has no {_DELEGATE.name}: run `make setup`")
+    return str(json.loads(_DELEGATE.read_text())["bytecode"])
 
 
 def _permit2() -> str:

@@ -21,18 +21,23 @@ from infra.iam import ACCESS
 
 VARIABLE = "RECORD_AWS_CALLS"
 _PREFIX = f"{APP}-local-"
+_IAM_NAMES = {"sesv2": "ses"}
+"""What IAM calls a service, where botocore calls it otherwise."""
 FLOWS = {
     ("payments/links/expiry.py", "expire_due"): "expire_links",
     ("payments/scanning/flows.py", "scan"): "scan_chain",
     ("payments/recording/flows.py", "record"): "record_transfers",
     ("payments/recording/reconciliation.py", "reconcile"): "record_transfers",
     ("payments/recording/flows.py", "sweep"): "sweep_transfers",
+    ("payments/archive/flows.py", "archive_due"): "archive_paid",
     ("checkout/announced/tracking.py", "track_due"): "track_announced",
     ("crosschain/service/payment_intents/running.py", "run_due"): "run_payment_intents",
+    ("gasless/running.py", "run_due"): "run_gasless",
     ("crosschain/service/payment_intents/jobs.py", "follow_payment_intent"): "follow_payment_intent",
     ("commerce/service/running.py", "run_due"): "run_commerce",
     ("offramp/service/checking.py", "check_due"): "check_offramps",
     ("offramp/payers/checking.py", "check_due"): "check_payers",
+    ("accounts/domains/jobs.py", "check_due"): "check_domains",
     ("recurring/running.py", "start_due"): "run_recurring",
     ("recurring/running.py", "run_payments"): "execute_recurring",
     ("recurring/running.py", "repeat_requests"): "execute_recurring",
@@ -40,6 +45,11 @@ FLOWS = {
     ("webhooks/announcing.py", "announce"): "announce_events",
     ("webhooks/outbox.py", "sweep"): "sweep_outbox",
     ("webhooks/deliveries/waiting.py", "tend"): "retry_webhook",
+    ("mail/flows.py", "send"): "send_mail",
+    ("mail/flows.py", "note"): "note_mail",
+    ("mail/flows.py", "sweep"): "sweep_mails",
+    ("mail/changes.py", "tell"): "tell_changes",
+    ("accounts/changes/applying.py", "run_due"): "apply_changes",
 }
 """What jobs call, and tests call directly: file in chalicelib and name of each flow, and the function that runs it."""
 
@@ -58,7 +68,7 @@ class Call(NamedTuple):
 class _Recorder:
     def __init__(self, folder: Path) -> None:
         self._file = folder / f"{os.getpid()}.txt"
-        self._seen: set[Call] = set()
+        self._found: set[Call] = set()
 
     def before_call(self, params: dict[str, Any], model: Any, **_: Any) -> None:
         function = _function()
@@ -67,8 +77,8 @@ class _Recorder:
                 self.add(Call(function, action, resource))
 
     def add(self, call: Call) -> None:
-        if call not in self._seen:
-            self._seen.add(call)
+        if call not in self._found:
+            self._found.add(call)
             with self._file.open("a") as file:
                 file.write("\t".join(call) + "\n")
 
@@ -101,7 +111,7 @@ def actions(service: str, operation: str, params: dict[str, Any]) -> Iterator[tu
     """The IAM actions that one call needs, each with its resource: those of the stage's resources."""
     for action, resource in _named(service, operation, params):
         if resource.startswith(_PREFIX):
-            yield f"{service}:{action}", resource.removeprefix(_PREFIX)
+            yield f"{_IAM_NAMES.get(service, service)}:{action}", resource.removeprefix(_PREFIX)
 
 
 def _named(service: str, operation: str, params: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -118,11 +128,16 @@ def _named(service: str, operation: str, params: dict[str, Any]) -> Iterator[tup
             yield operation, f"{table}/index/{index}"
         case "dynamodb", {"TableName": table}:
             yield operation, table
+        case "s3", {"Bucket": bucket}:
+            is_own = bucket.startswith(f"{_PREFIX}archive-")  # its name ends with account and region
+            yield "ListBucket" if operation == "ListObjectsV2" else operation, f"{_PREFIX}archive" if is_own else bucket
         case "sqs", {"QueueName": name}:
             yield operation, name
         case "sqs", {"QueueUrl": url}:
             yield operation.removesuffix("Batch"), url.rpartition("/")[2]
         case "secretsmanager", {"SecretId": name}:
+            yield operation, name
+        case "sesv2", {"ConfigurationSetName": name}:
             yield operation, name
         case "kms", {"KeyId": key, **others}:
             owner = others.get("EncryptionContext", {}).get("owner")
@@ -137,22 +152,26 @@ def _function() -> str | None:
     frame: FrameType | None = sys._getframe(2)
     in_service = False
     while frame is not None:
-        file = frame.f_code.co_filename
-        function = _function_of(file, frame.f_code.co_name)
-        if function is not None:
-            return function
-        if in_service and "/tests/" in file:
+        path = _place(frame.f_code.co_filename)
+        if path:
+            if (function := _function_of(path, frame.f_code.co_name)) is not None:
+                return function
+            in_service = True
+        elif in_service and path is None:
             return None
-        in_service = in_service or "/chalicelib/" in file
         frame = frame.f_back
     return None
 
 
 @cache
-def _function_of(file: str, name: str) -> str | None:
+def _place(file: str) -> str | None:
+    """The path in chalicelib, None for a file of the tests, "" for any other."""
     _, inside, path = file.rpartition("/chalicelib/")
-    if not inside:
-        return None
+    return path if inside else None if "/tests/" in file else ""
+
+
+@cache
+def _function_of(path: str, name: str) -> str | None:
     if path == "platform/http/pipeline.py":
         return "api_handler"
     return name if name in ACCESS and path.endswith("/jobs.py") else FLOWS.get((path, name))

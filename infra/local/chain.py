@@ -19,7 +19,7 @@ from chalicelib.chains.catalogue.networks import network as network_named
 from chalicelib.chains.catalogue.tokens import find_tokens
 from infra.local.bytecode import DEPLOYER, Artefact, anvil, artefacts
 from infra.local.escrow import escrow_artefacts
-from infra.local.process import LOCAL, Child, StackProblem, free_port, is_free
+from infra.local.process import LOCAL, Child, StackProblem, Stoppable, free_port, is_free
 
 STATE_SECONDS = 2
 _BACKUP_SECONDS = 10
@@ -35,8 +35,8 @@ class RpcError(Exception):
     """The error object of the node's response."""
 
 
-class Chain:
-    """A running chain. Use as a context manager or call `stop`.
+class Chain(Stoppable):
+    """A running chain.
 
     Without `block_time` a block is mined for every transaction, else every `block_time` seconds.
     With `state` (a file) blocks, logs, receipts and balances are restored after a restart.
@@ -58,7 +58,7 @@ class Chain:
         state: Path | None = None,
         block_time: int | None = None,
         log: Path | None = None,
-        held: Sequence[int] = (),
+        pass_fds: Sequence[int] = (),
     ) -> Self:
         """Starts anvil for a network and puts the contracts in place unless its state already has them.
 
@@ -81,7 +81,8 @@ class Chain:
             _restore(state)
             command += ["--state", str(state), "--state-interval", str(STATE_SECONDS)]
         scratch = LOCAL / "tmp" / f"chain-{port}.log"
-        child = Child(f"the {network} chain", command, log or scratch, held=held, scratch=None if log else scratch)
+        scratch_file = None if log else scratch
+        child = Child(f"the {network} chain", command, log or scratch, pass_fds=pass_fds, scratch=scratch_file)
         running = cls(network, child, port, state, scratch)
         with child.starting():
             child.wait_until(running._is_ready)
@@ -246,12 +247,6 @@ class Chain:
         self._stopped.set()
         self.child.stop()
         self._scratch.unlink(missing_ok=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def _etch(self, wanted: Sequence[Artefact]) -> None:
         addresses = [address for artefact in wanted for address in artefact.addresses]

@@ -1,5 +1,6 @@
 """The local AWS: ministack as a child process, and the environment variables for its clients."""
 
+import contextlib
 import json
 import shutil
 import urllib.error
@@ -8,15 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from infra.local.process import LOCAL, Child, StackProblem, free_port, is_free
+from infra.local.process import LOCAL, Child, StackProblem, Stoppable, free_port, is_free
 
 REGION = "us-east-1"
 PYTHON = LOCAL / "cloud-venv" / "bin" / "python"
 _LAUNCHER = Path(__file__).with_name("ministack_launcher.py")
 
 
-class Cloud:
-    """A running local cloud. Use as a context manager or call `stop`."""
+class Cloud(Stoppable):
+    """A running local cloud."""
 
     def __init__(self, child: Child, port: int, scratch: Path) -> None:
         self.child, self.url, self._scratch = child, f"http://127.0.0.1:{port}", scratch
@@ -27,7 +28,7 @@ class Cloud:
         state: Path | None = None,
         port: int | None = None,
         log: Path | None = None,
-        held: Sequence[int] = (),
+        pass_fds: Sequence[int] = (),
     ) -> Self:
         """Starts ministack. With the folder `state` its data survives a restart; without, it is kept in memory only.
 
@@ -48,10 +49,11 @@ class Cloud:
             "STATE_DIR": str(folder),
             "TMPDIR": str(workers),
             "LAMBDA_EXECUTOR": "local",
+            "IOT_MTLS_ENABLED": "0",  # its broker of MQTT would listen on every address of the machine
             "LOG_LEVEL": "WARNING",
         }
         command = [str(PYTHON), str(_LAUNCHER)]
-        child = Child("the local cloud", command, log or folder / "cloud.log", env, held, scratch)
+        child = Child("the local cloud", command, log or folder / "cloud.log", env, pass_fds, scratch)
         cloud = cls(child, port, scratch)
         with child.starting():
             child.wait_until(cloud._is_healthy)
@@ -93,16 +95,22 @@ class Cloud:
         text = json.dumps(urls, sort_keys=True)
         self.client("secretsmanager").put_secret_value(SecretId=f"{prefix}-rpc-urls", SecretString=text)
 
+    def verify_sender(self, address: str) -> None:
+        """Has SES accept messages from an address, as the owner of its domain does in AWS."""
+        client = self.client("sesv2")
+        with contextlib.suppress(client.exceptions.AlreadyExistsException):
+            client.create_email_identity(EmailIdentity=address)
+
+    def mails(self) -> list[dict[str, Any]]:
+        """Every message that SES was given since the cloud started, the oldest first."""
+        with urllib.request.urlopen(f"{self.url}/_ministack/ses/messages", timeout=5) as response:
+            by_account: dict[str, list[dict[str, Any]]] = json.load(response)["messages"]
+        return [message for messages in by_account.values() for message in messages]
+
     def stop(self) -> None:
         """Ends ministack and removes the unpacked packages; without `state`, all its files."""
         self.child.stop()
         shutil.rmtree(self._scratch, ignore_errors=True)  # the guard keeps it if ministack ended by itself
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def _is_healthy(self) -> bool:
         try:

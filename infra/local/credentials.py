@@ -29,6 +29,7 @@ from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, OrchestratorKey
 from chalicelib.platform.access.modes import Tier
+from chalicelib.platform.access.people import store as people
 from chalicelib.platform.services import Services
 from infra import admin
 
@@ -47,7 +48,7 @@ def are_known(services: Services, last: Mapping[str, Any]) -> bool:
         return False
     records = {name: credential_store.credential(services.store, last[name]) for name in _KINDS}
     are_all = all(isinstance(records[name], kind) for name, kind in _KINDS.items())
-    return are_all and credential_store.user(services.store, last["email"]) is not None
+    return are_all and people.identity(services.store, last["email"]) is not None
 
 
 def make(services: Services, origin: str) -> dict[str, Any]:

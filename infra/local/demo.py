@@ -18,7 +18,7 @@ from infra.local.stack import DESCRIPTION, Stack
 
 _OUTSIDERS = Path(__file__).with_name("outsiders")
 _KINDS = sorted(file.stem.removeprefix("pay_").replace("_", "-") for file in _OUTSIDERS.glob("pay_*.py"))
-_LONGEST_SECONDS = 300
+_LONGEST_SECONDS = 450
 
 
 def main() -> int:

@@ -80,13 +80,13 @@ class Server(ThreadingHTTPServer):
     def __init__(self, app: Chalice, host: str, port: int) -> None:
         make_thread_safe(app)
         self.app, self.router = app, Router(list(app.routes))
-        self.stopping = False
+        self.is_closing = False
         self._in_flight, self._idle = 0, threading.Condition()
         super().__init__((host, port), Handler)
 
     def close(self, seconds: float = 30) -> None:
         """Closes the port and waits until the requests in progress are finished, at most `seconds`."""
-        self.stopping = True
+        self.is_closing = True
         self.shutdown()
         self.server_close()
         with self._idle:
@@ -284,7 +284,7 @@ class Handler(BaseHTTPRequestHandler):
                     self.send_header(name, str(one))
         if response["statusCode"] not in (204, 304):
             self.send_header("content-length", str(len(body)))
-        if self.server.stopping:
+        if self.server.is_closing:
             self.close_connection = True
         if self.close_connection:
             self.send_header("connection", "close")

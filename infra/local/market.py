@@ -17,6 +17,7 @@ from chalicelib.chains.catalogue.prices import price_id
 from chalicelib.chains.catalogue.tokens import Token, find_tokens
 from infra.local.chain import Chain
 from infra.local.feeds import DECIMALS, set_feed
+from infra.local.process import Stoppable
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 
 _DOLLARS = {
@@ -31,8 +32,8 @@ _DOLLARS = {
 _HOUR = 3600
 
 
-class Market:
-    """A running price source, and the feeds of one chain. Use as a context manager or call `stop`."""
+class Market(Stoppable):
+    """A running price source, and the feeds of one chain."""
 
     def __init__(self, chain: Chain, port: int | None = None) -> None:
         self._chain = chain
@@ -52,12 +53,6 @@ class Market:
 
     def stop(self) -> None:
         self._server.close()
-
-    def __enter__(self) -> "Market":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def _set_feeds(self, changed: Mapping[str, Decimal]) -> None:
         for priced, other in feeds_of(self._chain.network):

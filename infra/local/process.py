@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCAL = ROOT / ".local"
@@ -23,6 +24,19 @@ class StackProblem(Exception):
     """The stack cannot run. The message is one sentence without a full stop."""
 
 
+class Stoppable:
+    """What runs until `stop`, or until the end of a `with`."""
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
 class Child:
     """A command under a guard process, in a session of its own, so that Ctrl-C in the terminal does not end it."""
 
@@ -32,10 +46,10 @@ class Child:
         command: list[str],
         log: Path,
         env: Mapping[str, str] | None = None,
-        held: Sequence[int] = (),
+        pass_fds: Sequence[int] = (),
         scratch: Path | None = None,
     ) -> None:
-        """`env` is added to this process's environment. The guard keeps the file descriptors `held` (locks) open.
+        """`env` is added to this process's environment. The guard keeps the file descriptors `pass_fds` (locks) open.
 
         The guard removes `scratch`, a file or folder, after it has ended the command, even if this process was killed.
         """
@@ -49,7 +63,7 @@ class Child:
                 stderr=output,
                 env=dict(os.environ, **env) if env else None,
                 start_new_session=True,
-                pass_fds=held,
+                pass_fds=pass_fds,
             )
         assert self._guard.stdout
         self.pid = int(self._guard.stdout.readline() or 0)

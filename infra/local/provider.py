@@ -28,6 +28,7 @@ from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
+from infra.local.process import Stoppable
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 
 ACCOUNT = "local"
@@ -104,7 +105,7 @@ class Provider:
         self.numbers: dict[str, int] = {}
         self.steps: dict[tuple[str, str], list[Mapping[str, str]]] = {}
         self.events: list[bytes] = []
-        self.held: list[bytes] | None = None
+        self.kept_events: list[bytes] | None = None
         self._lock = threading.RLock()
         if state is not None and state.exists():
             self.resources, self.details, self.numbers = json.loads(state.read_text())
@@ -218,9 +219,9 @@ class Provider:
                 return JsonResponse(self.move(kind, id, body))
             case ["events"]:
                 if body.get("hold"):
-                    self.held = [] if self.held is None else self.held
-                elif self.held is not None:
-                    waiting, self.held = self.held, None
+                    self.kept_events = [] if self.kept_events is None else self.kept_events
+                elif self.kept_events is not None:
+                    waiting, self.kept_events = self.kept_events, None
                     for raw in reversed(waiting):
                         self._send(raw)
             case ["replay"]:
@@ -234,10 +235,10 @@ class Provider:
         event = {"id": f"evt_{uuid4()}", "account": ACCOUNT, "kind": _KINDS[kind], "data": resource}
         raw = json.dumps(event).encode()
         self.events.append(raw)
-        if self.held is None:
+        if self.kept_events is None:
             self._send(raw)
         else:
-            self.held.append(raw)
+            self.kept_events.append(raw)
 
     def _send(self, raw: bytes) -> None:
         if self.events_url is not None:
@@ -254,8 +255,8 @@ def signed_headers(raw: bytes, timestamp: int, secret: str = SECRET) -> dict[str
     }
 
 
-class ProviderServer:
-    """A running provider, which takes the steps of cases by itself. Use as a context manager or call `stop`."""
+class ProviderServer(Stoppable):
+    """A running provider, which takes the steps of cases by itself."""
 
     def __init__(
         self, events_url: str | None, port: int | None = None, step_seconds: float = 1, state: Path | None = None
@@ -273,12 +274,6 @@ class ProviderServer:
     def stop(self) -> None:
         self._ended.set()
         self._server.close()
-
-    def __enter__(self) -> "ProviderServer":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
 
 def _new_user(id: str, body: Mapping[str, Any]) -> dict[str, Any]:

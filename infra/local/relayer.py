@@ -1,7 +1,7 @@
-"""The service's own account on the local chains: its address, by the key in the local cloud, its coins and its role."""
+"""The service's own accounts on the local chains: addresses, by keys in the local cloud, coins, and a role."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.chains.catalogue.contracts import recurring_networks
 from infra.local.chain import Chain
@@ -9,6 +9,7 @@ from infra.local.chain import Chain
 if TYPE_CHECKING:
     from chalicelib.platform.services import Services
 
+GASLESS_NETWORK = "base"
 FUNDS = 1_000
 """Whole native coins that the account has at the start."""
 
@@ -18,6 +19,25 @@ def relayer_address(services: "Services") -> str:
     from chalicelib.relayer.flows import account_address
 
     return account_address(services, next(iter(services.settings.relayer_keys)))
+
+
+def create_gasless_key(kms: Any, prefix: str) -> None:
+    """Makes the key of the account of gasless payments, as infra/runbook.md says, unless there is one."""
+    alias = f"alias/{prefix}-relayer-gasless-{GASLESS_NETWORK}"
+    if alias not in {each["AliasName"] for each in kms.list_aliases()["Aliases"]}:
+        tags = [{"TagKey": "owner", "TagValue": prefix}]
+        key = kms.create_key(KeySpec="ECC_SECG_P256K1", KeyUsage="SIGN_VERIFY", Tags=tags)
+        kms.create_alias(AliasName=alias, TargetKeyId=key["KeyMetadata"]["KeyId"])
+
+
+def fund_gasless(services: "Services", chains: Mapping[str, Chain]) -> None:
+    """Gives the account of gasless payments coins."""
+    from chalicelib.relayer.flows import account_address
+    from chalicelib.relayer.records import Role
+
+    chain, address = chains[GASLESS_NETWORK], account_address(services, GASLESS_NETWORK, Role.GASLESS)
+    if chain.native_balance(address) < FUNDS * chain.coin // 2:
+        chain.fund_native(address, FUNDS * chain.coin)
 
 
 def prepare_relayer(services: "Services", chains: Mapping[str, Chain]) -> str:

@@ -10,10 +10,10 @@ the chains. Commands, at the same port:
                                                      with "times": 2 the third request is answered as it should be
     curl <lifi_url>/control/says -d '{"<hash>": {"status": "DONE", "substatus": "COMPLETED"}}'    whatever the chains
                                                      have; null: what they have
-    curl <lifi_url>/control/relayer -d '{"isHeld": true}'             deposits stay unfilled and not refunded
+    curl <lifi_url>/control/relayer -d '{"isPaused": true}'             deposits stay unfilled and not refunded
     curl <lifi_url>/control/fill -d '{"txHash": "<hash>"}'            now; with "fails": true the payment reverts
     curl <lifi_url>/control/refund -d '{"txHash": "<hash>"}'          now, though it could still be filled
-    curl <lifi_url>/control/state                                     cases, what is said, whether the relayer is held
+    curl <lifi_url>/control/state                                     cases, what is said, whether the relayer is paused
 """
 
 import re
@@ -31,6 +31,7 @@ from chalicelib.chains.catalogue.tokens import Token, find_tokens
 from infra.local.across import Bridge, Deposited
 from infra.local.across_relayer import Relayer
 from infra.local.chain import Chain, RpcError
+from infra.local.process import Stoppable
 from infra.local.router_quotes import Asked, quote, token_json
 from infra.local.router_statuses import status_of
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
@@ -61,8 +62,8 @@ def running_router(chains: Mapping[str, Chain], port: int | None = None) -> Iter
         yield router
 
 
-class Router:
-    """A running router over a relayer's bridge. Use as a context manager or call `stop`."""
+class Router(Stoppable):
+    """A running router over a relayer's bridge."""
 
     def __init__(self, relayer: Relayer, port: int | None = None, limit: int = LIMIT) -> None:
         self.relayer, self.limit = relayer, limit
@@ -82,12 +83,6 @@ class Router:
     def stop(self) -> None:
         self._ended.set()
         self._server.close()
-
-    def __enter__(self) -> "Router":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def _respond(self, request: JsonRequest) -> JsonResponse:
         try:
@@ -214,14 +209,14 @@ class Router:
         elif name == "says":
             self.says = _merged(self.says, {hash_.lower(): said for hash_, said in body.items()})
         elif name == "relayer":
-            self.relayer.is_held = bool(body["isHeld"])
+            self.relayer.is_paused = bool(body["isPaused"])
         elif name == "fill":
             self.relayer.fill(self._deposited(body["txHash"]), bool(body.get("fails")))
         elif name == "refund":
             self.relayer.refund(self._deposited(body["txHash"]))
         elif name != "state":
             raise Refused(404, _NOT_FOUND, "unknown command")
-        return JsonResponse({"cases": self.cases, "says": self.says, "isHeld": self.relayer.is_held})
+        return JsonResponse({"cases": self.cases, "says": self.says, "isPaused": self.relayer.is_paused})
 
     def _deposited(self, hash_: str) -> Deposited:
         bridge = self.relayer.bridge

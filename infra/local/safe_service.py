@@ -18,6 +18,7 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.signatures import recover_digest
 from infra.local.chain import Chain, RpcError
+from infra.local.process import Stoppable
 from infra.local.safe import EXECUTION_FAILURE, EXECUTION_SUCCESS, SafeTransaction
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 
@@ -43,8 +44,8 @@ class _Proposed:
     confirmations: dict[str, str] = field(default_factory=dict)
 
 
-class SafeTransactionService:
-    """A running service for the Safes of these chains. Use as a context manager or call `stop`."""
+class SafeTransactionService(Stoppable):
+    """A running service for the Safes of these chains."""
 
     def __init__(self, chains: Mapping[str, Chain], port: int | None = None, file: Path | None = None) -> None:
         self._chains, self._file, self._lock = dict(chains), file, threading.Lock()
@@ -59,12 +60,6 @@ class SafeTransactionService:
 
     def stop(self) -> None:
         self._server.close()
-
-    def __enter__(self) -> "SafeTransactionService":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def _respond(self, request: JsonRequest) -> JsonResponse:
         path = _PATH.fullmatch(request.path)

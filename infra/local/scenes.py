@@ -1,5 +1,6 @@
 """Scenes that bring the payment page into each of its states: responses of the service, a wallet, an earlier note."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -9,28 +10,22 @@ from chalicelib.chains.calldata.checkout import Due, pay_one, with_approvals
 from chalicelib.chains.calldata.conversions.proxy import Conversion
 from chalicelib.chains.calldata.explanations.calls import explain
 from chalicelib.chains.calldata.payment_uris import uri_of
+from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.conversions import conversion_path
-from chalicelib.chains.catalogue.tokens import find_tokens
+from chalicelib.chains.catalogue.tokens import Token, find_tokens
 from chalicelib.pages.flows import PageDue, PageFacts
+from chalicelib.payments.links.schemas import chain_answer
 
 TOKEN = "01M7W6TC8F5481TMW6M18FVN1N"  # noqa: S105 - of a link
 WALLET = "0x627306090abab3a6e1400e9345bc60c78a8bef57"
 HASH = "0x" + "5f3a" * 16
 _PAYEE, _FEE_ADDRESS = "0xf17f52151EbEF6C7334FAD080c5704D77216b732", "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
 _TRON_PAYEE, _TRON_FEE_ADDRESS = "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7", "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE"
-_FUSDC, _USDT_ON_TRON = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+_FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
 _AMOUNT, _FEE, _REFERENCE = 12_500_000, 125_000, "0xb1887f2b21dde10f"
-_SEPOLIA, _TRON = hex(11155111), hex(728126428)
+_SEPOLIA, TRON = hex(11155111), {"eth_chainId": {"result": hex(728126428)}}
 
-CHAIN: dict[str, Any] = {
-    "chainId": 11155111,
-    "name": "Sepolia",
-    "label": "SEPOLIA",
-    "confirmations": 2,
-    "explorerUrl": "https://sepolia.etherscan.io/tx/",
-    "publicRpcUrls": ["https://ethereum-sepolia-rpc.publicnode.com"],
-    "nativeCurrency": {"name": "Sepolia Ether", "symbol": "ETH", "decimals": 18},
-}
+CHAIN: dict[str, Any] = chain_answer("sepolia", {}).model_dump()
 LINK: dict[str, Any] = {
     "paymentType": "single",
     "status": "pending",
@@ -53,6 +48,27 @@ LINK: dict[str, Any] = {
     "paymentReference": _REFERENCE,
     "destination": {"tokenAddress": _FUSDC},
 }
+
+
+_OWN_ADDRESS = {
+    "address": "0x891d95E71320044eEEC7B4f2A9bdcBB559ccbd60", "network": "sepolia", "chainId": CHAIN["chainId"],
+    "currency": "fUSDC", "tokenAddress": _FUSDC, "amount": "12.625", "feeAmount": "0.125",
+    "watchedUntil": "2099-01-01T00:00:00.000Z",
+}  # fmt: skip
+
+
+def link_on(network: str, currency: str, **changes: Any) -> dict[str, Any]:
+    """Returns LINK in a token of another network, with other fields."""
+    destination = {"tokenAddress": _token(network, currency).address}
+    chain = chain_answer(network, {}).model_dump()
+    own = {"network": network, "chain": chain, "paymentCurrency": currency, "destination": destination}
+    return {**LINK, **own, **changes}
+
+
+def _token(network: str, currency: str) -> Token:
+    return next(each for each in find_tokens(network) if each.id == currency)
+
+
 _BATCH = {
     **{name: LINK[name] for name in ("status", "network", "chain", "expiresAt", "feePercentage", "feeAddress")},
     "paymentType": "batch",
@@ -99,10 +115,7 @@ _MIXED = {
         for number, name in enumerate(("base", "arbitrum-one"))
     ],
 }
-
-
-_IN_DOLLARS: dict[str, Any] = {
-    **LINK,
+_DOLLARS: dict[str, Any] = {
     "amount": "25.5",
     "remainingAmount": "25.5",
     "invoiceCurrency": "USD",
@@ -111,31 +124,17 @@ _IN_DOLLARS: dict[str, Any] = {
     "feePercentage": None,
     "feeAddress": None,
 }
+_IN_DOLLARS: dict[str, Any] = {**LINK, **_DOLLARS}
 _CONVERSION = {
-    "requestId": _IN_DOLLARS["requestIds"][0],
+    **{"rateNumerator": "9996", "rateDenominator": "10000", "rateSource": "chainlink"},
+    "requestId": _DOLLARS["requestIds"][0],
     "way": "quoted",
-    "rateNumerator": "9996",
-    "rateDenominator": "10000",
-    "rateSource": "chainlink",
     "rateAt": "2026-03-15T12:00:00.000Z",
     "quoteExpiresAt": 4_070_908_800,
     "invoiceCurrency": "USD",
 }
 _PAID_IN_FUSDC = 25_489_800
-_MAINNET_USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
-_ON_MAINNET = {
-    **_IN_DOLLARS,
-    "network": "mainnet",
-    "chain": {
-        **CHAIN,
-        "chainId": 1,
-        "name": "Ethereum",
-        "label": "ETHEREUM",
-        "nativeCurrency": {"name": "Ether", "symbol": "ETH", "decimals": 18},
-    },
-    "paymentCurrency": "USDC-mainnet",
-    "destination": {"tokenAddress": _MAINNET_USDC},
-}
+_ON_MAINNET = link_on("mainnet", "USDC-mainnet", **_DOLLARS)
 _CONVERTED_AGE, _CONVERTED_MOST = 90_000, 25_744_698
 _ON_CHAIN = {
     **_CONVERSION,
@@ -144,30 +143,11 @@ _ON_CHAIN = {
     "maxToSpend": "25.744698",
     "maxRateAge": _CONVERTED_AGE,
 }
-
-_ON_TRON = {
-    **LINK,
-    "network": "tron",
-    "chain": {
-        **CHAIN,
-        "chainId": 728126428,
-        "name": "Tron",
-        "label": "TRON",
-        "confirmations": 20,
-        "explorerUrl": "https://tronscan.org/#/transaction/",
-        "publicRpcUrls": [],
-        "nativeCurrency": {"name": "Tronix", "symbol": "TRX", "decimals": 6},
-    },
-    "feeAddress": _TRON_FEE_ADDRESS,
-    "payee": _TRON_PAYEE,
-    "paymentCurrency": "USDT-tron",
-    "destination": {"tokenAddress": _USDT_ON_TRON},
-}
+ON_TRON = link_on("tron", "USDT-tron", feeAddress=_TRON_FEE_ADDRESS, payee=_TRON_PAYEE)
 
 
 def due_of(link: dict[str, Any], amount: int = _AMOUNT) -> Due:
-    currency, reference = link["paymentCurrency"], bytes.fromhex(link["paymentReference"][2:])
-    token = next(each for each in find_tokens(link["network"]) if each.id == currency)
+    reference, token = bytes.fromhex(link["paymentReference"][2:]), _token(link["network"], link["paymentCurrency"])
     return Due(token, link["payee"], BaseUnits(amount), BaseUnits(_FEE), link["feeAddress"], reference)
 
 
@@ -175,6 +155,8 @@ def code_text(step: str) -> str:
     """Returns the text of the QR code of a step, for the link that most scenes use."""
     if step == "page":
         return f"https://pay.example/?token={TOKEN}"
+    if step == "address":
+        return str(_OWN_ADDRESS["address"])
     transaction = with_approvals(pay_one(due_of(LINK)), {}).transactions[int(step)]
     [explanation] = explain("sepolia", [transaction])
     return uri_of("sepolia", transaction, explanation, 0) or ""
@@ -184,8 +166,7 @@ def _priced(link: dict[str, Any], conversion: dict[str, Any]) -> dict[str, Any]:
     """Returns the body of /pay for an invoice of 25.50 dollars."""
     due = replace(due_of(link, _PAID_IN_FUSDC), fee=BaseUnits(0))
     if conversion["way"] == "on_chain":
-        usd = next(token for token in find_tokens("fiat") if token.id == "USD")
-        path = conversion_path(usd, due.token) or ()
+        path = conversion_path(_token("fiat", "USD"), due.token) or ()
         limits = Conversion(path, _CONVERTED_MOST, _CONVERTED_AGE)
         due = replace(due, amount=BaseUnits(25_50 * 10**6), conversion=limits)
     return body_of(link["network"], due, conversion=conversion)
@@ -197,7 +178,11 @@ def quote_of(amount: int = _AMOUNT, link: dict[str, Any] = LINK, **metadata: Any
 
 
 def body_of(network: str, due: Due, **metadata: Any) -> dict[str, Any]:
-    transactions = with_approvals(pay_one(due), {}).transactions
+    return to_sign(network, with_approvals(pay_one(due), {}).transactions, **metadata)
+
+
+def to_sign(network: str, transactions: Sequence[Transaction], **metadata: Any) -> dict[str, Any]:
+    """Returns a body with transactions and their explanation."""
     explanation = [
         {"contract": each.contract, "function": each.function, "to": each.to, "summary": each.summary}
         for each in explain(network, transactions)
@@ -262,6 +247,8 @@ class Scene:
     """A file of the page that cannot be loaded."""
     facts: PageFacts | None = None
     """The facts in the server's HTML, for a browser without scripts."""
+    has_relay: bool = False
+    """Whether the operator has a WalletConnect project, whose relay acknowledges everything; no wallet answers."""
 
     def answer(self, method: str) -> dict[str, Any]:
         result: dict[str, Any] = {**_NODE, **self.says}.get(method, error_of(4200))
@@ -274,16 +261,21 @@ def ended(status: int, /, **body: Any) -> tuple[int, dict[str, Any]]:
     return status, {"statusCode": status, "message": "told", **redirect, "chain": CHAIN, **body}
 
 
-PAY = ("#pay",)
+PAY, EXACT = ("#pay",), ("li:last-child .exact summary",)
+_QUOTED: dict[str, Any] = {"link": (200, _IN_DOLLARS), "pay": (200, _priced(_IN_DOLLARS, _CONVERSION))}
 _PAID = ended(409, requestStatuses=[{"txHash": HASH}])
 _EXPIRED = (200, {**LINK, "status": "expired"})
 _CHANGED = (200, {**LINK, "payee": WALLET})
 _PROPOSED = {"safeTxHash": HASH, "safePaymentDeadline": 4_070_908_800}
+_NO_RATE = "The sources of the exchange rate of USD in fUSDC-sepolia do not agree"
 _REFUSES = {"eth_requestAccounts": error_of(4001)}
 _IN_A_BLOCK = {"eth_getTransactionReceipt": _receipt("0x1", 100)}
 _DEEP = {"eth_getTransactionReceipt": _receipt("0x1", 90)}
 _HEARD_OF = {"eth_getTransactionByHash": {"result": {"hash": HASH}}}
 _TAKEN = {"eth_getTransactionCount": {"result": "0x2"}}
+_UNHEARD_OF = {"eth_getTransactionByHash": {"result": None}}
+_POOR = {"error": {"code": -32000, "message": "insufficient funds for gas * price + value"}}
+_PHONE = 'Object.defineProperty(navigator, "userAgent", { get: () => "Mozilla/5.0 (Linux; Android 16; Phone)" });'
 _AWAY = {"wallet_switchEthereumChain": {"result": None}, "eth_chainId": {"result": "0x1"}}
 _UNKNOWN = {**_AWAY, "wallet_switchEthereumChain": error_of(4902), "wallet_addEthereumChain": error_of(4001)}
 _NO_STORAGE = "Storage.prototype.setItem = () => { throw new Error(); };"
@@ -295,7 +287,7 @@ _FACTS = PageFacts(
     network="sepolia",
     reference=LINK["reference"],
     expires_at=datetime(2099, 1, 1, tzinfo=UTC),
-    dues=(PageDue(_PAYEE, due_of(LINK).token, due_of(LINK).token, BaseUnits(_AMOUNT), BaseUnits(_FEE)),),
+    dues=(PageDue(_PAYEE, None, due_of(LINK).token, due_of(LINK).token, BaseUnits(_AMOUNT), BaseUnits(_FEE)),),
     steps=("approve", "pay"),
 )
 SCENES: dict[str, Scene] = {
@@ -311,6 +303,7 @@ SCENES: dict[str, Scene] = {
     "expired": Scene("expired", link=_EXPIRED),
     "expired-late": Scene("expired", link=_EXPIRED, note=note_of()),
     "invalidated": Scene("invalidated", link=ended(403, status="invalidated")),
+    "cancelled": Scene("cancelled", link=ended(403, status="cancelled")),
     "closed": Scene("closed", link=ended(403, status="stopped")),
     "already-paid": Scene("completed", link=_PAID),
     "safe-waiting": Scene("safe", link=ended(423, requestStatuses=[_PROPOSED])),
@@ -320,52 +313,41 @@ SCENES: dict[str, Scene] = {
     "part-settled": Scene("blocked", link=(200, {**_MULTICALL, "status": "partially_settled"})),
     "choose": Scene("choose", wallets=("Example Wallet", "Another & Sons <Wallet>", "Third"), is_connected=False),
     "choose-none": Scene("choose", wallets=(), is_connected=False),
+    "choose-phone": Scene("choose", wallets=(), is_connected=False, before=_PHONE),
+    "pairing": Scene("pairing", wallets=(), is_connected=False, has_relay=True, press=(".wallet",)),
+    "pairing-phone": Scene(
+        "pairing", wallets=(), is_connected=False, has_relay=True, before=_PHONE, press=(".wallet",)
+    ),
     "choose-refused": Scene("choose", says=_REFUSES, is_connected=False, press=(".wallet", ".note")),
     "batch": Scene("choose", link=(200, _BATCH), is_connected=False),
     "partial": Scene("choose", link=(200, {**LINK, "remainingAmount": "10"}), is_connected=False),
+    "merchant": Scene(
+        "review", link=(200, {**LINK, "merchant": {"domain": "pay.shop.example", "label": "Ann's Shop"}})
+    ),
+    "merchant-unverified": Scene(
+        "review", link=(200, {**LINK, "merchant": {"domain": None, "label": "w" * 39 + "\u2026"}})
+    ),
+    "named": Scene("review", link=(200, {**LINK, "payeeName": "pay.shop.eth"})),
     "branded": Scene("review", link=(200, {**LINK, "branding": _BRANDING})),
     "found": Scene("choose", note=note_of(), is_connected=False),
     "twin": Scene("twin", note=note_of(), noted_under=TOKEN[::-1]),
     "manual": Scene("choose", is_connected=False, press=("#manual summary",)),
+    "exchange": Scene(
+        "choose", (200, {**LINK, "plainTransfer": _OWN_ADDRESS}), is_connected=False,
+        press=("#manual summary", "#exchange-address"),
+    ),
     "connecting": Scene("connecting", says={"eth_requestAccounts": HANGS}, is_connected=False, press=(".wallet",)),
     "reading": Scene("reading", pay=None),
     "review": Scene("review"),
-    "review-exact": Scene("review", press=("li:last-child .exact summary",)),
+    "review-exact": Scene("review", press=EXACT),
     "review-safe": Scene("review", says=_OF_SAFE, wallets=("Safe",), how="framed"),
     "review-short": Scene("review", pay=(200, quote_of(hasEnoughBalance=False, hasEnoughGas=False, balance="3.5"))),
-    "review-tron": Scene(
-        "review",
-        link=(200, _ON_TRON),
-        pay=(200, quote_of(link=_ON_TRON)),
-        says={"eth_chainId": {"result": _TRON}},
-        how="tron",
-    ),
-    "review-quoted": Scene("review", link=(200, _IN_DOLLARS), pay=(200, _priced(_IN_DOLLARS, _CONVERSION))),
-    "review-converted": Scene(
-        "review",
-        link=(200, _ON_MAINNET),
-        pay=(200, _priced(_ON_MAINNET, _ON_CHAIN)),
-        press=("li:last-child .exact summary",),
-    ),
-    "manual-quoted": Scene(
-        "choose",
-        link=(200, _IN_DOLLARS),
-        pay=(200, _priced(_IN_DOLLARS, _CONVERSION)),
-        is_connected=False,
-        press=("#manual summary",),
-    ),
-    "signing-quoted": Scene(
-        "signing",
-        link=(200, _IN_DOLLARS),
-        pay=(200, _priced(_IN_DOLLARS, _CONVERSION)),
-        says={"eth_sendTransaction": HANGS},
-        press=PAY,
-    ),
-    "norate": Scene(
-        "norate",
-        link=(200, _IN_DOLLARS),
-        pay=(503, {"message": "The sources of the exchange rate of USD in fUSDC-sepolia do not agree"}),
-    ),
+    "review-tron": Scene("review", (200, ON_TRON), pay=(200, quote_of(link=ON_TRON)), says=TRON, how="tron"),
+    "review-quoted": Scene("review", **_QUOTED),
+    "review-converted": Scene("review", (200, _ON_MAINNET), pay=(200, _priced(_ON_MAINNET, _ON_CHAIN)), press=EXACT),
+    "manual-quoted": Scene("choose", **_QUOTED, is_connected=False, press=("#manual summary",)),
+    "signing-quoted": Scene("signing", **_QUOTED, says={"eth_sendTransaction": HANGS}, press=PAY),
+    "norate": Scene("norate", (200, _IN_DOLLARS), pay=(503, {"message": _NO_RATE})),
     "foreign": Scene("foreign", pay=ended(403, creatorWalletAddress=_PAYEE)),
     "unpayable": Scene("unpayable", pay=(400, {"message": "The recipient is on a sanctions list"})),
     "unsafe": Scene("unsafe", pay=(200, quote_of(amount=_AMOUNT + 1))),
@@ -382,12 +364,16 @@ SCENES: dict[str, Scene] = {
     "silent": Scene("wallet-timeout", says={"eth_getTransactionCount": HANGS}, press=PAY, waits=True),
     "unable": Scene("wallet-unsupported", says={"eth_sendTransaction": error_of(4200)}, press=PAY),
     "broken": Scene("wallet-failed", says={"eth_getTransactionCount": error_of(-32000)}, press=PAY),
+    "poor": Scene("wallet-poor", says={"eth_sendTransaction": _POOR}, press=PAY, waits=True),
     "lied": Scene("wallet-lied", says={"eth_chainId": {"result": "one"}}, press=PAY),
     "waiting": Scene("waiting", press=PAY),
+    "waiting-first": Scene("waiting", note=note_of(step="approve", isLast=False)),
+    "unfound": Scene("unfound", says=_UNHEARD_OF, note=note_of(), waits=True),
     "pending": Scene("pending", says=_HEARD_OF, note=note_of(startedAt=1), waits=True),
     "confirming": Scene("confirming", says=_IN_A_BLOCK, note=note_of(), waits=True),
     "settling": Scene("settling", says=_DEEP, note=note_of(), waits=True),
     "away-chain": Scene("away-chain", says={"eth_chainId": {"result": "0x1"}}, note=note_of(), waits=True),
+    "unanswered": Scene("silent", says={"eth_chainId": error_of(4100)}, note=note_of(), waits=True),
     "failed": Scene("failed", says={"eth_getTransactionReceipt": _receipt("0x0", 90)}, note=note_of(), waits=True),
     "doubt": Scene("doubt", says=_TAKEN, note=note_of(txHash=None), waits=True),
     "asked": Scene("asked", note=note_of(txHash=None, startedAt=0, code="failed", detail="insufficient funds for gas")),

@@ -8,39 +8,17 @@ from chalicelib.chains.calldata.across import Deposit, HandlerMessage, encode_de
 from chalicelib.chains.calldata.checkout import pay_one, with_approvals
 from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
-from infra.local.scenes import (
-    CHAIN,
-    HANGS,
-    HASH,
-    LINK,
-    PAY,
-    TOKEN,
-    WALLET,
-    Scene,
-    body_of,
-    due_of,
-    ended,
-    note_of,
-    quote_of,
-)
+from infra.local.scenes import HANGS, HASH, PAY, TOKEN, WALLET, Scene, body_of, due_of, ended, link_on, note_of
 
 _USDC_ON_BASE = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
-_USDC_ON_ARBITRUM = "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"
 _FROM_BASE = f'localStorage.setItem("from:{TOKEN}", "base USDC");'
-_ON_ARBITRUM: dict[str, Any] = {
-    **LINK,
-    "network": "arbitrum-one",
-    "chain": {**CHAIN, "chainId": 42161, "name": "Arbitrum One", "label": "ARBITRUM", "confirmations": 40},
-    "paymentCurrency": "USDC-arbitrum-one",
-    "destination": {"tokenAddress": _USDC_ON_ARBITRUM},
-    "paymentOptions": {
-        "ARBITRUM": {"USDC": {"balance": "0.4", "hasEnoughBalance": False, "neededAmount": "12.625"}},
-        "BASE": {"USDC": {"balance": "1842.2", "hasEnoughBalance": True, "neededAmount": "12.625"}},
-        "BNB": {"USDT": {"balance": "9.75", "hasEnoughBalance": False, "neededAmount": "12.625"}},
-    },
-    "unavailableChains": ["POLYGON"],
+_OPTIONS = {
+    "ARBITRUM": {"USDC": {"balance": "0.4", "hasEnoughBalance": False, "neededAmount": "12.625"}},
+    "BASE": {"USDC": {"balance": "1842.2", "hasEnoughBalance": True, "neededAmount": "12.625"}},
+    "BNB": {"USDT": {"balance": "9.75", "hasEnoughBalance": False, "neededAmount": "12.625"}},
 }
-_ON_ARBITRUM["chain"]["nativeCurrency"] = {"name": "Ether", "symbol": "ETH", "decimals": 18}
+_ON_ARBITRUM = link_on("arbitrum-one", "USDC-arbitrum-one", paymentOptions=_OPTIONS, unavailableChains=["POLYGON"])
+_OFFERED = 200, _ON_ARBITRUM
 _WAY = {
     "status": "pending",
     "stage": "bridge",
@@ -67,7 +45,7 @@ def _routed() -> dict[str, Any]:
         depositor=WALLET,
         recipient=address_of(ACROSS_HANDLER, "arbitrum-one"),
         input_token=_USDC_ON_BASE,
-        output_token=_USDC_ON_ARBITRUM,
+        output_token=_ON_ARBITRUM["destination"]["tokenAddress"],
         input_amount=taken,
         output_amount=due.debit,
         destination_chain_id=42161,
@@ -100,16 +78,24 @@ def _came_to(status: str, **changes: Any) -> "Scene":
     return Scene(f"route-{status}", link=(200, {**_ON_ARBITRUM, "crosschainIntents": [way]}), note=_sent_from_base())
 
 
+def _arrived(statuses: list[dict[str, str]], **changes: Any) -> Scene:
+    """Returns the scene of a payment from another chain that has arrived at a link which is paid."""
+    way = {**_WAY, "status": "settled", "stage": "destination", **changes}
+    return Scene(
+        "completed", link=ended(409, requestStatuses=statuses, crosschainIntents=[way]), note=_sent_from_base()
+    )
+
+
 def _sent_from_base() -> dict[str, Any]:
     return note_of(chainId=8453, source={"network": "base", "symbol": "USDC"}, fillBy=4_070_908_800)
 
 
 CROSSCHAIN_SCENES: dict[str, Scene] = {
-    "route-offered": Scene("review", link=(200, _ON_ARBITRUM), pay=(200, quote_of(link=_ON_ARBITRUM))),
-    "route-chosen": Scene("review", link=(200, _ON_ARBITRUM), pay=(200, _routed()), before=_FROM_BASE),
+    "route-offered": Scene("review", link=_OFFERED, pay=(200, body_of("arbitrum-one", due_of(_ON_ARBITRUM)))),
+    "route-chosen": Scene("review", link=_OFFERED, pay=(200, _routed()), before=_FROM_BASE),
     "route-signing": Scene(
         "signing",
-        link=(200, _ON_ARBITRUM),
+        link=_OFFERED,
         pay=(200, _routed()),
         says={"eth_sendTransaction": HANGS, "eth_chainId": {"result": "0x2105"}},
         before=_FROM_BASE,
@@ -126,22 +112,7 @@ CROSSCHAIN_SCENES: dict[str, Scene] = {
     "route-failed": _came_to("failed", stage="source"),
     "route-replaced": _came_to("replaced", stage="source"),
     "route-lapsed": _came_to("lapsed", stage="source"),
-    "route-surplus": Scene(
-        "completed",
-        link=ended(
-            409,
-            requestStatuses=[],
-            crosschainIntents=[{**_WAY, "status": "settled", "stage": "destination", "isSurplus": True}],
-        ),
-        note=_sent_from_base(),
-    ),
-    "route-paid": Scene(
-        "completed",
-        link=ended(
-            409,
-            requestStatuses=[{"txHash": HASH}],
-            crosschainIntents=[{**_WAY, "status": "settled", "stage": "destination", "destinationTxHash": HASH}],
-        ),
-        note=_sent_from_base(),
-    ),
+    "route-surplus": _arrived([], isSurplus=True),
+    "route-coming": _arrived([{"txHash": HASH}], status="pending", stage="bridge"),
+    "route-paid": _arrived([{"txHash": HASH}], destinationTxHash=HASH),
 }

@@ -1,33 +1,44 @@
-"""`make screens`: pictures of every state of the payment page: light, dark, on phones, right to left.
+"""`make screens`: pictures of every state of the payment page (light, dark, phones, right to left) and the dashboard.
 
-They are written to `.local/screens/<state>-<look>.png`. Only the browser runs: requests of the page are fulfilled here.
+They are written to `.local/screens/<state>-<look>.png`, those of the dashboard (`screens_dashboard`) as
+`dashboard-<view>-<look>.png`. Only the browser runs: requests of the page are fulfilled here.
 """
 
 import json
+import re
+import secrets
 import shutil
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Route, WebSocketRoute, sync_playwright
 
+from chalicelib.base.languages import language_of
 from chalicelib.pages.api import drawn
-from chalicelib.pages.assets import assets, locale
-from chalicelib.pages.html import Absence, language_of
+from chalicelib.pages.assets import assets, locale, served
+from chalicelib.pages.html import Absence
 from chalicelib.pages.html import page as page_html
 from chalicelib.platform.settings import Settings
+from infra.local import screens_dashboard
 from infra.local.browser import PATIENT, launch, wallet_script
 from infra.local.process import LOCAL
 from infra.local.scenes import SCENES as SCENES_OF_ONE_CHAIN
 from infra.local.scenes import TOKEN, Scene, code_text
+from infra.local.scenes_calls import CALLS_SCENES
 from infra.local.scenes_commerce import COMMERCE_SCENES
 from infra.local.scenes_crosschain import CROSSCHAIN_SCENES
+from infra.local.scenes_energy import ENERGY_SCENES
 from infra.local.scenes_sent import SENT_SCENES
+from infra.local.walletconnect import PROJECT
 
-SCENES = {**SCENES_OF_ONE_CHAIN, **CROSSCHAIN_SCENES, **COMMERCE_SCENES, **SENT_SCENES}
+SCENES = {
+    **SCENES_OF_ONE_CHAIN, **CROSSCHAIN_SCENES, **COMMERCE_SCENES, **SENT_SCENES, **CALLS_SCENES, **ENERGY_SCENES,
+}  # fmt: skip
 ORIGIN = "https://pay.example"
 _API, _ELSEWHERE = "https://api.example", "https://other.example"
 _SETTINGS = Settings(
@@ -38,7 +49,7 @@ _ADDRESS = f"{ORIGIN}/?token={TOKEN}"
 _FOLDER = LOCAL / "screens"
 _TURN, _BETWEEN = 3_000, 10  # milliseconds of the page's clock and of real time
 _PATIENCE = 60  # seconds
-_LATER = {"eth_getTransactionReceipt", "eth_sendTransaction"}
+_LATER = {"eth_getTransactionReceipt", "eth_sendTransaction", "wallet_getCallsStatus"}
 """Calls of the wallet after which the service's response is `Scene.then`."""
 _COUNTED = """{
   const pending = new Set();
@@ -71,11 +82,12 @@ class Stage:
     """Brings pages of a browser into the states of scenes.
 
     Scenes follow each other in one tab: its process has compiled the page's scripts. Those with a clock of their own or
-    without scripts have a context of their own, as both stay for all that a context opens.
+    without scripts have a context of their own, as both stay for all that a context opens. `profile` has more
+    options of a context, such as `user_agent`.
     """
 
-    def __init__(self, browser: Browser) -> None:
-        self._browser = browser
+    def __init__(self, browser: Browser, **profile: Any) -> None:
+        self._browser, self._profile = browser, profile
         self._tab: tuple[Page, CDPSession] | None = None
         self._scene, self._asked = Scene("loading"), list[str]()
 
@@ -104,10 +116,11 @@ class Stage:
     @contextmanager
     def _opened(self, scene: Scene) -> Iterator[Page]:
         """Yields an empty page with the scene's wallets."""
-        if scene.waits or scene.facts:
+        if scene.waits or scene.facts or scene.has_relay:
             context = self._context(locale=None if scene.facts else "en")
             context.add_init_script(_scripts(scene))
             page = context.new_page()
+            page.route_web_socket(re.compile("^wss:"), _relay)
             if scene.waits:
                 page.clock.install()
                 page.add_init_script(_COUNTED)
@@ -128,7 +141,7 @@ class Stage:
         page.goto("about:blank")  # nothing of this scene goes on
 
     def _context(self, locale: str | None) -> BrowserContext:
-        context = self._browser.new_context(reduced_motion="reduce", locale=locale)
+        context = self._browser.new_context(reduced_motion="reduce", locale=locale, **self._profile)
         context.set_default_timeout(_PATIENCE * 1_000)
         context.expose_binding("askWallet", self._ask_wallet)
         return context
@@ -136,6 +149,17 @@ class Stage:
     def _ask_wallet(self, source: object, name: str, method: str, params: object) -> dict[str, Any]:
         self._asked.append(method)
         return self._scene.answer(method)
+
+
+def _relay(socket: WebSocketRoute) -> None:
+    """Acknowledges every request of the page to the relay of WalletConnect."""
+
+    def acknowledge(text: str | bytes) -> None:
+        body = json.loads(text)
+        if "method" in body:
+            socket.send(json.dumps({"jsonrpc": "2.0", "id": body["id"], "result": secrets.token_hex(32)}))
+
+    socket.on_message(acknowledge)
 
 
 def _scripts(scene: Scene) -> str:
@@ -159,6 +183,8 @@ def _bring(page: Page, scene: Scene) -> None:
     for selector in scene.press:
         page.locator(selector).first.click()
     arrived = page.locator(f'#main[data-state="{scene.state}"]')
+    if scene.waits and scene.state != "loading":  # its clock stands while its scripts load
+        page.locator('#main:not([data-state="loading"])').wait_for()
     deadline = time.monotonic() + _PATIENCE
     while scene.waits and not arrived.count() and time.monotonic() < deadline:
         page.evaluate("answered()")  # takes real time, which the page's clock must not run ahead of
@@ -198,7 +224,8 @@ def _open_unscripted(page: Page, language: str) -> None:
 def main() -> int:
     shutil.rmtree(_FOLDER, ignore_errors=True)
     _FOLDER.mkdir(parents=True)
-    wanted = sys.argv[1:] or list(SCENES)
+    asked = sys.argv[1:] or [*SCENES, *screens_dashboard.SCENES]
+    wanted = [name for name in asked if name not in screens_dashboard.SCENES]
     with sync_playwright() as playwright:
         try:
             browser = launch(playwright)
@@ -211,7 +238,8 @@ def main() -> int:
                 for each in LOOKS:
                     look(page, each)
                     page.screenshot(path=_FOLDER / f"{name}-{each}.png", full_page=True)
-    print(f"{len(wanted) * len(LOOKS)} pictures are in {_FOLDER}", flush=True)
+        of_dashboard = screens_dashboard.take(browser, _FOLDER, [name for name in asked if name not in wanted])
+    print(f"{len(wanted) * len(LOOKS) + of_dashboard} pictures are in {_FOLDER}", flush=True)
     return 0
 
 
@@ -225,15 +253,19 @@ def _answer(route: Route, scene: Scene, asked: list[str]) -> bool:
     if url.netloc == urlsplit(_API).netloc:
         link = scene.then if scene.then and _LATER.intersection(asked) else scene.link
         response: tuple[int, Any] | None = scene.pay if url.path.endswith(("/pay", "/reclaim")) else link
+        if url.path.endswith("/signing"):  # the browser has the claim
+            response = 200, {"callsId": f"0x{'c1' * 32}", "signingEndsAt": int(time.time()) + 300}
         if response is not None:
             route.fulfill(status=response[0], json=response[1], headers=cors)
         return response is not None
-    asset = assets().get(url.path.removeprefix("/pages/"))
+    asset = served().get(url.path.removeprefix("/pages/"))
     if url.path == "/":
         accepted = route.request.headers.get("accept-language", "")
-        text = page_html(_SETTINGS, scene.facts or Absence.UNKNOWN, language_of(accepted))
+        settings = replace(_SETTINGS, walletconnect_project_id=PROJECT if scene.has_relay else "")
+        is_remote = "connect=walletconnect" in url.query
+        text = page_html(settings, scene.facts or Absence.UNKNOWN, language_of(accepted), is_remote)
         route.fulfill(body=text, content_type="text/html; charset=utf-8")
-    elif asset is not None and not url.path.endswith(scene.lacks or "/"):
+    elif asset is not None and asset != assets().get(scene.lacks):
         route.fulfill(body=asset.text, content_type=asset.content_type)
     elif url.path == "/pages/qr.svg":
         route.fulfill(body=drawn(code_text(parse_qs(url.query)["step"][0])), content_type="image/svg+xml")

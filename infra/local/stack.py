@@ -22,16 +22,19 @@ from typing import TYPE_CHECKING, Any, TextIO
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from infra import APP
 from infra.configuration import variables_of
+from infra.iam import archive_bucket
 from infra.local.chain import Chain
-from infra.local.cloud import Cloud
+from infra.local.cloud import REGION, Cloud
 from infra.local.escrow import LOCAL_ESCROWS
 from infra.local.explorer import Explorer
+from infra.local.mailbox import Mailbox
 from infra.local.market import Market
+from infra.local.names import install_names
 from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_free
 from infra.local.provider import ACCOUNT as PROVIDER_ACCOUNT
 from infra.local.provider import SECRETS as PROVIDER_SECRETS
 from infra.local.provider import ProviderServer
-from infra.local.relayer import prepare_relayer
+from infra.local.relayer import GASLESS_NETWORK, create_gasless_key, fund_gasless, prepare_relayer
 from infra.local.router import SECRETS as ROUTER_SECRETS
 from infra.local.router import running_router
 from infra.local.safe import Safe, install_safe
@@ -47,12 +50,15 @@ EVM_NETWORKS = ("sepolia", "base", "arbitrum-one", "mainnet")
 FEED_NETWORK = "mainnet"
 SAFE_NETWORK = "base"
 ORIGIN = "https://shop.example.com"
+SENDER = "no-reply@pay.example.com"
 DESCRIPTION = LOCAL / "stack.json"
+MAIL = LOCAL / "mail"
 _CHAINS = LOCAL / "chains"
 _CREDENTIALS = LOCAL / "credentials.json"
 _PORTS = LOCAL / "ports.json"
 _LOCK = LOCAL / "stack.lock"
-_STATE = ("cloud", "chains", "credentials.json", "ports.json", "deployed-local.json", "service.log", "cloud.log")
+_LOGS = ("service.log", "cloud.log")
+_STATE = ("cloud", "chains", "mail", "credentials.json", "ports.json", "deployed-local.json", *_LOGS)
 _PREVIOUS_SECONDS = 60
 _FUNDS = 10**6  # whole coins, and whole units of each token
 _CONFIRMATIONS = {"base": 2, "arbitrum-one": 2, "mainnet": 2}  # local chains have one block a second
@@ -84,9 +90,9 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
             raise StackProblem(f"port {port} is already in use: choose another one with PORT={port + 1}")
         if fresh:
             _wipe()
-        held, ports = (lock.fileno(),), _ports()
+        pass_fds, ports = (lock.fileno(),), _ports()
 
-        cloud, chains, tron = _start_together(parts, ports, held)
+        cloud, chains, tron = _start_together(parts, ports, pass_fds)
         say(f"local cloud at {cloud.url}")
         for network, chain in chains.items():
             say(f"{network} chain at {chain.url}")
@@ -97,13 +103,16 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         parts.callback(market.stop)
         router = parts.enter_context(running_router(chains, ports["router"]))
         cloud.apply_template(PREFIX)
+        cloud.verify_sender(SENDER)
+        mailbox = Mailbox(cloud, MAIL, ports["mailbox"])
+        parts.callback(mailbox.stop)
         nodes = {**{network: chain.url for network, chain in chains.items()}, "tron": tron.url}
-        cloud.put_rpc_urls(PREFIX, {**nodes, **PROVIDER_SECRETS, **ROUTER_SECRETS})
+        create_gasless_key(cloud.client("kms"), PREFIX)
+        secrets = {**PROVIDER_SECRETS, **ROUTER_SECRETS, "gasless_networks": GASLESS_NETWORK}
+        cloud.put_rpc_urls(PREFIX, {**nodes, **secrets})
 
         base_url = f"http://127.0.0.1:{port}"
-        provider = ProviderServer(
-            f"{base_url}/v2/provider-events", ports["provider"], state=_CHAINS / "provider.json"
-        )
+        provider = ProviderServer(f"{base_url}/v2/provider-events", ports["provider"], state=_CHAINS / "provider.json")
         parts.callback(provider.stop)
         explorer = Explorer(_services, base_url, ports["explorer"])
         parts.callback(explorer.stop)
@@ -112,11 +121,13 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
             "LIFI_BASE_URL": router.url,
             "COMPLIANCE_API_URL": provider.url,
             "COMPLIANCE_ACCOUNT": PROVIDER_ACCOUNT,
+            "MAIL_SENDER": SENDER,
         }
         os.environ.update(environment)  # for operator commands, which run in this process
         credentials = _credentials()
         relayer = prepare_relayer(_services(), chains)
-        service = _service(port, base_url, environment, held)
+        fund_gasless(_services(), chains)
+        service = _service(port, base_url, environment, pass_fds)
         parts.callback(service.stop)
         safe = _prepare(chains, tron, credentials)
         say(f"service at {base_url}")
@@ -124,33 +135,36 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         description = _description(base_url, cloud, nodes, credentials, safe)
         description |= {"relayer": relayer}
         description |= {"explorer_url": explorer.url, "safe_service_urls": safes.urls, "price_url": market.url}
-        description |= {"provider_url": provider.url, "lifi_url": router.url}
+        description |= {"provider_url": provider.url, "lifi_url": router.url, "mail_url": mailbox.url}
         _write(DESCRIPTION, description)
         parts.callback(lambda: DESCRIPTION.unlink(missing_ok=True))
         yield Stack(cloud, {**chains, "tron": tron.chain}, service, description)
 
 
 def _start_together(
-    parts: contextlib.ExitStack, ports: Mapping[str, int], held: tuple[int, ...]
+    parts: contextlib.ExitStack, ports: Mapping[str, int], pass_fds: tuple[int, ...]
 ) -> tuple[Cloud, dict[str, Chain], TronNode]:
     """Starts the cloud and the chains in parallel. `parts` ends those that have started, also if another one fails."""
 
     def start_cloud() -> Cloud:
-        cloud = Cloud.start(LOCAL / "cloud", ports["cloud"], LOCAL / "cloud.log", held)
+        cloud = Cloud.start(LOCAL / "cloud", ports["cloud"], LOCAL / "cloud.log", pass_fds)
         parts.callback(cloud.stop)
         return cloud
 
     def start_chain(network: str) -> Chain:
         state = _CHAINS / f"{network}.json"
-        chain = Chain.start(network, ports[network], state, block_time=1, log=state.with_suffix(".log"), held=held)
+        log = state.with_suffix(".log")
+        chain = Chain.start(network, ports[network], state, block_time=1, log=log, pass_fds=pass_fds)
         parts.callback(chain.stop)
         install_safe(chain)
+        if network == "mainnet":
+            install_names(chain)
         return chain
 
     def start_tron() -> TronNode:
         state = _CHAINS / "tron.json"
         log = state.with_suffix(".log")
-        node = TronNode.start(ports["tron"], ports["tron-chain"], state, block_time=1, log=log, held=held)
+        node = TronNode.start(ports["tron"], ports["tron-chain"], state, block_time=1, log=log, pass_fds=pass_fds)
         parts.callback(node.stop)
         return node
 
@@ -202,7 +216,7 @@ def _ports() -> dict[str, int]:
     """The ports of the last run that are free, so that URLs stay the same after a restart; new ports for the others."""
     last = _read(_PORTS)
     ports = {}
-    others = ("tron-chain", "safe-service", "explorer", "price-source", "provider", "router")
+    others = ("tron-chain", "safe-service", "explorer", "price-source", "provider", "router", "mailbox")
     for name in ("cloud", *EVM_NETWORKS, "tron", *others):
         port = last.get(name)
         ports[name] = port if port and is_free(port) else free_port()
@@ -210,14 +224,18 @@ def _ports() -> dict[str, int]:
     return ports
 
 
-def _environment(
-    cloud: Cloud, base_url: str, explorer_url: str, safe_services: Mapping[str, str]
-) -> dict[str, str]:
+def _auth_url(base_url: str) -> str:
+    """The same server by its name: browsers make no passkeys for an address of numbers."""
+    return base_url.replace("127.0.0.1", "localhost")
+
+
+def _environment(cloud: Cloud, base_url: str, explorer_url: str, safe_services: Mapping[str, str]) -> dict[str, str]:
     """The stage's environment variables of .chalice/config.json, with the URLs and limits of this run."""
-    urls = ("API_URL", "AUTH_URL", "PAY_URL")
     return {
         **variables_of(STAGE),
-        **dict.fromkeys(urls, base_url),
+        "ARCHIVE_BUCKET": archive_bucket(PREFIX, cloud.client("sts").get_caller_identity()["Account"], REGION),
+        **dict.fromkeys(("API_URL", "PAY_URL"), base_url),
+        "AUTH_URL": _auth_url(base_url),
         "EXPLORER_URL": explorer_url,
         "SCAN_INTERVAL_SECONDS": "1",
         "SCAN_INTERVALS": json.dumps({"tron": 1}),
@@ -276,10 +294,10 @@ def _fund(chain: Chain, holder: str) -> None:
         chain.fund(holder, _FUNDS)
 
 
-def _service(port: int, base_url: str, environment: Mapping[str, str], held: tuple[int, ...]) -> Child:
+def _service(port: int, base_url: str, environment: Mapping[str, str], pass_fds: tuple[int, ...]) -> Child:
     command = [sys.executable, "-m", "infra.local.runner", "--port", str(port)]
     env = {**environment, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-    service = Child("the service", command, LOCAL / "service.log", env, held)
+    service = Child("the service", command, LOCAL / "service.log", env, pass_fds)
 
     def healthy() -> bool:
         try:
@@ -300,7 +318,8 @@ def _description(
     owners = credentials["safe_owners"]
     return {
         "base_url": base_url,
-        "auth_url": base_url,
+        "auth_url": _auth_url(base_url),
+        "dashboard_url": f"{_auth_url(base_url)}/dashboard",
         "pay_url": base_url,
         "aws_url": cloud.url,
         "rpc": nodes,

@@ -1,9 +1,9 @@
 """A local Tron node for tronweb, tronpy and the service: java-tron's HTTP API and JSON-RPC over a local chain.
 
 Transactions are checked as in java-tron (signature, reference block, size, expiry, duplicates) and refused with its
-codes; anvil executes their calls with the owner as sender. Differences: energy and bandwidth are free and no fee limit
-is exhausted, accounts need no activation, calls run in the EVM in place of the TVM, and there are no representatives:
-a block is solid when SOLID_AFTER others follow it.
+codes; anvil executes their calls with the owner as sender, for energy and bandwidth by tron_resources.py. Differences:
+calls run in the EVM in place of the TVM, so that energy is gas; and there are no representatives: a block is solid when
+SOLID_AFTER others follow it.
 """
 
 import json
@@ -14,24 +14,44 @@ from typing import Any, Self
 
 from chalicelib.base.keccak import keccak256
 from infra.local.chain import Chain, RpcError
+from infra.local.process import Stoppable
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
-from infra.local.tron_blocks import Ledger, TronBlocks
+from infra.local.tron_blocks import Charge, Ledger, TronBlocks
 from infra.local.tron_jsonrpc import ENERGY_PRICE, JsonRpc, block_id, revert_data
-from infra.local.tron_transactions import Call, Malformed, Transaction, address21, base58_address
+from infra.local.tron_resources import ACTIVATION, BANDWIDTH_PRICE, MEMO_FEE, Insufficient, TronResources
+from infra.local.tron_transactions import (
+    TRANSFER,
+    TRIGGER,
+    Call,
+    Malformed,
+    Transaction,
+    address21,
+    base58_address,
+)
 
 _LIFETIME, _LONGEST_LIFETIME = 60_000, 24 * 3600 * 1000
 _MOST_BYTES = 500 * 1024
 _HIGHEST_FEE_LIMIT = 15_000 * 10**6
 _GAS = 30_000_000
-_PARAMETERS = {"getTransactionFee": 1000, "getEnergyFee": ENERGY_PRICE, "getMaxFeeLimit": _HIGHEST_FEE_LIMIT}
+_PARAMETERS = {
+    "getTransactionFee": BANDWIDTH_PRICE,
+    "getEnergyFee": ENERGY_PRICE,
+    "getMaxFeeLimit": _HIGHEST_FEE_LIMIT,
+    "getCreateAccountFee": 100_000,
+    "getCreateNewAccountFeeInSystemContract": ACTIVATION - 100_000,
+    "getMemoFee": MEMO_FEE,
+    "getMultiSignFee": 1_000_000,
+}
 _VERSION = 31
+_OUT = "OUT_OF_ENERGY"
 
 
-class TronNode(TronBlocks):
-    """A running node. Use as a context manager or call `stop`; `chain` is the chain behind it."""
+class TronNode(TronBlocks, Stoppable):
+    """A running node. `chain` is the chain behind it."""
 
     def __init__(self, chain: Chain, port: int | None = None, transactions: Path | None = None) -> None:
         super().__init__(chain, Ledger(transactions))
+        self.resources = TronResources(chain)
         self._json_rpc = JsonRpc(self)
         self._server = JsonServer("the Tron node", self._respond, port)
         self.url = self._server.url
@@ -44,10 +64,10 @@ class TronNode(TronBlocks):
         state: Path | None = None,
         block_time: int | None = None,
         log: Path | None = None,
-        held: Sequence[int] = (),
+        pass_fds: Sequence[int] = (),
     ) -> Self:
         """Starts the chain and the node in front of it; the arguments are those of Chain.start."""
-        chain = Chain.start("tron", chain_port, state, block_time, log, held)
+        chain = Chain.start("tron", chain_port, state, block_time, log, pass_fds)
         try:
             return cls(chain, port, state.with_suffix(".transactions.jsonl") if state else None)
         except BaseException:
@@ -57,12 +77,6 @@ class TronNode(TronBlocks):
     def stop(self) -> None:
         self._server.close()
         self.chain.stop()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     # --- operations ---
 
@@ -110,15 +124,24 @@ class TronNode(TronBlocks):
 
     def _on_getaccount(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
         address = address21(parameters["address"])
+        if not self.resources.is_active(address):
+            return {}
         balance = self.chain.native_balance(base58_address(address))
-        return {"address": _address_text(address, parameters), "balance": balance} if balance else {}
+        return {"address": _address_text(address, parameters), **({"balance": balance} if balance else {})}
+
+    def _on_getaccountresource(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        return self.resources.json(address21(parameters["address"]))
 
     def _on_gettransactionbyid(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
         entry, receipt = self.ledger.find(parameters["value"]), self.receipt(parameters["value"], solid)
         if entry is None or (receipt is None and solid):
             return {}
-        result = {"ret": [{"contractRet": _outcome(receipt)}]} if receipt else {}
+        result = {"ret": [{"contractRet": self._outcome(entry[1].id, receipt)}]} if receipt else {}
         return entry[1].json() | result
+
+    def _on_gettransactionfrompending(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        entry = self.ledger.find(parameters["value"])
+        return {} if entry is None or self.receipt(parameters["value"]) else entry[1].json()
 
     def _on_gettransactioninfobyid(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
         receipt = self.receipt(parameters["value"], solid)
@@ -126,15 +149,17 @@ class TronNode(TronBlocks):
             return {}
         number = int(receipt["blockNumber"], 16)
         block = self.block_at(number)
-        failed = {"result": "FAILED", "resMessage": b"REVERT opcode executed".hex()}
+        outcome = self._outcome(parameters["value"], receipt)
+        message = "Not enough energy" if outcome == _OUT else "REVERT opcode executed"
+        failed = {"result": "FAILED", "resMessage": message.encode().hex()}
         return {
             "id": parameters["value"],
-            "fee": 0,
+            "fee": self.ledger.charges.get(parameters["value"], Charge(0)).fee,
             "blockNumber": number,
             "blockTimeStamp": int(block["timestamp"], 16) * 1000 if block else 0,
             "contractResult": [self._output(receipt)],
             "contract_address": _address_text(address21(receipt["to"]), parameters),
-            "receipt": {"energy_usage_total": int(receipt["gasUsed"], 16), "result": _outcome(receipt)},
+            "receipt": {"energy_usage_total": int(receipt["gasUsed"], 16), "result": outcome},
             **({} if receipt["status"] == "0x1" else failed),
             "log": [
                 {
@@ -249,17 +274,42 @@ class TronNode(TronBlocks):
         known = self.ledger.find(transaction.id)
         if known and self.chain.rpc("eth_getTransactionByHash", known[0]):
             return "DUP_TRANSACTION_ERROR", "Dup transaction."
-        if not self._has_code(call.contract):
+        if call.type == TRIGGER and not self._has_code(call.contract):
             return "CONTRACT_VALIDATE_ERROR", "Contract validate error : No contract or not a valid smart contract"
         if not 0 <= call.fee_limit <= _HIGHEST_FEE_LIMIT:
             limits = f"feeLimit must be >= 0 and <= {_HIGHEST_FEE_LIMIT}"
             return "CONTRACT_VALIDATE_ERROR", f"Contract validate error : {limits}"
+        if not self.resources.is_active(call.owner):
+            missing = f"account [{base58_address(call.owner)}] does not exist"
+            return "CONTRACT_VALIDATE_ERROR", f"Contract validate error : {missing}"
         try:
-            owner = _hex20(call.owner)
-            self.ledger.send(transaction, lambda: self.chain.send_as(owner, _evm_call(call), _GAS))
+            charge = self._charge(transaction)
+            owner, gas = _hex20(call.owner), charge.gas or _GAS
+            self.ledger.send(transaction, charge, lambda: self.chain.send_as(owner, _evm_call(call), gas))
+            if call.type == TRANSFER:
+                self.resources.activate(call.contract)
+        except Insufficient:
+            return "BANDWITH_ERROR", "Account resource insufficient error."
         except RpcError as error:
             return "CONTRACT_VALIDATE_ERROR", f"Contract validate error : {error}"
         return None
+
+    def _charge(self, transaction: Transaction) -> Charge:
+        """Takes what the transaction needs. A call that fails on the newest state pays for its bandwidth alone."""
+        if transaction.call.type == TRANSFER:
+            is_new = not self.resources.is_active(transaction.call.contract)
+            return self.resources.charge(transaction, 0, ACTIVATION if is_new else 0)
+        call = {"from": _hex20(transaction.call.owner), **_evm_call(transaction.call)}
+        try:
+            energy = int(self.chain.rpc("eth_estimateGas", call), 16)
+        except RpcError:
+            energy = 0
+        return self.resources.charge(transaction, energy)
+
+    def _outcome(self, id: str, receipt: dict[str, Any]) -> str:
+        if receipt["status"] == "0x1":
+            return "SUCCESS"
+        return _OUT if self.ledger.charges.get(id, Charge(0)).gas else "REVERT"
 
     def _is_anchored(self, call: Call) -> bool:
         """Returns whether the reference block is one of the last 65,536 of this chain."""
@@ -306,10 +356,6 @@ class TronNode(TronBlocks):
 
 def _evm_call(call: Call) -> dict[str, str]:
     return {"to": _hex20(call.contract), "data": "0x" + call.data.hex(), "value": hex(call.call_value)}
-
-
-def _outcome(receipt: dict[str, Any]) -> str:
-    return "SUCCESS" if receipt["status"] == "0x1" else "REVERT"
 
 
 def _refusal(code: str, message: str) -> dict[str, Any]:

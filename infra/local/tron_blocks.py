@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +13,40 @@ from infra.local.tron_transactions import Call, Transaction
 SOLID_AFTER = 2
 
 
+@dataclass(frozen=True)
+class Charge:
+    """What a transaction costs, in sun. `gas` is what its call gets in the EVM if it ends out of energy."""
+
+    fee: int
+    gas: int | None = None
+
+
 class Ledger:
     """Maps Tron transactions to anvil's; stored in a file, if one is given, like the chain's state."""
 
     def __init__(self, file: Path | None) -> None:
         self._file, self._lock = file, threading.Lock()
+        self.charges = dict[str, Charge]()
         self._by_id, self._by_hash = dict[str, tuple[str, Transaction]](), dict[str, str]()
         for line in file.read_text().splitlines() if file and file.exists() else ():
-            entry = json.loads(line)
-            signatures = tuple(bytes.fromhex(each) for each in entry["signatures"])
-            raw = bytes.fromhex(entry["raw"])
-            self._add(entry["hash"], Transaction(Call.of_bytes(raw), raw, signatures))
+            stored = json.loads(line)
+            signatures = tuple(bytes.fromhex(each) for each in stored["signatures"])
+            raw = bytes.fromhex(stored["raw"])
+            transaction = Transaction(Call.of_bytes(raw), raw, signatures)
+            self.charges[transaction.id] = Charge(stored.get("fee", 0), stored.get("gas"))
+            self._add(stored["hash"], transaction)
 
-    def send(self, transaction: Transaction, broadcast: Callable[[], str]) -> None:
+    def send(self, transaction: Transaction, charge: Charge, broadcast: Callable[[], str]) -> None:
         """Calls `broadcast` and stores the hash that it returns; readers wait until then."""
         with self._lock:
             hash_ = broadcast()
             if self._file:
                 signatures = [each.hex() for each in transaction.signatures]
-                entry = {"hash": hash_, "raw": transaction.raw.hex(), "signatures": signatures}
+                entry: dict[str, Any] = {"hash": hash_, "raw": transaction.raw.hex(), "signatures": signatures}
+                entry |= {"fee": charge.fee, "gas": charge.gas}
                 with self._file.open("a") as file:
                     file.write(json.dumps(entry) + "\n")
+            self.charges[transaction.id] = charge
             self._add(hash_, transaction)
 
     def find(self, id: str) -> tuple[str, Transaction] | None:

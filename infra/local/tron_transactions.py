@@ -5,8 +5,10 @@ A transaction is protobuf: `Transaction {raw raw_data = 1; repeated bytes signat
     1 ref_block_bytes   4 ref_block_hash   8 expiration   10 memo   11 Contract   14 timestamp   18 fee_limit
 
 and a Contract `1 type (31 TriggerSmartContract), 2 Any {1 type_url, 2 value}, 5 Permission_id`, whose value is
-`1 owner_address, 2 contract_address, 3 call_value, 4 data`. An address has 21 bytes, the first is 0x41. The id is the
-SHA-256 of raw; the owner signs the id. Fields that are zero are left out; times are milliseconds, amounts sun.
+`1 owner_address, 2 contract_address, 3 call_value, 4 data`. A transfer of TRX is `1 type (1 TransferContract)` with
+`1 owner_address, 2 to_address, 3 amount`, here a call with the recipient as contract and no data. An address has 21
+bytes, the first is 0x41. The id is the SHA-256 of raw; the owner signs the id. Fields that are zero are left out; times
+are milliseconds, amounts sun.
 """
 
 import hashlib
@@ -17,8 +19,10 @@ from typing import Any, Self
 import base58
 
 TRIGGER = "TriggerSmartContract"
-TYPE_URL = f"type.googleapis.com/protocol.{TRIGGER}"
-_TRIGGER_TYPE = 31
+TRANSFER = "TransferContract"
+_TYPES = {TRIGGER: 31, TRANSFER: 1}
+_NAMES = {TRIGGER: ("contract_address", "call_value"), TRANSFER: ("to_address", "amount")}
+"""What the second and the third field are called in JSON."""
 _SIGNATURE_LENGTHS = (65, 68)
 
 
@@ -41,6 +45,7 @@ class Call:
     timestamp: int
     permission_id: int = 0
     memo: bytes = b""
+    type: str = TRIGGER
 
     @classmethod
     def of_json(cls, raw_data: Mapping[str, Any]) -> Self:
@@ -48,13 +53,14 @@ class Call:
         try:
             (contract,) = raw_data["contract"]
             value = contract["parameter"]["value"]
-            if contract["type"] != TRIGGER:
+            if contract["type"] not in _TYPES:
                 raise Malformed(f"{contract['type']} is not served here")
+            to, amount = _NAMES[contract["type"]]
             return cls(
                 owner=address21(value["owner_address"]),
-                contract=address21(value["contract_address"]),
+                contract=address21(value[to]),
                 data=bytes.fromhex(value.get("data", "")),
-                call_value=int(value.get("call_value", 0)),
+                call_value=int(value.get(amount, 0)),
                 fee_limit=int(raw_data.get("fee_limit", 0)),
                 ref_block_bytes=bytes.fromhex(raw_data["ref_block_bytes"]),
                 ref_block_hash=bytes.fromhex(raw_data["ref_block_hash"]),
@@ -62,6 +68,7 @@ class Call:
                 timestamp=int(raw_data.get("timestamp", 0)),
                 permission_id=int(contract.get("Permission_id", 0)),
                 memo=bytes.fromhex(raw_data.get("data", "")),
+                type=contract["type"],
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Malformed(f"raw_data: {error!r}") from error
@@ -72,8 +79,9 @@ class Call:
         try:
             outer = _fields(raw)
             contract = _fields(outer[11][0])
-            if len(outer[11]) != 1 or contract[1] != [_TRIGGER_TYPE]:
-                raise Malformed("only one call of a contract is served here")
+            types = [name for name, number in _TYPES.items() if contract[1] == [number]]
+            if len(outer[11]) != 1 or not types:
+                raise Malformed("only one call of a contract, or one transfer of TRX, is served here")
             value = _fields(_fields(contract[2][0])[2][0])
             return cls(
                 owner=value[1][0],
@@ -87,24 +95,30 @@ class Call:
                 timestamp=outer.get(14, [0])[0],
                 permission_id=contract.get(5, [0])[0],
                 memo=outer.get(10, [b""])[0],
+                type=types[0],
             )
         except (KeyError, IndexError, TypeError) as error:
             raise Malformed(f"raw_data: {error!r}") from error
 
+    @property
+    def _type_url(self) -> str:
+        return f"type.googleapis.com/protocol.{self.type}"
+
     def encoded(self) -> bytes:
         """Returns raw_data as bytes."""
         value = _bytes(1, self.owner) + _bytes(2, self.contract) + _int(3, self.call_value) + _bytes(4, self.data)
-        any_ = _bytes(1, TYPE_URL.encode()) + _bytes(2, value)
-        contract = _int(1, _TRIGGER_TYPE) + _bytes(2, any_) + _int(5, self.permission_id)
+        any_ = _bytes(1, self._type_url.encode()) + _bytes(2, value)
+        contract = _int(1, _TYPES[self.type]) + _bytes(2, any_) + _int(5, self.permission_id)
         head = _bytes(1, self.ref_block_bytes) + _bytes(4, self.ref_block_hash) + _int(8, self.expiration)
         head += _bytes(10, self.memo)
         return head + _bytes(11, contract) + _int(14, self.timestamp) + _int(18, self.fee_limit)
 
     def json(self) -> dict[str, Any]:
         """Returns raw_data as nodes return it with `visible: false`."""
-        value: dict[str, Any] = {"data": self.data.hex(), "owner_address": self.owner.hex()}
-        value |= {"contract_address": self.contract.hex()} | _unless_zero("call_value", self.call_value)
-        contract = {"parameter": {"value": value, "type_url": TYPE_URL}, "type": TRIGGER}
+        to, amount = _NAMES[self.type]
+        value: dict[str, Any] = {"data": self.data.hex()} if self.type == TRIGGER else {}
+        value |= {"owner_address": self.owner.hex(), to: self.contract.hex()} | _unless_zero(amount, self.call_value)
+        contract = {"parameter": {"value": value, "type_url": self._type_url}, "type": self.type}
         return {
             "contract": [contract | _unless_zero("Permission_id", self.permission_id)],
             "ref_block_bytes": self.ref_block_bytes.hex(),

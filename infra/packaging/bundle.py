@@ -12,50 +12,51 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from chalicelib.platform.http.documents import FILES
+from infra.local.pythons import find_python
+from infra.packaging.scratch import scratch_folder
 from infra.stack import DeploymentStopped
 
-LAMBDA_PYTHON = (3, 11)
-"""The Python of package and functions: bytecode is read by no other one."""
 TASK, LAYER = "/var/task", "/opt"
-_RUNTIME = f"python{sys.version_info.major}.{sys.version_info.minor}"
-_SITE = f"python/lib/{_RUNTIME}/site-packages"
-_GLIBC = range(26, 16, -1)
-"""What Lambda has for Python 3.11 is glibc 2.26, and wheels for earlier ones run there, too."""
+_GLIBC = {"3.11": 26, "3.12": 34, "3.13": 34}
+"""What Lambda has for each Python is glibc 2.26 or 2.34, and wheels for earlier ones, down to 2.17, run there, too."""
 DATE = (1980, 1, 1, 0, 0, 0)
 _MODE = 0o100644 << 16
 
 
-def need_lambda_python() -> None:
-    """Raises DeploymentStopped (status 2) if this is not the Python of the functions."""
-    if sys.version_info[:2] != LAMBDA_PYTHON:
-        wanted = ".".join(map(str, LAMBDA_PYTHON))
+def need_python(version: str) -> str:
+    """The interpreter that makes bytecode for functions of `version`, which no other one reads.
+
+    Raises DeploymentStopped (status 2) if this machine has none.
+    """
+    found = find_python(version) if version in _GLIBC else None
+    if found is None:
+        known = f"; functions run on {', '.join(_GLIBC)}" if version not in _GLIBC else ""
         raise DeploymentStopped(
-            f"Packages are built with Python {wanted}, which the functions run on, and this is"
-            f" {sys.version.split()[0]}: run `make setup PYTHON=python{wanted}`.",
+            f"The functions run on Python {version}, and this machine has none to build their bytecode with: install it"
+            f" so that `python{version}` starts (lambda_python in .chalice/config.json says the version{known}).",
             2,
         )
+    return found
 
 
-def write_code(project: Path, out: Path) -> None:
+def write_code(project: Path, out: Path, python: str) -> None:
     """Writes the zip file of the functions: app.py, chalicelib and the documents that it serves, all of `project`, with
-    what Chalice adds, and bytecode."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    what Chalice adds, and bytecode for the version `python`."""
+    with scratch_folder() as folder:
         chalice = Path(sysconfig.get_path("purelib"), "chalice")
         (folder / "chalice").mkdir()
         for module in ("__init__.py", "app.py"):
             shutil.copyfile(chalice / module, folder / "chalice" / module)
         shutil.copyfile(project / "app.py", folder / "app.py")
-        ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "examples.json")
+        ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
         shutil.copytree(project / "chalicelib", folder / "chalicelib", ignore=ignored)
         copy_documents(project, folder)
-        _compile(folder, TASK)
+        _compile(folder, TASK, python)
         _zip(folder, out)
 
 
@@ -66,30 +67,32 @@ def copy_documents(project: Path, folder: Path) -> None:
         shutil.copyfile(project / "docs" / name, folder / "docs" / name)
 
 
-def write_layer(lock: Path, machine: str, out: Path) -> None:
-    """Writes the zip file of the layer: the wheels of `lock` for `machine` ("x86_64", "aarch64"), and bytecode."""
-    with tempfile.TemporaryDirectory() as name:
-        wheels, folder = Path(name, "wheels"), Path(name, "layer")
-        _download(lock, machine, wheels)
+def write_layer(lock: Path, machine: str, out: Path, python: str) -> None:
+    """Writes the zip file of the layer: the wheels of `lock` for `machine` ("x86_64", "aarch64") and the version
+    `python`, and bytecode."""
+    with scratch_folder() as scratch:
+        wheels, folder = scratch / "wheels", scratch / "layer"
+        _download(lock, machine, wheels, python)
         for wheel in sorted(wheels.glob("*.whl")):
-            _unpack(wheel, folder / _SITE)
-        _compile(folder, LAYER)
+            _unpack(wheel, folder / f"python/lib/python{python}/site-packages")
+        _compile(folder, LAYER, python)
         _zip(folder, out)
 
 
-def layer_key(lock: Path, machine: str) -> str:
+def layer_key(lock: Path, machine: str, python: str) -> str:
     """A name for the layer that differs whenever its bytes may."""
-    digest = hashlib.sha256(f"{sys.version} {machine}".encode())
+    digest = hashlib.sha256(f"{need_python(python)} {python} {machine}".encode())
     for file in (lock, Path(__file__)):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
-def _download(lock: Path, machine: str, to: Path) -> None:
+def _download(lock: Path, machine: str, to: Path, python: str) -> None:
     """Has pip fetch binary wheels alone, and refuse each whose hash is not in `lock`."""
-    platforms = [f"manylinux_2_{minor}_{machine}" for minor in _GLIBC] + [f"manylinux2014_{machine}"]
+    platforms = [f"manylinux_2_{minor}_{machine}" for minor in range(_GLIBC[python], 16, -1)]
+    platforms.append(f"manylinux2014_{machine}")
     options = ["--require-hashes", "--only-binary=:all:", "--no-deps", "--implementation=cp", "--progress-bar=off"]
-    options += [f"--python-version={_RUNTIME.removeprefix('python')}", *(f"--platform={each}" for each in platforms)]
+    options += [f"--python-version={python}", *(f"--platform={each}" for each in platforms)]
     command = [sys.executable, "-m", "pip", "download", "--quiet", *options, f"--dest={to}", f"--requirement={lock}"]
     _run("pip download", command)
 
@@ -109,11 +112,11 @@ def _unpack(wheel: Path, site: Path) -> None:
                 file.write_bytes(archive.read(entry))
 
 
-def _compile(folder: Path, place: str) -> None:
+def _compile(folder: Path, place: str, python: str) -> None:
     """Compiles every module below `folder`, which Lambda has at `place`."""
     options = ["-q", "--invalidation-mode", "unchecked-hash", "-s", str(folder), "-p", place]
     environment = {"PYTHONHASHSEED": "0", "PATH": os.environ.get("PATH", "")}
-    _run("compileall", [sys.executable, "-S", "-s", "-m", "compileall", *options, str(folder)], environment)
+    _run("compileall", [need_python(python), "-S", "-s", "-m", "compileall", *options, str(folder)], environment)
 
 
 def _zip(folder: Path, out: Path) -> None:

@@ -14,7 +14,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,14 +22,25 @@ from typing import Any
 from chalice.deploy.packager import AppOnlyDeploymentPackager, DependencyBuilder, LayerDeploymentPackager
 from chalice.utils import UI, OSUtils
 
-from infra.configuration import ROOT, architecture_of, config, stages
+from infra.configuration import ROOT, architecture_of, config, python_of, stages
 from infra.iam import ANYWHERE, Place, write_policies
-from infra.packaging.bundle import copy_documents, layer_key, need_lambda_python, write_code, write_layer
+from infra.packaging.bundle import copy_documents, layer_key, need_python, write_code, write_layer
+from infra.packaging.imports import check_imports
+from infra.packaging.scratch import scratch_folder
 from infra.stack import DeploymentStopped
 
 PACKAGES = ROOT / ".local" / "packages"
 LOCK = Path(__file__).with_name("requirements.lock")
 ANY_REGION = "us-east-1"
+_END_WITH_PARENT = """
+import os, sys, threading
+
+def end_with_parent():
+    os.read(0, 1)
+    os._exit(1)
+
+threading.Thread(target=end_with_parent, daemon=True).start()
+"""
 
 
 @contextmanager
@@ -42,9 +52,7 @@ def project_copy(
     Without `layer` the functions get no packages; they have to find them on their machine. `place` is where the
     policies of the functions hold.
     """
-    (ROOT / ".local").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="chalice-", dir=ROOT / ".local") as name:
-        copy = Path(name)
+    with scratch_folder() as copy:
         shutil.copy(ROOT / "app.py", copy)
         (copy / "requirements.txt").write_text(LOCK.read_text() if layer else "")
         ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
@@ -56,19 +64,29 @@ def project_copy(
         own = changed["stages"][stage]
         for key, value in (settings or {}).items():
             own[key] = {**own.get(key, {}), **value} if isinstance(value, dict) else value
+        own["lambda_python"] = python_of(changed, stage)  # a rollback from a machine with another one has to know
         (copy / ".chalice" / "config.json").write_text(json.dumps(changed))
-        _put_zips(copy, architecture_of(own), layer)
+        _put_zips(copy, architecture_of(own), own["lambda_python"], layer)
         yield copy
 
 
-def chalice(copy: Path, arguments: list[str], environment: dict[str, str] | None = None) -> None:
-    """Runs the chalice of this interpreter, which decides the Lambda runtime.
+def chalice(copy: Path, arguments: list[str], python: str, environment: dict[str, str] | None = None) -> None:
+    """Runs Chalice for functions that run on the version `python`: by itself it takes that of the interpreter.
 
-    Raises DeploymentStopped if it fails, with the last line of what it said.
+    Raises DeploymentStopped if it fails, with the last line of what it said. It ends with this process, also if this
+    one is killed: nobody changes a stage whose lock nobody renews.
     """
-    command = [sys.executable, "-c", "import sys; from chalice.cli import main; sys.exit(main())", *arguments]
+    script = f"{_END_WITH_PARENT}from chalice.config import Config; Config.lambda_python_version = 'python{python}'; "
+    command = [sys.executable, "-c", f"{script}from chalice.cli import main; sys.exit(main())", *arguments]
     variables = {**(environment if environment is not None else os.environ), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=copy, env=variables, check=False, stderr=subprocess.PIPE, text=True)
+    reader, writer = os.pipe()  # only this process has its other end
+    try:
+        done = subprocess.run(
+            command, cwd=copy, env=variables, check=False, stdin=reader, stderr=subprocess.PIPE, text=True
+        )
+    finally:
+        os.close(reader)
+        os.close(writer)
     sys.stderr.write(done.stderr)
     if done.returncode != 0:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()] or ["it gave no reason"]
@@ -80,35 +98,37 @@ def package(
 ) -> None:
     """Writes sam.json, deployment.zip and layer-deployment.zip of a stage to `out`. Needs PyPI once, and no AWS."""
     with project_copy(stage, settings, layer, place) as copy:
+        check_imports(copy, stage)
         environment = {"AWS_DEFAULT_REGION": ANY_REGION, **os.environ}
-        chalice(copy, ["package", "--stage", stage, str(out.resolve())], environment)
+        python = python_of(config(copy), stage)
+        chalice(copy, ["package", "--stage", stage, str(out.resolve())], python, environment)
 
 
-def _put_zips(copy: Path, architecture: str, layer: bool) -> None:
+def _put_zips(copy: Path, architecture: str, python: str, layer: bool) -> None:
     """Puts the zip files where Chalice looks for those of an earlier run."""
-    code, packages = zip_names(copy, architecture)
-    write_code(copy, code)
+    code, packages = zip_names(copy, architecture, python)
+    write_code(copy, code, python)
     if layer:
-        packages.hardlink_to(_kept_layer({"arm64": "aarch64"}.get(architecture, architecture)))
+        packages.hardlink_to(_kept_layer({"arm64": "aarch64"}.get(architecture, architecture), python))
 
 
-def zip_names(project: Path, architecture: str) -> tuple[Path, Path]:
+def zip_names(project: Path, architecture: str, python: str) -> tuple[Path, Path]:
     """Where Chalice looks for the code and the layer, by names that it makes of the files in `project`."""
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    version = f"python{python}"
     parts = (OSUtils(), DependencyBuilder(OSUtils()), UI(), architecture)
     code = AppOnlyDeploymentPackager(*parts).deployment_package_filename(str(project), version)
     layer = LayerDeploymentPackager(*parts).deployment_package_filename(str(project), version)
     return Path(code), Path(layer)
 
 
-def _kept_layer(machine: str) -> Path:
+def _kept_layer(machine: str, python: str) -> Path:
     """The layer in PACKAGES, which is built if it is not there. It appears there in one step."""
-    kept = PACKAGES / f"layer-{layer_key(LOCK, machine)}.zip"
+    kept = PACKAGES / f"layer-{layer_key(LOCK, machine, python)}.zip"
     if not kept.exists():
         PACKAGES.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=PACKAGES) as folder:
-            built = Path(folder, kept.name)
-            write_layer(LOCK, machine, built)
+        with scratch_folder() as folder:
+            built = folder / kept.name
+            write_layer(LOCK, machine, built, python)
             built.replace(kept)
     return kept
 
@@ -120,7 +140,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     try:
-        need_lambda_python()
+        need_python(python_of(config(), arguments.stage))
         package(arguments.stage, arguments.out)
     except DeploymentStopped as stopped:
         print(stopped, file=sys.stderr)

@@ -2,18 +2,23 @@
 
     python -m infra.packaging.sbom build/prod    # what `make package` built; writes sbom.json beside the zip files
 
-The files of the document are those of the two zip files, each below the library that brings it. Prints the licences.
+The files of the document are those of the two zip files, each below the library that brings it. The npm packages of
+which the libraries of the pages are made have the hashes of their archives. Prints the licences.
 """
 
 import argparse
 import hashlib
 import importlib.metadata
 import importlib.util
+import json
 import zipfile
+from base64 import b64decode
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.message import Message
 from email.parser import HeaderParser
 from pathlib import Path
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from cyclonedx.contrib.license.factories import LicenseFactory
@@ -28,6 +33,7 @@ from infra.packaging.bundle import DATE
 
 DOCUMENT = "sbom.json"
 _SITE = "/site-packages/"
+_VENDORED = ("chalicelib/pages/dashboard/vendor.json", "chalicelib/pages/payment/walletconnect/vendor.json")
 _CLASSIFIER = "License :: "
 
 
@@ -42,12 +48,14 @@ def write(folder: Path) -> list[tuple[str, str, str]]:
                 library = owners.get(_source(name)) or _of_code(name)
                 parent = libraries.setdefault(library.name, library)
                 parent.components.add(_file(archive.name, name, opened.read(name)))
+                if name in _VENDORED:
+                    libraries |= {each.bom_ref.value or "": each for each in _of_npm(json.loads(opened.read(name)))}
     bom = Bom(components=libraries.values(), serial_number=uuid5(NAMESPACE_URL, digest.hexdigest()))
     bom.metadata.component = root = Component(name=f"{APP} package", type=ComponentType.APPLICATION, bom_ref="package")
     bom.metadata.timestamp = datetime(*DATE, tzinfo=UTC)  # the same package, the same document
     bom.register_dependency(root, libraries.values())
     JsonV1Dot6(bom).output_to_file(str(folder / DOCUMENT), allow_overwrite=True, indent=1)
-    return sorted((each.name, each.version or "", _licence(each)) for each in libraries.values())
+    return sorted((_name(each), each.version or "", _licence(each)) for each in libraries.values())
 
 
 def _owners(archive: zipfile.ZipFile) -> dict[str, Component]:
@@ -84,6 +92,27 @@ def _library(metadata: Message) -> Component:
         bom_ref=purl.to_string(),
         licenses=[LicenseFactory().make_from_string((licence or "unknown").splitlines()[0])],
     )
+
+
+def _of_npm(vendored: dict[str, Any]) -> Iterator[Component]:
+    """The packages of a vendor.json. Their `integrity` is that of npm's lock files: the SHA-512 of the archive."""
+    for whole, package in vendored["packages"].items():
+        scope, _, name = whole.rpartition("/")
+        purl = PackageURL("npm", scope or None, name, package["version"])
+        content = b64decode(package["integrity"].removeprefix("sha512-")).hex()
+        yield Component(
+            name=name,
+            group=scope or None,
+            version=package["version"],
+            purl=purl,
+            bom_ref=purl.to_string(),
+            licenses=[LicenseFactory().make_from_string(package["license"])],
+            hashes=[HashType(alg=HashAlgorithm.SHA_512, content=content)],
+        )
+
+
+def _name(component: Component) -> str:
+    return f"{component.group}/{component.name}" if component.group else component.name
 
 
 def _licence(component: Component) -> str:

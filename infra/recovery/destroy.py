@@ -2,15 +2,16 @@
 
     python -m infra.recovery.destroy --stage prod [--with-data]      # what `make destroy` runs
 
-It asks for the name of the stage. Tables, keys and secrets stay in the stack `payment-requests-<stage>`, with their
-deletion protection, and `make deploy` completes that stack again. With `--with-data` they are deleted as well; keys can
-be had back for 30 days. All steps can be repeated.
+It asks for the name of the stage. Tables, keys, secrets and the archive stay in the stack `payment-requests-<stage>`,
+the tables with their deletion protection, and `make deploy` completes that stack again. With `--with-data` they are
+deleted as well; keys can be had back for 30 days. All steps can be repeated.
 """
 
 import argparse
 import json
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -18,12 +19,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 from infra import APP
 from infra.account import deployed_record, rest_api_id
 from infra.configuration import stages
-from infra.deploy import Target, step, target_of
 from infra.hosts import stack_of
+from infra.local.pythons import HERE
 from infra.packaging.package import chalice, project_copy
 from infra.recovery.confirming import is_confirmed
 from infra.recovery.restore import drop_copies
 from infra.stack import DeploymentStopped, delete_stack, has_stack, reduce_stack, stack_names
+from infra.tables import check_restores
+from infra.target import Target, step, target_of
 from infra.waf import apply_waf
 
 KEY_DAYS = 30
@@ -31,7 +34,30 @@ KEY_DAYS = 30
 
 
 def destroy(target: Target, with_data: bool) -> None:
-    """Removes the stage. Raises DeploymentStopped, with the name of the step that failed."""
+    """Removes the stage. Raises DeploymentStopped, with the name of the step that failed.
+
+    Its lock goes with its bucket, before the first stack is reduced or deleted; CloudFormation does one thing at a time
+    with a stack.
+    """
+    cloudformation, versions = target.client("cloudformation"), target.versions()
+    with ExitStack() as ending:
+        if versions.has_bucket():
+            with step("The lock"):
+                ending.enter_context(versions.lock.hold("make destroy"))
+        if not with_data:
+            with step("The tables"):
+                check_restores(target.client("dynamodb"), target.stage)
+        _remove_all_but_first_stack(target, with_data)
+    first = stack_names(target.stage)[0]
+    with step(f"The stack {first}"):
+        if with_data:
+            delete_stack(cloudformation, first)
+        elif has_stack(cloudformation, first):
+            reduce_stack(cloudformation, target.stage)
+
+
+def _remove_all_but_first_stack(target: Target, with_data: bool) -> None:
+    """Removes what the stage has, and what the first stack holds of data and builds."""
     cloudformation = target.client("cloudformation")
     first, *others = stack_names(target.stage)
     with step("The firewall"):
@@ -39,23 +65,21 @@ def destroy(target: Target, with_data: bool) -> None:
     for name in (stack_of(target.stage), *reversed(others)):
         with step(f"The stack {name}"):
             delete_stack(cloudformation, name)
-    with step("Functions and API"), project_copy(target.stage, target.settings, layer=False) as copy:
+    settings = {**target.settings, "lambda_python": HERE}  # nothing of it will run
+    with step("Functions and API"), project_copy(target.stage, settings, layer=False) as copy:
         record = copy / ".chalice" / "deployed" / f"{target.stage}.json"
         record.parent.mkdir()
         record.write_text(json.dumps(deployed_record(target.client, target.stage)))
-        chalice(copy, ["delete", "--stage", target.stage], target.environment)
+        chalice(copy, ["delete", "--stage", target.stage], HERE, target.environment)
     if not has_stack(cloudformation, first):
         return
     with step("The builds"):
         target.versions().empty()
-    with step(f"The stack {first}"):
-        reduce_stack(cloudformation, target.stage)
     if with_data:
         with step("The data"):
             drop_copies(target.client("dynamodb"), target.stage)
             for resource in cloudformation.describe_stack_resources(StackName=first)["StackResources"]:
                 _delete(target.client, resource["ResourceType"], resource.get("PhysicalResourceId"))
-            delete_stack(cloudformation, first)
 
 
 def _delete(client: Callable[[str], Any], kind: str, name: str | None) -> None:
@@ -70,9 +94,12 @@ def _delete(client: Callable[[str], Any], kind: str, name: str | None) -> None:
                 client("secretsmanager").delete_secret(SecretId=name, ForceDeleteWithoutRecovery=True)
             case "AWS::KMS::Key":
                 client("kms").schedule_key_deletion(KeyId=name, PendingWindowInDays=KEY_DAYS)
+            case "AWS::S3::Bucket" if "-archive-" in name:
+                _delete_bucket(client("s3"), name)
     except ClientError as error:
         if error.response["Error"]["Code"] not in (
             "ResourceNotFoundException",
+            "NoSuchBucket",
             "NotFoundException",
             "KMSInvalidStateException",  # its deletion is scheduled
         ):
@@ -90,13 +117,20 @@ def _delete_table(dynamodb: Any, name: str) -> None:
     dynamodb.get_waiter("table_not_exists").wait(TableName=name)
 
 
+def _delete_bucket(s3: Any, name: str) -> None:
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=name):
+        for each in page.get("Contents", ()):
+            s3.delete_object(Bucket=name, Key=each["Key"])
+    s3.delete_bucket(Bucket=name)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m infra.recovery.destroy", description="Remove a stage.")
     parser.add_argument("--stage", choices=stages(), required=True)
-    parser.add_argument("--with-data", action="store_true", help="delete tables, keys and secrets, too")
+    parser.add_argument("--with-data", action="store_true", help="delete tables, keys, secrets and the archive, too")
     arguments = parser.parse_args()
     stage = arguments.stage
-    what = " AND ALL ITS DATA" if arguments.with_data else "; its tables, keys and secrets stay"
+    what = " AND ALL ITS DATA" if arguments.with_data else "; its tables, keys, secrets and archive stay"
     if not is_confirmed(f"This removes {stage}{what}", stage):
         return 1
     try:

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from infra.account import deployed_record
-from infra.deploy import Target
 from infra.iam import function_name
 from infra.stack import DeploymentStopped
+from infra.target import Target
 
 SETTLED_WITHIN_SECONDS = 900
 """How long Lambda may take at most to begin or to stop reading a queue; it takes up to some minutes."""
@@ -22,12 +22,23 @@ def pause(target: Target, drain_seconds: float | None = None) -> None:
     _set(target, resources, running=False)
     lambda_ = target.client("lambda")
     for each in _queues(resources):
-        while _settled(lambda_, each) != "Disabled":  # it starts functions until then
+        while settled(lambda_, each["event_uuid"], each["queue"]) != "Disabled":  # it starts functions until then
             time.sleep(1)
     if drain_seconds is None:
         timeouts = [lambda_.get_function_configuration(FunctionName=name)["Timeout"] for name in _functions(resources)]
         drain_seconds = max(timeouts, default=0)
     time.sleep(drain_seconds)
+
+
+def is_off(target: Target) -> bool:
+    """Whether any part of the stage is switched off: its API, the reading of a queue, or a schedule."""
+    resources, lambda_, events = _resources(target), target.client("lambda"), target.client("events")
+    function = lambda_.get_function(FunctionName=function_name(target.stage, "api_handler"))
+    return (
+        function.get("Concurrency", {}).get("ReservedConcurrentExecutions") == 0
+        or any(settled(lambda_, each["event_uuid"], each["queue"]) == "Disabled" for each in _queues(resources))
+        or any(events.describe_rule(Name=name)["State"] == "DISABLED" for name in _rules(resources))
+    )
 
 
 def resume(target: Target) -> None:
@@ -51,12 +62,11 @@ def _set(target: Target, resources: list[dict[str, str]], running: bool) -> None
         _set_api(target, resources, running)
     lambda_, events = target.client("lambda"), target.client("events")
     for each in _queues(resources):
-        if (_settled(lambda_, each) == "Enabled") != running:
+        if (settled(lambda_, each["event_uuid"], each["queue"]) == "Enabled") != running:
             lambda_.update_event_source_mapping(UUID=each["event_uuid"], Enabled=running)
-    for each in resources:
-        if each["resource_type"] == "cloudwatch_event":
-            change: Any = events.enable_rule if running else events.disable_rule
-            change(Name=each["rule_name"])
+    for name in _rules(resources):
+        change: Any = events.enable_rule if running else events.disable_rule
+        change(Name=name)
     if running:
         _set_api(target, resources, running)
 
@@ -71,20 +81,24 @@ def _set_api(target: Target, resources: list[dict[str, str]], running: bool) -> 
         lambda_.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
 
 
-def _settled(lambda_: Any, queue: dict[str, str]) -> str:
+def settled(lambda_: Any, uuid: str, queue: str) -> str:
     """The state of how Lambda reads a queue, when it is not being changed: until then it takes no other change."""
     deadline = time.monotonic() + SETTLED_WITHIN_SECONDS
     while True:
-        state: str = lambda_.get_event_source_mapping(UUID=queue["event_uuid"])["State"]
+        state: str = lambda_.get_event_source_mapping(UUID=uuid)["State"]
         if state in ("Enabled", "Disabled"):
             return state
         if time.monotonic() > deadline:
-            raise DeploymentStopped(f"Lambda still changes how it reads the queue {queue['queue']} ({state}).")
+            raise DeploymentStopped(f"Lambda still changes how it reads the queue {queue} ({state}).")
         time.sleep(1)
 
 
 def _queues(resources: list[dict[str, str]]) -> list[dict[str, str]]:
     return [each for each in resources if each["resource_type"] == "sqs_event"]
+
+
+def _rules(resources: list[dict[str, str]]) -> list[str]:
+    return [each["rule_name"] for each in resources if each["resource_type"] == "cloudwatch_event"]
 
 
 def _functions(resources: list[dict[str, str]]) -> list[str]:

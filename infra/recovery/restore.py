@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -27,11 +28,11 @@ from chalicelib.base.records import KEYS, SESSIONS, TABLES
 from chalicelib.platform.emergency_stop.records import Stop
 from infra import APP
 from infra.configuration import stages
-from infra.deploy import Target, step, target_of
 from infra.recovery.confirming import is_confirmed
 from infra.recovery.pausing import pause, resume
 from infra.stack import DeploymentStopped
 from infra.tables import BESIDE, table_names
+from infra.target import Target, step, target_of
 
 Item = dict[str, Any]
 _KNOWN_WITHIN_SECONDS = 120
@@ -54,6 +55,13 @@ class Changes:
 
 def restore(target: Target, moment: datetime, drain_seconds: float | None = None) -> Iterator[str]:
     """Puts the tables back; yields a line for each step that is done. Raises DeploymentStopped."""
+    with ExitStack() as ending:
+        with step("The lock"):
+            ending.enter_context(target.versions().lock.hold("make restore"))
+        yield from _restore(target, moment, drain_seconds)
+
+
+def _restore(target: Target, moment: datetime, drain_seconds: float | None) -> Iterator[str]:
     dynamodb = target.client("dynamodb")
     with step("The backups"):
         names = _restorable(dynamodb, target.stage, moment)
@@ -97,7 +105,10 @@ def _restorable(dynamodb: Any, stage: str, moment: datetime) -> list[str]:
 
 
 def _begin(dynamodb: Any, name: str, copy: str, moment: datetime) -> None:
-    """Begins to restore a table, without its indexes, unless an earlier run has begun it."""
+    """Begins to restore a table, without its indexes, unless an earlier run has begun it. A copy that an earlier run
+    has deleted is waited for."""
+    if _status(dynamodb, copy) == "DELETING":
+        dynamodb.get_waiter("table_not_exists").wait(TableName=copy)
     try:
         dynamodb.restore_table_to_point_in_time(
             SourceTableName=name, TargetTableName=copy, RestoreDateTime=moment, GlobalSecondaryIndexOverride=[]

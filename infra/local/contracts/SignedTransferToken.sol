@@ -44,9 +44,17 @@ contract SignedTransferToken is ERC20 {
         require(!authorizationState[from][nonce], "FiatTokenV2: authorization is used or canceled");
         bytes32 terms = keccak256(abi.encode(RECEIVE, from, to, value, validAfter, validBefore, nonce));
         bytes32 digest = keccak256(abi.encodePacked(hex"1901", DOMAIN_SEPARATOR(), terms));
-        require(SignatureChecker.isValidSignatureNow(from, digest, signature), "FiatTokenV2: invalid signature");
+        require(isSignedBy(from, digest, signature), "FiatTokenV2: invalid signature");
         authorizationState[from][nonce] = true;
         emit AuthorizationUsed(from, nonce);
         _transfer(from, to, value);
+    }
+
+    /// As USDC does since version 2.2: an account that has code is asked, also one that delegates (EIP-7702).
+    function isSignedBy(address from, bytes32 digest, bytes memory signature) private view returns (bool) {
+        if (from.code.length > 0) {
+            return SignatureChecker.isValidERC1271SignatureNow(from, digest, signature);
+        }
+        return ECDSA.recover(digest, signature) == from;
     }
 }

@@ -96,6 +96,10 @@ class Shop:
         """Sends POST to `/v2/secure-payments<path>`."""
         return self._object("POST", f"/v2/secure-payments{path}", 201, self._all, body)
 
+    def refused(self, path: str, body: dict[str, Any]) -> str:
+        """Sends POST to `/v2/secure-payments<path>`, which is refused as wrong; returns why."""
+        return str(self._object("POST", f"/v2/secure-payments{path}", 400, self._all, body)["message"])
+
     def link(self, token: str, wallet: str, status: int = 200) -> dict[str, Any]:
         return self._object("GET", f"/v2/secure-payments/{token}?wallet={wallet}", status, self._client)
 

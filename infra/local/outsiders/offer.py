@@ -1,4 +1,4 @@
-"""Creates a link to be paid in a browser, and prints the network settings and the key for the wallet there.
+"""Creates a link to be paid in a browser, and prints what the wallet there needs, and the dashboard's account.
 
     python infra/local/outsiders/offer.py .local/stack.json
 """
@@ -22,7 +22,10 @@ def offer(stack: dict[str, Any]) -> None:
     print("Pay one yourself, in a browser with a wallet:")
     print(f"     link         {link['securePaymentUrl']}")
     print(f"     network      {chain['name']}, chain id {chain['chainId']}: set its RPC URL to {stack['rpc'][NETWORK]}")
-    print(f"     private key  {payer['private_key']} (import it; its coins and tokens are this machine's)", flush=True)
+    print(f"     private key  {payer['private_key']} (import it; its coins and tokens are this machine's)")
+    print("See it paid, and create others, in the dashboard:")
+    print(f"     dashboard    {stack['dashboard_url']}")
+    print(f"     sign in      {stack['email']}, {stack['password']}", flush=True)
 
 
 if __name__ == "__main__":

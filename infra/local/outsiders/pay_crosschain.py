@@ -34,7 +34,7 @@ def fail(demo: Demo, payer: Payer, currency: Currency) -> str:
     there = demo.payer(currency.network)
     with demo.must_receive(there.balance, [Expected("payer", payer.address, currency, due)]):
         link = create(demo, currency, demo.stack["payee"], amount, fee_address)
-        with held_relayer(demo):
+        with paused_relayer(demo):
             *_, sent = pay(demo, payer, link["token"])
             with demo.steps.step("the payment fails there") as result:
                 command(demo, "fill", {"txHash": sent, "fails": True})
@@ -93,12 +93,12 @@ def pay(demo: Demo, payer: Payer, token: str) -> list[str]:
 
 
 @contextmanager
-def held_relayer(demo: Demo) -> Iterator[None]:
-    command(demo, "relayer", {"isHeld": True})
+def paused_relayer(demo: Demo) -> Iterator[None]:
+    command(demo, "relayer", {"isPaused": True})
     try:
         yield
     finally:
-        command(demo, "relayer", {"isHeld": False})
+        command(demo, "relayer", {"isPaused": False})
 
 
 def command(demo: Demo, name: str, body: dict[str, Any]) -> None:

@@ -40,6 +40,11 @@ class TronpyPayer:
         result = self.client.trigger_constant_contract(self.address, token, "balanceOf(address)", word)
         return int(result["constant_result"][0], 16)
 
+    def send_trx(self, recipient: str, sun: int) -> dict[str, Any]:
+        """Sends TRX, and creates the recipient's account if it is none; as `pay`."""
+        sent = self.client.trx.transfer(self.address, recipient, sun).build().sign(self._key).broadcast()
+        return dict(sent.wait(timeout=_PATIENCE_SECONDS, interval=_POLL_SECONDS))
+
     def built(self, transaction: dict[str, Any]) -> Any:
         """Returns tronpy's unsigned transaction."""
         call = {

@@ -1,0 +1,400 @@
+"""What the API answers in pictures of the dashboard where the examples of the operations are too little."""
+
+import csv
+import io
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from chalicelib.base.timestamps import iso
+from chalicelib.payments.search.payments.export import COLUMNS
+
+Answers = Mapping[str, Any]
+_NOW = datetime.now(UTC)
+_PAYER, _PAYEE = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57", "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
+_NAMES = ("INV-2041", "INV-2040 Überweisung für Café", "desk, oak, 2 pieces", "طلب رقم ٧", "INV-2038")
+
+
+def _ago(**before: float) -> str:
+    return iso(_NOW - timedelta(**before))
+
+
+def _hash(number: int) -> str:
+    return f"0x{number + 160:02x}" * 1 + f"{number + 160:02x}" * 31
+
+
+def _payments(count: int) -> str:
+    """The table of GET /v2/payments: for two months, more on some days than on others."""
+    lines = io.StringIO()
+    table = csv.DictWriter(lines, COLUMNS, restval="")
+    table.writeheader()
+    for number in range(count):
+        paid = {
+            "amount": f"{(number * 37) % 211 + 12}.5",
+            "paymentCurrency": "USDC",
+            "paymentCurrencyId": "USDC-base",
+            "network": "base",
+        }
+        about = {"reference": _NAMES[number % 5], "requestId": f"01{number:062x}", "direction": "in", "type": "direct"}
+        whose = {
+            "payer": _PAYER,
+            "payee": _PAYEE,
+            "txHash": _hash(number % 90),
+            "id": f"P{number}",
+            "timestamp": _ago(hours=7 * number + number % 5),
+        }
+        table.writerow({**paid, **about, **whose})
+    return lines.getvalue()
+
+
+def _request(number: int, status: str) -> dict[str, Any]:
+    money = {"amount": f"{120 + 7 * number}.5", "invoiceCurrency": "USDC-base", "paymentCurrency": "USDC-base"}
+    return {
+        "requestId": f"01{number:062x}",
+        "status": status,
+        "reference": _NAMES[number % 5],
+        "createdAt": _ago(hours=5 * number),
+        "payee": _PAYEE,
+        "securePaymentToken": f"01M81GWADTG430DT5ZY44SN9{number:02}",
+        "securePaymentStatus": "pending",
+        "paidAmount": "60" if status == "partially_paid" else "0",
+        **money,
+    }
+
+
+_STATUSES = ("created", "paid", "partially_paid", "paid", "failed", "cancelled", "processing", "paid")
+_REQUESTS = [
+    *(_request(number, status) for number, status in enumerate(_STATUSES)),
+    {**_request(8, "partially_paid"), "securePaymentStatus": "expired"},
+]
+
+
+def _link(number: int, status: str) -> dict[str, Any]:
+    url = f"https://pay.example/?token=01M81GWADTG430DT5ZY44SN9{number:02}"
+    return {
+        "token": url[-26:],
+        "securePaymentUrl": url,
+        "status": status,
+        "paymentType": "batch" if number == 2 else "single",
+        "flow": "pay" if number == 3 else "get_paid",
+        "reference": _NAMES[number % 5],
+        "createdAt": _ago(hours=5 * number),
+        "expiresAt": iso(_NOW + timedelta(days=7)),
+    }
+
+
+def _transfer(number: int, classification: str, action: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "requestId": "01ab",
+        "classification": classification,
+        "late": False,
+        "counted": action != "refund",
+        "network": "base",
+        "txHash": _hash(number),
+        "logIndex": number,
+        "payee": _PAYEE,
+        "currency": "USDC-base",
+        "amount": "60",
+        "baseUnits": "60000000",
+        "paidAt": _ago(hours=20 - number),
+        "detectedAt": _ago(hours=20 - number),
+        "status": "confirmed",
+        "recoveryAction": action,
+        "refund": None,
+        **changes,
+    }
+
+
+def _event(number: int, kind: str, **body: Any) -> dict[str, Any]:
+    return {
+        "id": f"01M8EVENT{number:017}",
+        "kind": kind,
+        "clientId": None,
+        "createdAt": _ago(hours=19 - number),
+        "announced": True,
+        "body": {"event": kind, **body},
+    }
+
+
+def _mispaid(number: int, kind: str, *labels: str, **changes: str) -> dict[str, Any]:
+    about = {"requestId": "01ab", "labels": labels, "reference": _NAMES[number % 5], "status": "confirmed"}
+    moved = {"amount": "60", "currency": "USDC", "receivedAmount": "60", "paymentCurrency": "USDC", "network": "base"}
+    return _event(number, kind, **{**about, **moved, "txHash": _hash(number), **changes})
+
+
+def _delivery(number: int, state: str, status: int) -> dict[str, Any]:
+    attempt = {
+        "at": _ago(hours=18),
+        "status": status,
+        "error": None,
+        "response": "upstream is down" if status == 502 else "",
+        "durationMs": 182,
+    }
+    return {
+        "id": f"01M8DELIVERY{number:014}",
+        "webhookId": "01ab",
+        "event": "payment.partial",
+        "state": state,
+        "isTest": False,
+        "createdAt": _ago(hours=18),
+        "attempts": [attempt],
+    }
+
+
+def _change(number: int, operation: str, state: str, effects: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
+    until = {"takesEffectAt": iso(_NOW + timedelta(hours=20 - number)), "expiresAt": iso(_NOW + timedelta(days=7))}
+    times = {"askedAt": _ago(hours=3 * number + 1), **until}
+    asked: dict[str, Any] = {
+        "askedBy": "person:p2",
+        "approvedBy": [],
+        "decidedAt": None,
+        "decidedBy": None,
+        "reason": None,
+        "path": {},
+        "request": {},
+    }
+    return {
+        "id": f"01M8CHANGE{number:016}",
+        "operation": operation,
+        "state": state,
+        "effects": effects,
+        **times,
+        **asked,
+        **changes,
+    }
+
+
+_DESTINATION = {
+    "walletAddress": _PAYEE,
+    "tokenAddress": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+    "chainId": 8453,
+    "active": True,
+}
+_CHANGES = [
+    _change(
+        0,
+        "change_own_payee_destination",
+        "pending",
+        [{"resource": "payee_destination", "before": _DESTINATION, "after": {**_DESTINATION, "chainId": 137}}],
+    ),
+    _change(
+        1,
+        "change_role",
+        "pending",
+        [{"resource": "member", "before": {"role": "viewer"}, "after": {"role": "admin"}}],
+        askedBy="person:p1",
+    ),
+    _change(
+        2,
+        "create_api_key",
+        "applied",
+        [],
+        request={"label": "Checkout", "scopes": ["secure_payments:write", "requests:read"]},
+        approvedBy=["person:p1"],
+        decidedAt=_ago(hours=2),
+        decidedBy="person:p1",
+    ),
+    _change(
+        3,
+        "create_webhook",
+        "refused",
+        [
+            {
+                "resource": "webhook",
+                "before": None,
+                "after": {"url": "https://hooks.example/orders?of=a-rather-long-address-without-any-space-in-it"},
+            }
+        ],
+        decidedAt=_ago(hours=4),
+        decidedBy="person:p1",
+        reason="We do not know this host",
+    ),
+]
+_PEOPLE = [
+    {
+        "id": f"p{number}",
+        "name": name,
+        "type": "email",
+        "role": role,
+        "joinedAt": _ago(days=90 - number),
+        "current": number == 1,
+    }
+    for number, (name, role) in enumerate(
+        [
+            ("ann@shop.example", "owner"),
+            ("bob.of.the.long.surname@accounting.shop.example", "finance"),
+            ("eve@shop.example", "viewer"),
+        ],
+        start=1,
+    )
+]
+_ME: dict[str, Any] = {
+    "id": "a1",
+    "personId": "p1",
+    "role": "owner",
+    "type": "email",
+    "email": "ann@shop.example",
+    "secondFactorMissing": False,
+    "accounts": [
+        {"id": "a1", "name": "The Shop", "role": "owner"},
+        {"id": "a2", "name": "The Other Shop", "role": "viewer"},
+    ],
+    "identities": [
+        {"id": "i1", "type": "email", "name": "ann@shop.example"},
+        {"id": "i2", "type": "wallet", "name": _PAYEE},
+    ],
+}
+_NETWORKS = [
+    {
+        "network": name,
+        "lagSeconds": lag,
+        "readUntil": _ago(seconds=lag),
+        "lastRead": _ago(seconds=5),
+        "isSeeingPayments": lag < 600,
+    }
+    for name, lag in (("base", 9), ("mainnet", 31), ("polygon", 4200), ("tron", 12))
+]
+_CAPTURABLE = {
+    "requestId": "01ab",
+    "status": "AUTHORIZED",
+    "payer": _PAYER,
+    "operator": _PAYEE,
+    "isServiceOperator": True,
+    "paymentCurrency": "USDC-base",
+    "network": "base",
+    "heldAmount": "60000000",
+    "capturedAmount": "60500000",
+    "feeAmount": "250000",
+    "voidedAmount": "0",
+    "reclaimedAmount": "0",
+    "refundedAmount": "500000",
+    "authorizationExpiry": str(int((_NOW + timedelta(days=3)).timestamp())),
+    "refundExpiry": str(int((_NOW + timedelta(days=60)).timestamp())),
+    "canCapture": True,
+    "canVoid": True,
+    "canRefund": True,
+    "failureReason": None,
+    "updatedAt": _ago(hours=1),
+    "events": [
+        {"type": kind, "timestamp": _ago(hours=hours), "transactionHash": _hash(hours), "amount": amount}
+        for kind, hours, amount in (
+            ("AUTHORIZED", 22, "120500000"),
+            ("CAPTURED", 21, "60500000"),
+            ("REFUNDED", 20, "500000"),
+        )
+    ],
+}
+_OFFER = {"payer": _PAYER, "amount": "60", "currency": "USDC-base", "status": "offered", "transactions": []}
+_SHOWN: dict[str, Any] = {
+    "requestId": "01ab",
+    "paymentReference": "0xc0d08c224ff2572f",
+    "status": "partially_paid",
+    "reference": "INV-2041",
+    "note": "Called on Monday",
+    "payee": _PAYEE,
+    "payerAddress": _PAYER,
+    "requestAmount": "120.5",
+    "invoiceCurrency": "USDC-base",
+    "paymentCurrency": "USDC-base",
+    "paidAmount": "60",
+    "receivedAmount": "60",
+    "refundedAmount": "0",
+    "excessAmount": None,
+    "payments": [],
+}
+_TOKENS = [
+    {
+        "id": f"{symbol}-{network}",
+        "name": symbol,
+        "symbol": symbol,
+        "decimals": 6,
+        "address": _PAYEE,
+        "network": network,
+        "type": "ERC20",
+        "chainId": chain,
+    }
+    for symbol, network, chain in (("USDC", "base", 8453), ("USDT", "mainnet", 1), ("USDC", "polygon", 137))
+]
+_WEBHOOKS = [
+    {
+        "id": "01ab",
+        "url": "https://shop.example/hooks/payments",
+        "isActive": True,
+        "events": ["payment.*", "webhook.failing"],
+        "createdAt": _ago(days=30),
+    },
+    {"id": "01cd", "url": "https://ledger.example/in", "isActive": False, "events": ["*"], "createdAt": _ago(days=12)},
+]
+
+POPULATED: Answers = {
+    "me": _ME,
+    "find_payments": _payments(180),
+    "list_requests": {"requests": _REQUESTS, "pagination": {"nextCursor": "more"}},
+    "look_up_secure_payment": {
+        "securePayments": [_link(n, s) for n, s in enumerate(("pending", "completed", "expired", "cancelled"))],
+        "pagination": {"nextCursor": None},
+    },
+    "read_request": _SHOWN,
+    "list_transfers_of_request": {
+        "transfers": [_transfer(1, "partial", "pay_remaining"), _transfer(2, "duplicate", "refund", refund=_OFFER)]
+    },
+    "get_commerce_status": None,
+    "list_events": {
+        "events": [
+            _event(1, "payment.partial"),
+            _mispaid(2, "payment.unexpected", "duplicate"),
+            _mispaid(4, "payment.unexpected", "wrong_payee", "late"),
+            _mispaid(6, "payment.unexpected", "duplicate", requestId="01ac"),
+            _mispaid(5, "payment.confirmed", "over", "late"),
+            _event(7, "payment.refunded", requestId="01ac", refundAmount="60"),
+            _event(3, "webhook.failing", webhookId="01ab"),
+        ],
+        "nextCursor": None,
+    },
+    "list_deliveries_of_event": {"deliveries": [_delivery(1, "failed", 502), _delivery(2, "delivered", 200)]},
+    "list_deliveries": {
+        "deliveries": [_delivery(1, "failed", 502), _delivery(2, "delivered", 200), _delivery(3, "waiting", 502)],
+        "nextCursor": None,
+    },
+    "list_webhooks": _WEBHOOKS,
+    "list_changes": {"changes": _CHANGES, "nextCursor": None},
+    "list_members": _PEOPLE,
+    "read_account": {
+        "id": "a1",
+        "name": "The Shop",
+        "requireSecondFactor": True,
+        "approvals": True,
+        "approvalDelayHours": 24,
+        "createdAt": _ago(days=90),
+    },
+    "read_notifications": {"payments": False, "attention": True, "sendsEmail": True},
+    "show_status": {
+        "networks": [
+            *_NETWORKS,
+            {"network": "sepolia", "lagSeconds": None, "readUntil": None, "lastRead": None, "isSeeingPayments": False},
+        ]
+    },
+    "list_currencies": _TOKENS,
+}
+"""A shop in the middle of its work. None is a 404."""
+CAPTURABLE: Answers = {**POPULATED, "get_commerce_status": _CAPTURABLE, "list_transfers_of_request": {"transfers": []}}
+"""The same, whose request is a commerce payment."""
+EMPTY: Answers = {
+    "me": {**_ME, "accounts": _ME["accounts"][:1]},
+    "find_payments": _payments(0),
+    "list_requests": {"requests": [], "pagination": {"nextCursor": None}},
+    "look_up_secure_payment": {"securePayments": [], "pagination": {"nextCursor": None}},
+    "list_events": {"events": [], "nextCursor": None},
+    "list_changes": {"changes": [], "nextCursor": None},
+    "list_members": _PEOPLE[:1],
+    "read_audit": {"entries": [], "nextCursor": None},
+    "show_status": {"networks": _NETWORKS[:1]},
+    "list_currencies": _TOKENS,
+    "list_webhooks": [],
+    "list_api_keys": [],
+    "list_client_ids_by_session": [],
+    "list_invitations": [],
+    "list_passkeys": [],
+    "read_own_payee_destination": None,
+}
+"""The first hour of a shop."""

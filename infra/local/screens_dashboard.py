@@ -1,0 +1,215 @@
+"""Pictures of every view of the dashboard for `make screens`: in the middle of a shop's work, and in its first hour.
+
+Only the browser runs: the page is served here, and the API answers with the examples of docs/operations, of which a
+scene replaces some.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+from types import ModuleType
+from typing import Any, Literal
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Browser, Page, Route
+
+import chalicelib
+from chalicelib.pages.api import drawn
+from chalicelib.pages.dashboard_html import page, served
+from chalicelib.platform.settings import Settings
+from infra.documents.operations import examples
+from infra.local.browser import PATIENT
+from infra.local.scenes_dashboard import CAPTURABLE, EMPTY, POPULATED, Answers
+
+ORIGIN = "https://auth.example"
+_SETTINGS = Settings(
+    stage="local",
+    resource_prefix="",
+    api_url="https://api.example",
+    auth_url=ORIGIN,
+    pay_url="https://pay.example",
+    explorer_url="https://explorer.example",
+)
+LOOKS: dict[str, tuple[int, Literal["light", "dark"]]] = {
+    "light": (1280, "light"),
+    "dark": (1280, "dark"),
+    "phone": (390, "light"),
+    "small": (320, "light"),
+    "dark-phone": (390, "dark"),
+}
+"""Width in pixels and colour scheme."""
+_PATIENCE = 60  # seconds
+
+
+def _name(path: str) -> str:
+    """The name of the picture of a view."""
+    view, _, kind = path.partition("?kind=")
+    return "-".join(("dashboard", re.split("[/#?]", view)[0] or "home", *([kind] if kind else [])))
+
+
+_VIEWS = (
+    "",
+    "requests",
+    "request/01ab",
+    "links",
+    "create",
+    "create?kind=held",
+    "create?kind=recurring",
+    "payouts?walletAddress=0x627306090abaB3A6e1400e9345bC60c78a8BEf57",
+    "import",
+    "payments",
+    "mispayments",
+    "keys",
+    "clients",
+    "branding/01ab",
+    "snippets",
+    "webhooks",
+    "webhook/01ab",
+    "payees",
+    "team",
+    "changes",
+    "account",
+    "security",
+    "audit",
+    "status",
+    "no-such-view",
+)
+_SAY_SOMETHING_EMPTY = (
+    "",
+    "requests",
+    "links",
+    "payments",
+    "mispayments",
+    "keys",
+    "clients",
+    "webhooks",
+    "payees",
+    "team",
+    "changes",
+    "security",
+    "audit",
+)
+_OPEN = ("sign-in", "register", "forgot", "confirm#x", "password#x", "invitation#x")
+_SIGNED_OUT: Answers = {"me": None}
+_DIALOGS = {
+    "capture": ("request/01ab", "Capture", CAPTURABLE),
+    "refund": ("request/01ab", "Refund", POPULATED),
+    "accept": ("request/01ab", "Accept as paid", POPULATED),
+    "ask-for-the-rest": ("mispayments", "Ask for the rest", POPULATED),
+    "refund-of-mispayment": ("mispayments", "Refund", POPULATED),
+    "new-key": ("keys", "New API key", POPULATED),
+    "new-client": ("clients", "New client ID", POPULATED),
+    "settings-of-client": ("clients", "Settings", POPULATED),
+    "new-webhook": ("webhooks", "New webhook", POPULATED),
+    "replace-secret": ("webhook/01ab", "Replace the secret", POPULATED),
+    "invite": ("team", "Invite", POPULATED),
+    "approve": ("changes", "Approve", POPULATED),
+}
+SCENES: dict[str, tuple[str, str, Answers]] = {
+    **{_name(path): (path, "", POPULATED) for path in _VIEWS},
+    "dashboard-commerce": ("request/01ab", "", CAPTURABLE),
+    **{f"{_name(path)}-empty": (path, "", EMPTY) for path in _SAY_SOMETHING_EMPTY},
+    **{_name(path): (path, "", _SIGNED_OUT) for path in _OPEN},
+    **{f"dashboard-dialog-{name}": scene for name, scene in _DIALOGS.items()},
+}
+"""By name: the view, the button that is pressed in it if any, and what the API answers."""
+
+
+def take(browser: Browser, folder: Path, wanted: list[str]) -> int:
+    """Takes the pictures of these scenes into the folder; returns their number."""
+    context = browser.new_context(reduced_motion="reduce", locale="en")
+    context.set_default_timeout(_PATIENCE * 1_000)
+    context.add_init_script(PATIENT)
+    for name in wanted:
+        path, button, answers = SCENES[name]
+        shown = context.new_page()
+        shown.route("**/*", answering(answers))
+        open_view(shown, path, button)
+        for each, (width, scheme) in LOOKS.items():
+            shown.set_viewport_size({"width": width, "height": 800})
+            shown.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            shown.screenshot(path=folder / f"{name}-{each}.png", full_page=not button)
+        shown.close()
+    context.close()
+    return len(wanted) * len(LOOKS)
+
+
+def open_view(shown: Page, path: str, button: str) -> None:
+    """Opens a view, waits until it has what it loads, and presses the button."""
+    shown.goto(f"{ORIGIN}/dashboard/{path}")
+    shown.locator("h1").first.wait_for()
+    shown.locator(".loading, .hint[role=status]").first.wait_for(state="detached")
+    shown.evaluate("Promise.allSettled([...document.images].map((image) => image.decode()))")
+    if button:
+        shown.get_by_role("button", name=button, exact=True).first.click()
+        shown.locator("dialog h2").first.wait_for()
+
+
+def answering(answers: Answers) -> Callable[[Route], None]:
+    """Returns what fulfils the requests of the page: itself, its files, and the API by `answers`, else by examples."""
+
+    def answer(route: Route) -> None:
+        path = urlsplit(route.request.url).path
+        asset = served().get(path.removeprefix("/dashboard/files/"))
+        if asset is not None:
+            route.fulfill(body=asset.text, content_type=asset.content_type)
+        elif path.startswith("/dashboard"):
+            route.fulfill(body=page(_SETTINGS), content_type="text/html; charset=utf-8")
+        elif path == "/pages/qr.svg":
+            route.fulfill(
+                body=drawn("https://pay.example/?token=01M81GWADTG430DT5ZY44SN900"), content_type="image/svg+xml"
+            )
+        else:
+            _answer_call(route, answers)
+
+    return answer
+
+
+def _answer_call(route: Route, answers: Answers) -> None:
+    url = urlsplit(route.request.url)
+    name = next(
+        (
+            each
+            for method, pattern, each in _patterns()
+            if method == route.request.method and pattern.fullmatch(url.path)
+        ),
+        "",
+    )
+    known: Any = answers[name] if name in answers else _examples().get(name)
+    for field, records, filtered in (("kind", "events", "list_events"), ("status", "requests", "list_requests")):
+        if name == filtered and (wanted := parse_qs(url.query).get(field)):
+            known = {**known, records: [each for each in known[records] if each[field] in wanted]}
+    if name == "look_up_secure_payment" and "requestId" in url.query:  # one link, as the example has it
+        known = {**_examples()[name], "status": "pending"}
+    if known is None:
+        route.fulfill(
+            status=401 if name == "me" else 404, json={"statusCode": 404, "message": "Not found", "error": "Not Found"}
+        )
+    elif isinstance(known, str):
+        route.fulfill(body=known, content_type="text/csv; charset=utf-8")
+    else:
+        route.fulfill(body=json.dumps(known), content_type="application/json")
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str], str]]:
+    """Method, path and name of each operation; paths without places first."""
+    found = [each for routes in _routes() for each in getattr(routes, "OPERATIONS", ())]
+    ordered = sorted(found, key=lambda each: each.path.count("{"))
+    return [(each.method, re.compile(re.sub(r"\{\w+\}", "[^/]+", each.path)), each.name) for each in ordered]
+
+
+@cache
+def _routes() -> list[ModuleType]:
+    names = (each.name for each in walk_packages(chalicelib.__path__, "chalicelib."))
+    return [import_module(name) for name in names if name.endswith(".routes")]
+
+
+@cache
+def _examples() -> dict[str, Any]:
+    folders = sorted({".".join(each.__name__.split(".")[:2]) for each in _routes()})
+    return {name: each.get("answer") for folder in folders for name, each in examples(folder).items()}
