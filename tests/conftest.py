@@ -2,7 +2,9 @@
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,13 @@ for name, value in {
     "PAY_URL": "http://pay.test",
     "EXPLORER_URL": "http://explorer.test",
     "SAFE_SERVICE_URLS": "{}",
+    "ARCHIVE_BUCKET": "archive",
 }.items():
     os.environ.setdefault(name, value)
+
+if not os.environ.get("REHEARSAL"):
+    absent: Any = None
+    sys.modules["rfc3987_syntax"] = absent  # jsonschema would compile forty grammars of IRIs, which only a rehearsal reads
 
 from chalicelib.chains.nodes.rpc import http_client
 from infra.local.cloud import Cloud
@@ -34,6 +41,7 @@ from tests.chains.catalogue import interop_vectors
 from tests.fakes.world import PREFIX, World, in_process_aws
 
 REHEARSALS = [
+    "chaos/test_stages.py",
     "deploy/test_benchmarks.py",
     "deploy/test_bundle.py",
     "deploy/test_deployed.py",
@@ -41,19 +49,44 @@ REHEARSALS = [
     "deploy/test_hosts.py",
     "deploy/test_lifecycle.py",
     "deploy/test_package.py",
+    "deploy/test_upgrade.py",
     "docs/test_use.py",
     "mutants/test_runs.py",
     "payments/recording/test_load.py",
     "platform/http/test_generated.py",
     "local/test_compiling.py",
+    "local/test_each_python.py",
     "local/test_generated_clients.py",
+    "local/test_load.py",
     "local/test_setup.py",
     "local/test_stack.py",
+    "onchain/test_lying_nodes.py",
+    "onchain/test_recurring_trouble.py",
+    "onchain/test_recurring_two_years.py",
+    "pages/dashboard/test_commerce.py",
+    "pages/dashboard/test_creating.py",
+    "pages/dashboard/test_developers.py",
+    "pages/dashboard/test_payouts.py",
+    "pages/dashboard/test_person.py",
+    "pages/dashboard/test_scale.py",
+    "pages/dashboard/test_use.py",
+    "pages/dashboard/test_vendored.py",
+    "pages/dashboard/test_views.py",
+    "pages/test_crosschain.py",
+    "pages/test_crosschain_offers.py",
+    "pages/test_meanwhile.py",
+    "pages/test_never_twice.py",
+    "pages/test_one_confirmation.py",
+    "pages/test_rates.py",
+    "pages/test_reference_page.py",
     "pages/test_scenes.py",
+    "pages/test_sequences.py",
+    "pages/test_walletconnect.py",
     "webhooks/test_simulation.py",
 ]
 """What builds packages and deploys whole stages, runs the README's commands, the benchmarks and the simulations of load,
-compiles contracts, runs mutants, generates clients and requests, and looks at every state of the page: run by
+compiles contracts, runs mutants, generates clients and requests, looks at every state of the page, and what browsers and
+chains do longest, of which quicker tests of the page, the relayer and recurring payouts hold the parts: run by
 `make rehearsal` alone."""
 collect_ignore = [] if os.environ.get("REHEARSAL") else REHEARSALS
 
@@ -63,14 +96,15 @@ FIRST = (
     "deploy/test_package.py",
     "docs/test_use.py",
     "local/test_stack.py",
-    "pages/test_api.py",  # these two before the other tests of the page, whose stack keeps in-process AWS to itself
-    "pages/test_page_client.py",
+    "pages in process/",  # before the other tests of the page, whose stack keeps in-process AWS to itself
     "pages/test_answers.py",  # and with it all files of the group "browser", one of the two longest
-    "pages/test_rates.py",  # and with it the group "second browser", the other one: they mostly wait
+    "pages/test_two_devices.py",  # and with it the group "second browser", the other one: they mostly wait
+    "pages/test_rates.py",
     "pages/test_scenes.py",
     "pages/",
     "onchain/",
     "local/",
+    "platform/http/test_matrix.py",
     "recording/test_crashes.py",
     "webhooks/test_real_queue.py",
     "chain/",
@@ -98,7 +132,9 @@ def pytest_xdist_auto_num_workers() -> int:
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A file stays on one process, so that its fixtures are made once; `xdist_group` puts several together."""
-    items.sort(key=_turn)
+    if not (os.environ.get("REHEARSAL") or os.environ.get("CHAOS")):
+        items[:] = [item for item in items if item.get_closest_marker("rehearsal") is None]
+    items.sort(key=lambda item: _turn(item.path, "deployment" in getattr(item, "fixturenames", ())))
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
@@ -109,12 +145,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if getattr(session.config.option, "loadgroup", False):
         assert all("@" in item.nodeid for item in session.items), "xdist spreads the tests of a file over processes"
     gc.freeze()
-    gc.set_threshold(10_000, 20, 20)  # a tenth of the longest tests was looking for garbage
+    gc.set_threshold(50_000, 20, 20)  # a tenth of the longest tests was looking for garbage
     gc.enable()
 
 
-def _turn(item: pytest.Item) -> int:
-    name = item.path.relative_to(Path(__file__).parent).as_posix()
+@cache
+def _turn(path: Path, is_in_process: bool) -> int:
+    name = path.relative_to(Path(__file__).parent).as_posix()
+    if is_in_process:
+        name = name.replace("pages/", "pages in process/")
     return next((turn for turn, start in enumerate(FIRST) if name.startswith(start)), len(FIRST))
 
 

@@ -19,10 +19,10 @@ class Checkout:
 
     def __init__(self, folder: Path, cloud: Cloud) -> None:
         self.folder = folder
-        self._environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-        self._environment |= {**cloud.environment(), "PYTHONDONTWRITEBYTECODE": "1"}
-        self._environment.pop("AUTH", None)
-        self._environment |= quick_waiters(folder)
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        self.environment |= {**cloud.environment(), "PYTHONDONTWRITEBYTECODE": "1"}
+        self.environment.pop("AUTH", None)
+        self.environment |= quick_waiters(folder)
         self._config = folder / ".chalice" / "config.json"
         for name in ("app.py", "Makefile", "requirements.txt"):
             shutil.copy(ROOT / name, folder)
@@ -46,7 +46,7 @@ class Checkout:
         done = subprocess.run(
             shlex.split(command),
             cwd=self.folder,
-            env=self._environment,
+            env=self.environment,
             input=typed,
             capture_output=True,
             text=True,
@@ -66,6 +66,11 @@ class Checkout:
         config = json.loads(self._config.read_text())
         own = config["stages"][stage].setdefault("lambda_functions", {}).setdefault("api_handler", {})
         own["lambda_memory_size"] = megabytes
+        self._config.write_text(json.dumps(config))
+
+    def set_python(self, version: str) -> None:
+        config = json.loads(self._config.read_text())
+        config["lambda_python"] = version
         self._config.write_text(json.dumps(config))
 
     def set_hosts(self, stage: str, hosts: object, **variables: str) -> None:

@@ -6,10 +6,10 @@ from functools import cache
 
 import pytest
 
-from infra.deploy import Target, target_of
 from infra.iam import Place
 from infra.local.cloud import REGION, Cloud
 from infra.people import PEOPLE, POLICIES
+from infra.target import Target, target_of
 
 
 def target_as(cloud: Cloud, person: str) -> Target:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from chalicelib.accounts.members import invitations
+from chalicelib.accounts.sign_in import ending
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base.errors import Unauthorized
 from chalicelib.base.records import Counts
@@ -14,15 +16,16 @@ from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.modes import Tier
-from chalicelib.platform.emergency_stop import flows as stopping
+from chalicelib.platform.emergency_stop import flows as emergency_stop
 from chalicelib.platform.services import Services
-from chalicelib.relayer.holdings.records import HeldTotal
+from chalicelib.relayer.holdings.records import HoldingsTotal
 from infra import admin
 from infra.local.process import ROOT
 from tests.docs.documents import DOCS
 from tests.fakes.offramps import store_order
 from tests.fakes.payouts import store_payouts
 from tests.fakes.requests import store_request
+from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import PlainSigningKeys, World, in_process_aws
 from tests.support.running import restart, running
 
@@ -80,7 +83,7 @@ def test_it_makes_and_lists_credentials_without_showing_a_key_again(run: Run) ->
 def test_it_stops_payments_and_lets_them_go_on_and_the_audit_log_says_so(run: Run, services: Services) -> None:
     code, said, _ = run("stop", "--reason", "wrong calldata")
     assert code == 0 and said.startswith("Payments are stopped since ")
-    assert stopping.stopped_since(services) is not None
+    assert emergency_stop.stopped_since(services) is not None
     code, said, _ = run("resume")
     assert code == 0 and said.endswith("wrong calldata.")
     assert run("resume") == (0, "Payments are not stopped.", "")
@@ -142,7 +145,7 @@ def test_the_key_of_a_platform_is_listed_and_revoked_like_the_others(run: Run) -
     listing = run("list", "--account", account)[1]
     assert key not in listing and listing.startswith("platform")
     assert run("revoke", id_in(listing, key[:13]), "--account", account) == (0, "Revoked for good.", "")
-    assert "revoked" in run("list", "--account", account)[1]
+    assert run("list", "--account", account)[1] == "No credentials.", "a revoked key is not listed"
 
 
 def test_what_it_does_is_in_the_audit_log_of_the_account(run: Run, services: Services) -> None:
@@ -160,7 +163,8 @@ def test_what_it_does_is_in_the_audit_log_of_the_account(run: Run, services: Ser
 
 def test_it_resets_a_password_and_ends_sessions(run: Run, services: Services) -> None:
     nobody, email = Actor("", "anonymous", "", ""), "ann@shop.example"
-    account = sessions.register(services, email, "correct horse", nobody).account_id
+    person = sessions.register(services, email, "correct horse", nobody)
+    account = person.account_id
     sessions.log_in(services, email, "correct horse", None, nobody)
     done = (0, "The password is changed. Sessions ended: 1.", "")
     assert run("reset-password", email, stdin=" another horse \n") == done
@@ -169,10 +173,26 @@ def test_it_resets_a_password_and_ends_sessions(run: Run, services: Services) ->
     sessions.log_in(services, email, " another horse ", None, nobody)
     assert run("end-sessions", "--account", account) == (0, "Sessions ended: 1.", "")
     assert run("end-sessions", "--account", account) == (0, "Sessions ended: 0.", "")
-    assert sessions.list_open(services, account) == []
+    assert ending.list_open(services, person.person_id) == []
     lines = services.store.query(AuditEntry, AuditEntry.KEY.all(account_id=account))
-    told = [line.action for line in lines if line.actor == "operator"]
-    assert sorted(told) == ["account.password_reset", "session.revoked", "session.revoked"]
+    actions = [line.action for line in lines if line.actor == "operator"]
+    assert sorted(actions) == ["person.password_reset", "session.revoked", "session.revoked"]
+
+
+def test_it_invites_people_to_an_account_and_lists_them(run: Run, services: Services) -> None:
+    account = run("create-account", "Shop")[1]
+    assert run("members", "--account", account)[1].startswith("No members")
+    code, link, _ = run("invite", "Ann@Shop.example", "--account", account)
+    assert (code, link.startswith("http")) == (0, True)
+    assert run("invite", evm_wallet().address.lower(), "--role", "viewer", "--account", account)[0] == 0
+    invited = run("members", "--account", account)[1]
+    assert "owner      invited, until" in invited and f"  {evm_wallet().address}" in invited
+    invitations.register(services, Actor("", "anonymous", "", ""), link.partition("#")[2], "correct horse", "en")
+    assert "ann@shop.example" in run("members", "--account", account)[1].splitlines()[0]
+    for refused in (("invite", "nobody", "--account", account), ("invite", "a@shop.example", "--account", "01")):
+        assert run(*refused)[0] == 1
+    lines = services.store.query(AuditEntry, AuditEntry.KEY.all(account_id=account))
+    assert [line.actor for line in lines][:2] == ["operator"] * 2
 
 
 def test_a_label_cannot_write_on_the_operators_terminal(run: Run) -> None:
@@ -235,7 +255,7 @@ def test_without_its_surroundings_it_says_so_without_a_traceback(environment: di
 
 def test_it_gives_records_their_places_in_lists_that_are_new(run: Run, services: Services) -> None:
     (command,) = [each for each in DOCS["operations"].blocks("sh") if "infra.admin" in each]
-    assert command.split("#")[0].split() == ["python", "-m", "infra.admin", "reindex"]
+    assert command.split("#")[0].split() == [".venv/bin/python", "-m", "infra.admin", "reindex"]
     request = store_request(services)
     services.store.client.update_item(
         TableName=f"{services.store.prefix}-{request.key.table}",
@@ -252,7 +272,7 @@ def test_it_shows_the_services_own_account_on_each_network(run: Run) -> None:
         world = World(client, relayer_keys={"sepolia": "secret", "base": "secret"})
         world.chain.mempool.balance = 15 * 10**17
         account, token = PlainSigningKeys.address, "0x" + "22" * 20
-        world.services.store.write(HeldTotal("sepolia", account, token, Counts({"held": 12_500_000})))
+        world.services.store.write(HoldingsTotal("sepolia", account, token, Counts({"held": 12_500_000})))
         lines = admin.relayer(world.services)
     assert lines == [
         f"sepolia       {account}  balance 1.5  next nonce 0  open 0",

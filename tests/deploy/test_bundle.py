@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from packaging.markers import Marker
 
 from chalicelib.platform.http.documents import FILES, FOLDER
 from infra.configuration import ROOT
+from infra.local.pythons import HERE, VERSIONS
 from infra.packaging.bundle import write_layer
 from infra.packaging.package import LOCK
 from infra.stack import DeploymentStopped
@@ -24,8 +26,9 @@ BUILD = """
 import os, sys
 from pathlib import Path
 os.umask(int(sys.argv[3], 8))
+from infra.local.pythons import HERE
 from infra.packaging.bundle import write_code
-write_code(Path(sys.argv[1]), Path(sys.argv[2]))
+write_code(Path(sys.argv[1]), Path(sys.argv[2]), HERE)
 """
 ZONES = ("UTC", "Asia/Tokyo", "America/St_Johns", "Pacific/Kiritimati", "Europe/Berlin")
 
@@ -76,7 +79,7 @@ def test_two_builds_of_a_layer_give_one_hash(tmp_path: Path) -> None:
     lock = part_of_the_lock(tmp_path, "coincurve", "segno")
     layers = [tmp_path / "first.zip", tmp_path / "second.zip"]
     for layer in layers:
-        write_layer(lock, "x86_64", layer)
+        write_layer(lock, "x86_64", layer, HERE)
     first, second = (layer.read_bytes() for layer in layers)
     assert first == second
     assert b"/bin/" not in first
@@ -86,7 +89,15 @@ def test_a_package_with_another_hash_than_the_pinned_one_is_refused(tmp_path: Pa
     lock = part_of_the_lock(tmp_path, "segno")
     lock.write_text(re.sub(r"sha256:[0-9a-f]{4}", "sha256:0000", lock.read_text()))
     with pytest.raises(DeploymentStopped, match="pip download did not succeed"):
-        write_layer(lock, "x86_64", tmp_path / "layer.zip")
+        write_layer(lock, "x86_64", tmp_path / "layer.zip", HERE)
+
+
+def test_what_is_pinned_for_the_functions_is_the_same_on_every_python() -> None:
+    """pip of this Python fetches for another one, and decides by its own version which lines hold."""
+    markers = {line.partition(" ; ")[2].rstrip(" \\") for line in LOCK.read_text().splitlines() if "==" in line}
+    for marker in filter(None, markers):
+        met = {Marker(marker).evaluate({"python_version": each, "python_full_version": f"{each}.0"}) for each in VERSIONS}
+        assert len(met) == 1, marker
 
 
 def part_of_the_lock(folder: Path, *names: str) -> Path:

@@ -34,9 +34,10 @@ from chalicelib.platform.settings import Settings
 from chalicelib.platform.storage.queue import Queue
 from chalicelib.platform.storage.store import Store, WriteConflict
 from infra import admin
+from infra import deploy as deployment
 from infra.account import deployed_record, rest_api_id
 from infra.configuration import ROOT, variables_of
-from infra.deploy import deploy, finish, target_of
+from infra.deploy import deploy, finish
 from infra.iam import ACCESS, function_name
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
@@ -44,8 +45,11 @@ from infra.local.process import free_port
 from infra.local.relayer import relayer_address
 from infra.local.safe import Safe
 from infra.stack import DeploymentStopped
+from infra.target import target_of
+from infra.template import whole_template
 from infra.verify import differences
 from tests.deploy.faults import CAUSE, door
+from tests.deploy.nodes import nodes_from_the_start
 from tests.deploy.outsider import Api, wait_for
 from tests.deploy.people import key_of, target_as
 from tests.onchain.conftest import SAFE_OWNERS
@@ -124,8 +128,8 @@ def deployed(cloud: Cloud, chain: Chain) -> Iterator[str]:
     """The URL of the API. What a deployment that failed would have left behind is there before it begins."""
     cloud.client("apigateway").create_rest_api(name="payment-requests")
     make_role(cloud, f"{PREFIX}-start_scans")
-    url = deploy_to(cloud)
-    cloud.put_rpc_urls(PREFIX, {"sepolia": chain.url})
+    with nodes_from_the_start(cloud, PREFIX, {"sepolia": chain.url}):
+        url = deploy_to(cloud)
     yield url
     cloud.client("sqs").purge_queue(QueueUrl=cloud.client("sqs").get_queue_url(QueueName=f"{PREFIX}-scans")["QueueUrl"])
 
@@ -277,6 +281,88 @@ def test_what_runs_is_compared_with_this_checkout(cloud: Cloud, deployed: str) -
     assert first == f"{byte}: deployment.zip differs in chalicelib/base/errors.py"
     assert second.startswith("run_payment_intents: its policy differs; more than here: ['logs:DeleteLogStream on ")
     assert third == f"{setting}: LINK_LIFETIME_SECONDS is '1', and '604800' here"
+
+
+def test_what_a_person_has_changed_by_hand_is_named(cloud: Cloud, deployed: str) -> None:
+    """The next deployment undoes all but the last two, which are of the stack: test_a_second_deployment looks again."""
+    lambda_, before = cloud.client("lambda"), set(found_by_verify(cloud))
+    function = partial(function_name, "local")
+    (mapping,) = lambda_.list_event_source_mappings(FunctionName=function("deliver_webhook"))["EventSourceMappings"]
+    lambda_.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+    (rule,) = rules_of(cloud, "expire_links")
+    cloud.client("events").disable_rule(Name=rule)
+    lambda_.put_function_recursion_config(FunctionName=function("retry_webhook"), RecursiveLoop="Terminate")
+    lambda_.put_function_concurrency(FunctionName=function("api_handler"), ReservedConcurrentExecutions=0)
+    queue = cloud.client("sqs").get_queue_url(QueueName=f"{PREFIX}-webhooks")["QueueUrl"]
+    visibility = cloud.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=["VisibilityTimeout"])
+    cloud.client("sqs").set_queue_attributes(QueueUrl=queue, Attributes={"VisibilityTimeout": "1"})
+    cloud.client("logs").put_retention_policy(logGroupName=f"/aws/lambda/{PREFIX}", retentionInDays=1)
+    found = sorted(set(found_by_verify(cloud)) - before)
+    expected = [
+        f"/aws/lambda/{PREFIX}: changed by hand, /RetentionInDays is ",
+        "api_handler: 0 executions are reserved, and none here",
+        "deliver_webhook: its queue has (batch, concurrency, state) [(1, 20, 'Disabled')], and ",
+        "payment page: ",  # which the API does not serve while it may run no function
+        "expire_links: its schedules are [('rate(1 minute)', 'DISABLED')], and [('rate(1 minute)', 'ENABLED')] here",
+        f"{queue.replace('127.0.0.1', 'localhost')}: changed by hand, /VisibilityTimeout is ",  # so the stack names it
+        "retry_webhook: RecursiveLoop is Terminate, and Allow here",
+    ]
+    assert len(found) == len(expected), found
+    assert all(any(line.startswith(said) for line in found) for said in expected), found
+    cloud.client("sqs").set_queue_attributes(QueueUrl=queue, Attributes=visibility["Attributes"])
+    days = whole_template()["Resources"]["ApiHandlerLogs"]["Properties"]["RetentionInDays"]
+    cloud.client("logs").put_retention_policy(logGroupName=f"/aws/lambda/{PREFIX}", retentionInDays=days)
+
+
+def rules_of(cloud: Cloud, function: str) -> list[str]:
+    arn = cloud.client("lambda").get_function_configuration(FunctionName=function_name("local", function))["FunctionArn"]
+    return cloud.client("events").list_rule_names_by_target(TargetArn=arn)["RuleNames"]
+
+
+def test_a_function_that_lacks_anything_keeps_a_deployment_from_being_finished(cloud: Cloud, deployed: str) -> None:
+    """A permission, a queue and a setting; the deployment names each with its function."""
+    iam, role = cloud.client("iam"), f"{PREFIX}-run_commerce"
+    (name,) = iam.list_role_policies(RoleName=role)["PolicyNames"]
+    whole = iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
+    without = [each for each in whole["Statement"] if each["Sid"] != "TableWebhooks"]
+    iam.put_role_policy(RoleName=role, PolicyName=name, PolicyDocument=json.dumps({**whole, "Statement": without}))
+    lambda_, other = cloud.client("lambda"), function_name("local", "sweep_outbox")
+    variables = lambda_.get_function_configuration(FunctionName=other)["Environment"]["Variables"]
+    mistyped = {**variables, "RESOURCE_PREFIX": "payment-request-local"}
+    lambda_.update_function_configuration(FunctionName=other, Environment={"Variables": mistyped})
+    try:
+        with pytest.raises(DeploymentStopped, match="^The functions: ") as stopped:
+            finish(target_as(cloud, "deployer"))
+    finally:
+        iam.put_role_policy(RoleName=role, PolicyName=name, PolicyDocument=json.dumps(whole))
+        lambda_.update_function_configuration(FunctionName=other, Environment={"Variables": variables})
+    lines = [line.strip() for line in str(stopped.value).splitlines()[1:]]
+    assert any(line.startswith("run_commerce: PutItem of the table webhooks: ") and "AccessDenied" in line for line in lines)
+    assert any(line.startswith("sweep_outbox: GetItem of the table webhooks: ") for line in lines)
+    assert any(line.startswith("sweep_outbox: the queue announcements: ") for line in lines)
+    assert any(line.startswith("sweep_outbox: its settings are of another stage: ") for line in lines)
+    assert {line.partition(":")[0] for line in lines} == {"run_commerce", "sweep_outbox"}
+    finish(target_as(cloud, "deployer"))
+
+
+@pytest.mark.usefixtures("deployed")
+@pytest.mark.parametrize(
+    ("step", "part"),
+    [
+        ("Access logs and throttling of the API", "/stages/"),
+        ("The firewall", "payment-requests-local-waf"),
+        ("The health of the API", "/v2/health"),
+    ],
+)
+def test_a_step_after_chalice_that_fails_is_named(
+    cloud: Cloud, step: str, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deployment, "HEALTHY_WITHIN_SECONDS", 0)
+    with door(cloud.url, lambda _method, path, body: part in path + body.decode()) as url:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        with pytest.raises(DeploymentStopped, match=f"^{step}: ") as stopped:
+            finish(target_of("local"))
+    assert CAUSE in str(stopped.value) or "403" in str(stopped.value)
 
 
 def found_by_verify(cloud: Cloud) -> list[str]:

@@ -13,9 +13,11 @@ import pytest
 
 from infra import deploy
 from infra.local.cloud import Cloud
+from infra.local.pythons import HERE
 from infra.packaging import bundle, package
 from infra.packaging.package import chalice
 from infra.stack import DeploymentStopped
+from infra.target import target_of
 from tests.deploy.faults import CAUSE, Refused, door
 
 pytestmark = pytest.mark.xdist_group("deployment")
@@ -46,7 +48,8 @@ def broken(cloud: Cloud, refused: Refused, capsys: pytest.CaptureFixture[str], m
         ("The tables", b"POST /{}"),
         ("The stack", b"Action=GetTemplate"),
         ("The address", b"/restapis"),
-        ("The kept version", b"PUT /payment-requests-local-builds-"),
+        ("The lock", b"/lock.json"),
+        ("The kept version", b"-us-east-1/builds/"),
         ("The account", b"Action=GetRole&"),
     ],
 )
@@ -89,9 +92,7 @@ def test_chalice_that_dies_after_two_of_the_functions(
     ("step", "part"),
     [
         ("The error responses of the API", "/gatewayresponses/"),
-        ("Access logs and throttling of the API", "/stages/"),
-        ("The firewall", "payment-requests-local-waf"),
-        ("The health of the API", "/v2/health"),
+        ("The functions that feed their own queues", "/recursion-config"),
     ],
 )
 def test_a_step_after_chalice(made: Cloud, step: str, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +102,7 @@ def test_a_step_after_chalice(made: Cloud, step: str, part: str, monkeypatch: py
         with door(made.url, lambda _method, path, body: part in path + body.decode()) as url:
             monkeypatch.setenv("AWS_ENDPOINT_URL", url)
             with pytest.raises(DeploymentStopped, match=f"^{step}: ") as stopped:
-                deploy.finish(deploy.target_of("local"))
+                deploy.finish(target_of("local"))
     finally:
         if api:
             made.client("apigateway").delete_rest_api(restApiId=api)
@@ -119,10 +120,16 @@ def test_a_chalice_that_ends_by_an_exception(tmp_path: Path) -> None:
     (tmp_path / ".chalice" / "config.json").write_text(json.dumps({"version": "2.0", "app_name": "x"}))
     (tmp_path / "app.py").write_text("raise RuntimeError('no app here')")
     with pytest.raises(DeploymentStopped, match="chalice package ended with status"):
-        chalice(tmp_path, ["package", "out"])
+        chalice(tmp_path, ["package", "out"], HERE)
 
 
-def test_another_python_than_that_of_the_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundle, "LAMBDA_PYTHON", (3, 9))
-    with pytest.raises(DeploymentStopped, match=r"^Packages are built with Python 3\.9, .*`make setup PYTHON=python3\.9`"):
-        bundle.need_lambda_python()
+def test_a_machine_without_the_python_of_the_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "find_python", lambda _: None)
+    with pytest.raises(DeploymentStopped, match=r"^The functions run on Python 3\.13, .* so that `python3\.13` starts") as stopped:
+        bundle.need_python("3.13")
+    assert stopped.value.status == 2
+
+
+def test_a_python_that_lambda_does_not_have_or_the_service_does_not_run_on() -> None:
+    with pytest.raises(DeploymentStopped, match=r"functions run on 3\.11, 3\.12, 3\.13"):
+        bundle.need_python("3.10")

@@ -40,5 +40,5 @@ def test_an_account_without_a_role_for_logs_is_told_what_to_do() -> None:
             message = "CloudWatch Logs role ARN must be set in account settings to enable logging"
             raise ClientError({"Error": {"Code": "BadRequestException", "Message": message}}, "UpdateStage")
 
-    with pytest.raises(DeploymentStopped, match="python -m infra.gateway"):
+    with pytest.raises(DeploymentStopped, match=r"\.venv/bin/python -m infra\.gateway"):
         set_stage(Gateway(), "api", "dev", LOG_GROUP, {})

@@ -11,13 +11,15 @@ import pytest
 from playwright.sync_api import Browser
 
 from infra.account import rest_api_id
-from infra.deploy import Target, deploy, finish, target_of
+from infra.deploy import deploy, finish
 from infra.hosts import Hosts, apply_hosts, check_hosts, hosts_of, template_of, wait_for_hosts
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from infra.stack import DeploymentStopped
+from infra.target import Target, target_of
 from infra.verify import domain_differences
 from tests.deploy.faults import door
+from tests.deploy.nodes import nodes_from_the_start
 from tests.support.paid_in_browser import pay_in_browser
 from tests.support.running_browser import running_browser
 
@@ -51,6 +53,7 @@ def test_hosts_of_ones_own_are_taken() -> None:
     check()
     check(API_URL="https://pay.shop-pays.com", AUTH_URL="https://pay.shop-pays.com", SESSION_DOMAIN="")
     check("none", API_URL="https://api.example.com", AUTH_URL="http://localhost")
+    check({"certificate": ARN, "cdn": ARN}, TRUSTED_PROXY_HEADER=f"x-{'0f' * 16}")
 
 
 @pytest.mark.parametrize(
@@ -66,6 +69,9 @@ def test_hosts_of_ones_own_are_taken() -> None:
         ({"hosted_zone": "Z1"}, {}, 'Set "certificate" in "hosts" of stage prod in .chalice/config.json to the ARN'),
         ({"certificate": ARN.replace(REGION, "eu-west-1")}, {}, f"a certificate of ACM in {REGION} for"),
         (None, {"SESSION_DOMAIN": "example.com"}, "Set SESSION_DOMAIN of stage prod"),
+        ({"certificate": ARN, "cdn": ARN.replace(REGION, "eu-west-1")}, {}, 'Set "cdn" in "hosts" of stage prod'),
+        ({"certificate": ARN, "cdn": ARN}, {}, "Set TRUSTED_PROXY_HEADER of stage prod in .chalice/config.json to x-"),
+        ({"certificate": ARN, "cdn": ARN}, {"TRUSTED_PROXY_HEADER": "CloudFront-Viewer-Address"}, "openssl rand -hex 16"),
         ("", {}, 'Set "hosts" of stage prod in .chalice/config.json'),
         ({}, {}, 'Set "certificate" in "hosts"'),
     ],
@@ -155,8 +161,8 @@ def placed(cloud: Cloud, chain: Chain) -> Iterator[Placed]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("AWS_ENDPOINT_URL", cloud.url)
         target = replace(target_of("local"), hosts=hosts)
-        assert deploy(target) == urls["API_URL"]
-        cloud.put_rpc_urls("payment-requests-local", {"sepolia": chain.url})
+        with nodes_from_the_start(cloud, "payment-requests-local", {"sepolia": chain.url}):
+            assert deploy(target) == urls["API_URL"]
         yield Placed(target, hosts, cloud)
 
 

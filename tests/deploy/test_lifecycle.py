@@ -18,12 +18,13 @@ from chalicelib.platform.services import Services, assemble
 from chalicelib.platform.settings import Settings
 from chalicelib.platform.storage.queue import Queue
 from chalicelib.platform.storage.store import Store
-from infra import admin
-from infra.iam import function_name
+from infra import APP, admin
+from infra.iam import archive_bucket, function_name
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from tests.deploy.checkout import Checkout
 from tests.deploy.outsider import Api, wait_for
+from tests.deploy.ticking import tick
 from tests.docs.documents import README
 from tests.support.paid_in_browser import pay_in_browser
 from tests.support.running_browser import running_browser
@@ -69,7 +70,7 @@ def test_a_stage_lives_by_the_commands_of_the_documents(cloud: Cloud, chain: Cha
     services = services_of(cloud, url)
     api = Api(url, admin.create_api_key(services, admin.create_account(services, "Merchant"), "test"))
     paid = api.create_link()
-    tick(cloud)  # the network is read from here on
+    tick(cloud, STAGE)  # the network is read from here on
     before_payment = datetime.now(UTC)
     time.sleep(1)  # a restore is to a whole second
     with running_browser() as browser:
@@ -89,6 +90,9 @@ def test_a_stage_lives_by_the_commands_of_the_documents(cloud: Cloud, chain: Cha
     (checkout.folder / record).write_text(json.dumps({"resources": [gone], "schema_version": "2.0", "backend": "api"}))
     assert checkout.run(deploy, status=1) == f"{record} differs from what the account has{second}"
     checkout.make(f"record STAGE={STAGE}")
+    bucket = archive_bucket(f"{APP}-{STAGE}", "000000000000", "us-east-1")
+    assert f"write ARCHIVE_BUCKET='{bucket}', API_URL=" in checkout.run(deploy, status=1)
+    checkout.set_hosts(STAGE, "none", ARCHIVE_BUCKET=bucket)
     checkout.run(deploy)  # it makes no second API
     checkout.make(f"finish STAGE={STAGE}")
     assert memory_of_running(cloud) == first + 512
@@ -97,13 +101,13 @@ def test_a_stage_lives_by_the_commands_of_the_documents(cloud: Cloud, chain: Cha
     assert "goes no further back" in checkout.make(rolling_back, status=1)
     assert f"api_handler: MemorySize is {first}, and {first + 512} here" in checkout.make(verifying, status=1)
 
-    lost = api.create_link()
+    lost, restored_at = api.create_link(), datetime.now(UTC)
     restoring = f"-m infra.recovery.restore --stage {STAGE} --drain-seconds 0 --time {before_payment.isoformat()}"
     said = checkout.run(f".venv/bin/python {restoring}", typed=f"{STAGE}\n")
     assert f"{STAGE} runs again" in said
     assert services.store.get(Link, Link.KEY.of(token=lost)) is None
-    assert services.store.get(Link, Link.KEY.of(token=paid)).status is LinkStatus.PENDING
     wait_until_paid(cloud, services, paid)  # the chain is read again from that time on
+    assert services.store.get(Link, Link.KEY.of(token=paid)).completed_at > restored_at, "it was pending before"
 
     checkout.make(f"destroy STAGE={STAGE}", typed=f"{STAGE}\n")
     assert running(cloud) == []
@@ -136,19 +140,10 @@ def services_of(cloud: Cloud, url: str) -> Services:
 
 
 def wait_until_paid(cloud: Cloud, services: Services, token: str) -> None:
-    tick(cloud)
+    tick(cloud, STAGE)
     wait_for(
         lambda: services.store.get(Link, Link.KEY.of(token=token)).status is LinkStatus.COMPLETED, PATIENCE_SECONDS
     )
-
-
-def tick(cloud: Cloud) -> None:
-    """Runs the schedule that has each chain read, without waiting for its minute."""
-    event = {"version": "0", "id": "tick", "account": "", "time": "", "region": "", "resources": [], "detail": {}}
-    event |= {"detail-type": "Scheduled Event", "source": "aws.events"}
-    payload = json.dumps(event).encode()
-    answer = cloud.client("lambda").invoke(FunctionName=function_name(STAGE, "start_scans"), Payload=payload)
-    assert "FunctionError" not in answer, answer["Payload"].read()
 
 
 def memory_of_running(cloud: Cloud) -> int:

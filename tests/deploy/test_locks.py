@@ -8,7 +8,7 @@ from infra.configuration import ROOT
 
 SHIPPED = "infra/packaging/requirements.lock"
 PINNED = {"requirements.txt": SHIPPED} | {
-    f"{name}.txt": f"{name}.lock" for name in ("tests/requirements", "infra/local/requirements", "infra/local/node")
+    f"{name}.txt": f"{name}.lock" for name in ("tests/requirements", "infra/local/requirements", "infra/local/node", "infra/load/requirements")
 }
 PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;]+)", re.MULTILINE)
 
@@ -28,7 +28,7 @@ def test_every_wanted_package_is_pinned_to_the_wanted_version(wants: str) -> Non
 def test_every_pinned_package_has_hashes(lock: str) -> None:
     text = re.sub(r"^#.*\n", "", (ROOT / lock).read_text(), flags=re.MULTILINE)
     entries = re.split(r"\n(?=\S)", text.strip())
-    assert len(entries) == len(pins(lock))
+    assert len(entries) == len(PIN.findall(text)), "a package may have a version for each Python"
     assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
 
 

@@ -151,6 +151,18 @@ def entries(store: Any) -> Any:
     return read_entries(store.get_secret_value(SecretId=SECRET)["SecretString"])
 
 
+def test_the_first_node_of_a_stage_is_stored_in_a_secret_that_has_no_value_yet(
+    run: Run, cloud: Cloud, store: Any, serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As CloudFormation makes it."""
+    store.delete_secret(SecretId=SECRET, ForceDeleteWithoutRecovery=True)
+    store.create_secret(Name=SECRET)
+    node = serve("base")
+    status, *_ = run("set-node", "--network", "base", node.url)
+    assert status == 0
+    assert entries(store) == {"base": node.url}
+
+
 def test_a_node_is_checked_and_stored_and_other_entries_stay(
     run: Run, store: Any, serve: Callable[..., Served]
 ) -> None:

@@ -1,9 +1,10 @@
 """What `chalice package` builds: for each stage, small enough, of runtime code alone, one role for each function."""
 
 import hashlib
-import importlib.util
 import json
+import os
 import re
+import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -18,10 +19,15 @@ from packaging.requirements import Requirement
 
 from chalicelib.platform.http.documents import FILES, FOLDER
 from chalicelib.platform.settings import Settings
-from infra.configuration import ROOT, stages
+from infra.configuration import ROOT, config, python_of, stages
 from infra.iam import ACCESS, ANYWHERE, policy
-from infra.packaging import sbom
-from infra.packaging.package import LOCK, package
+from infra.local.pythons import HERE
+from infra.packaging import sbom, scratch
+from infra.packaging.bundle import need_python
+from infra.packaging.imports import check_imports
+from infra.packaging.package import LOCK, package, project_copy
+from infra.stack import DeploymentStopped
+from infra.verify import function_of
 
 pytestmark = pytest.mark.xdist_group("deployment")
 
@@ -30,8 +36,12 @@ STAGES = stages()
 UPLOAD_LIMIT = 50 * MEBIBYTE
 UNPACKED_LIMIT = 250 * MEBIBYTE
 GATEWAY_RESOURCE_LIMIT = 300
-OF_NETWORKS = {"SAFE_SERVICE_URLS"}
-"""Settings that need not be given: networks.json has their values, which they override."""
+LEFT_OUT = {
+    "SAFE_SERVICE_URLS", "ARCHIVE_AFTER_DAYS", "ARCHIVE_BUCKET", "HEADERS_EVERY", "SCAN_WAITS", "UNPROVED_ACCEPTED",
+    "WALLETCONNECT_RELAY_URL",
+}  # fmt: skip
+"""Settings that need not be given: they have defaults, or values of networks.json; the deployment names the bucket, and
+tests another relay."""
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +53,12 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {stage: folder / stage for stage in STAGES}
 
 
+def said_by(version: str, expression: str) -> str:
+    """What an expression is for a Python of `version`."""
+    command = [need_python(version), "-c", f"import importlib.util, sys; print({expression})"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def sam(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "sam.json").read_text())["Resources"]
 
@@ -50,7 +66,7 @@ def sam(folder: Path) -> dict[str, Any]:
 def functions(folder: Path) -> dict[str, dict[str, Any]]:
     """Name in app.py -> properties."""
     found = [entry["Properties"] for entry in sam(folder).values() if entry["Type"] == "AWS::Serverless::Function"]
-    return {entry["Handler"].removeprefix("app.").replace("app", "api_handler"): entry for entry in found}
+    return {function_of(entry["Handler"]): entry for entry in found}
 
 
 def archives(folder: Path) -> Iterator[zipfile.ZipFile]:
@@ -64,7 +80,7 @@ def test_what_is_uploaded_fits(packages: dict[str, Path], stage: str) -> None:
     files = sorted(packages[stage].glob("*.zip"))
     assert [file.name for file in files] == ["deployment.zip", "layer-deployment.zip"]
     assert all(file.stat().st_size < UPLOAD_LIMIT for file in files)
-    assert files[0].stat().st_size < 4 * MEBIBYTE, "a deployment without new packages sends code only"
+    assert files[0].stat().st_size < 5 * MEBIBYTE, "a deployment without new packages sends code only"
     assert (
         sum(entry.file_size for archive in archives(packages[stage]) for entry in archive.infolist()) < UNPACKED_LIMIT
     )
@@ -75,7 +91,7 @@ def test_no_development_package_is_shipped(packages: dict[str, Path], stage: str
     lines = (ROOT / "tests" / "requirements.txt").read_text().splitlines()
     names = {line.split("==")[0].split("[")[0] for line in lines if "==" in line}
     tools = {_normal(name) for name in names} - brought_along()
-    assert {"chalice", "boto3", "moto", "pytest", "web3", "tronpy"} <= tools
+    assert {"chalice", "boto3", "moto", "pytest", "tronpy"} <= tools
     for archive in archives(packages[stage]):
         for name in archive.namelist():
             shipped = [part.split("-")[0].lower() for part in Path(name).parts if part.endswith(".dist-info")]
@@ -85,25 +101,33 @@ def test_no_development_package_is_shipped(packages: dict[str, Path], stage: str
 @pytest.mark.parametrize("stage", STAGES)
 def test_every_module_has_bytecode_that_is_not_compared_with_it(packages: dict[str, Path], stage: str) -> None:
     """The first 8 bytes: the version of Python, and 1 for bytecode that is named by a hash that nobody checks."""
-    header = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little")
+    python = python_of(config(), stage)
+    header = bytes.fromhex(said_by(python, "importlib.util.MAGIC_NUMBER.hex()")) + (1).to_bytes(4, "little")
+    tag = said_by(python, "sys.implementation.cache_tag")
     for archive in archives(packages[stage]):
         names = set(archive.namelist())
         compiled = {name for name in names if name.endswith(".pyc")}
-        assert compiled == {importlib.util.cache_from_source(name) for name in names if name.endswith(".py")}
+        modules = (Path(name) for name in names if name.endswith(".py"))
+        assert compiled == {str(each.parent / "__pycache__" / f"{each.stem}.{tag}.pyc") for each in modules}
         assert all(archive.read(name)[:8] == header for name in compiled)
 
 
 def test_builds_in_different_folders_ship_the_same_bytes(packages: dict[str, Path]) -> None:
     """The stages differ in their settings, and each was built in a folder of its own."""
-    built = [(folder / "deployment.zip").read_bytes() for folder in packages.values()]
+    built = [(packages[stage] / "deployment.zip").read_bytes() for stage in STAGES if stage != "local"]
     assert len(built) > 1
     assert len(set(built)) == 1
 
 
-def test_the_functions_have_the_python_of_the_package(packages: dict[str, Path]) -> None:
-    python = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    assert {entry["Runtime"] for entry in functions(packages["prod"]).values()} == {python}
-    with zipfile.ZipFile(packages["prod"] / "layer-deployment.zip") as layer:
+@pytest.mark.parametrize(("stage", "version"), [("prod", "3.13"), ("dev", "3.13"), ("local", HERE)])
+def test_the_functions_have_the_python_of_the_package(packages: dict[str, Path], stage: str, version: str) -> None:
+    """The newest one, whichever this is; the local cloud has workers of this one."""
+    python = f"python{version}"
+    assert {entry["Runtime"] for entry in functions(packages[stage]).values()} == {python}
+    with zipfile.ZipFile(packages[stage] / "layer-deployment.zip") as layer:
+        binary = [name for name in layer.namelist() if ".cpython-" in name and name.endswith(".so")]
+        assert binary
+        assert all(f".cpython-{version.replace('.', '')}-" in name for name in binary)
         assert all(name.startswith(f"python/lib/{python}/site-packages/") for name in layer.namelist())
 
 
@@ -112,7 +136,7 @@ def test_the_bill_of_materials_is_the_two_zip_files_file_by_file(packages: dict[
     libraries = sbom.write(folder)
     text = (folder / sbom.DOCUMENT).read_text()
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
-    listed = [file for library in json.loads(text)["components"] for file in library["components"]]
+    listed = [file for library in json.loads(text)["components"] for file in library.get("components", ())]
     shipped = {
         (file.name, name): hashlib.sha256(archive.read(name)).hexdigest()
         for file, archive in zip(sorted(folder.glob("*.zip")), archives(folder), strict=True)
@@ -122,7 +146,15 @@ def test_the_bill_of_materials_is_the_two_zip_files_file_by_file(packages: dict[
     assert len(listed) == len(shipped)
     pinned = dict(re.findall(r"^([\w.-]+)==(\S+)", LOCK.read_text(), re.MULTILINE))
     versions = {_normal(name): version for name, version, _ in libraries}
-    ours = {"chalice", "payment_requests"}
+    vendored = {
+        name: package
+        for folder in ("dashboard", "payment/walletconnect")
+        for name, package in json.loads((ROOT / f"chalicelib/pages/{folder}/vendor.json").read_text())["packages"].items()
+    }
+    assert {(name, each["version"], each["license"]) for name, each in vendored.items()} <= set(libraries)
+    purls = {each["purl"]: each["hashes"][0] for each in json.loads(text)["components"] if each.get("purl", "").startswith("pkg:npm/")}
+    assert {(each["alg"], len(each["content"])) for each in purls.values()} == {("SHA-512", 128)} and len(purls) == len(vendored)
+    ours = {"chalice", "payment_requests", *map(_normal, vendored)}
     assert {name: version for name, version in versions.items() if name not in ours}.items() <= {
         _normal(name): version for name, version in pinned.items()
     }.items()
@@ -152,8 +184,7 @@ def test_the_code_is_all_there_and_nothing_else_of_the_project(packages: dict[st
         names = archive.namelist()
     shipped = {name for name in names if not name.startswith("chalice/") and not name.endswith(".pyc")}
     sources = [*(ROOT / "chalicelib").rglob("*"), ROOT / "app.py", *(FOLDER / name for name in FILES)]
-    left_out = {"__pycache__", "examples.json"}
-    files = {str(file.relative_to(ROOT)) for file in sources if file.is_file() and not left_out & set(file.parts)}
+    files = {str(file.relative_to(ROOT)) for file in sources if file.is_file() and "__pycache__" not in file.parts}
     assert shipped == files
 
 
@@ -183,7 +214,15 @@ def test_the_functions_have_the_room_and_the_time_they_need(packages: dict[str, 
         "expire_links": (512, 60),
         "track_announced": (512, 60),
         "run_payment_intents": (512, 60),
+        "run_gasless": (512, 60),
         "check_payers": (512, 60),
+        "check_domains": (512, 60),
+        "archive_paid": (512, 300),
+        "apply_changes": (512, 60),
+        "note_mail": (512, 30),
+        "send_mail": (512, 30),
+        "sweep_mails": (512, 60),
+        "tell_changes": (512, 60),
         "check_offramps": (512, 60),
         "run_commerce": (512, 60),
         "track_relayed": (512, 60),
@@ -219,7 +258,7 @@ def test_the_settings_of_every_function_are_complete(
             loaded = Settings.read()
         ours = set(Settings.variables())
         given = set(entry["Environment"]["Variables"])
-        assert given | OF_NETWORKS == ours | {"PYDANTIC_DISABLE_PLUGINS"}
+        assert given | LEFT_OUT == ours | {"PYDANTIC_DISABLE_PLUGINS"}
         assert (loaded.stage, loaded.resource_prefix) == (stage, f"payment-requests-{stage}")
         assert loaded.webhook_allow_loopback is (stage == "local")
         if stage != "local":
@@ -239,3 +278,37 @@ def test_api_gateway_accepts_the_paths(packages: dict[str, Path]) -> None:
         if node[-1].startswith("{"):
             variables.setdefault(node[:-1], set()).add(node[-1])
     assert all(len(names) == 1 for names in variables.values()), variables
+
+
+def test_what_a_killed_run_left_behind_is_removed_by_the_next_one_and_what_runs_is_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(scratch, "ROOT", tmp_path)
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left = tmp_path / ".local" / f"chalice-{ended.pid}-abc"
+    of_others = tmp_path / ".local" / f"chalice-{os.getppid()}-abc"
+    for folder in (left, of_others):
+        (folder / "inner").mkdir(parents=True)
+    with scratch.scratch_folder() as own:
+        assert own.exists() and of_others.exists() and not left.exists()
+    assert not own.exists()
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "said"),
+    [
+        ("chalicelib/relayer/jobs.py", "import nowhere", "No module named 'nowhere'"),
+        ("chalicelib/webhooks/jobs.py", "del retry_webhook", "retry_webhook"),
+        ("chalicelib/commerce/service/api.py", "raise RuntimeError('broken')", "RuntimeError: broken"),
+    ],
+)
+def test_a_job_or_view_that_cannot_be_imported_stops_a_deployment_before_anything_is_made(
+    module: str, line: str, said: str
+) -> None:
+    with project_copy("prod", layer=False) as copy:
+        check_imports(copy, "prod")
+        with (copy / module).open("a") as file:
+            file.write(f"\n{line}\n")
+        with pytest.raises(DeploymentStopped, match=f"cannot be imported: .*{said}"):
+            check_imports(copy, "prod")

@@ -3,9 +3,9 @@
 import pytest
 from botocore.session import get_session
 
-from infra.deploy import Target
 from infra.recovery import pausing
 from infra.stack import DeploymentStopped
+from infra.target import Target
 
 RECORD = {
     "resources": [

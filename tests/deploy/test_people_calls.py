@@ -24,11 +24,11 @@ SERVICES = (
 )
 COMMANDS = {
     "deployer": (
-        *("account", "deploy", "gateway", "hosts", "record", "stack", "tables", "verify"),
-        "versions",
+        *("account", "concurrency", "deploy", "functions", "gateway", "hosts", "lock", "record", "recursion", "stack"),
+        *("tables", "target", "verify", "versions"),
         *("recovery/destroy", "recovery/pausing", "recovery/restore", "recovery/rollback"),
     ),
-    "operator": ("account", "admin", "nodes", "upkeep", "verify"),
+    "operator": ("account", "admin", "nodes", "upkeep", "target", "verify"),
 }
 """The modules of infra that a person's commands run."""
 NEEDS_NOTHING = {"sts:GetCallerIdentity"}
@@ -36,7 +36,12 @@ ONCE_IN_AN_ACCOUNT = {
     *("iam:AttachRolePolicy", "apigateway:GET /account", "apigateway:PATCH /account", "iam:CreateRole"),
 }
 """What `python -m infra.gateway` does, which an administrator of the account runs."""
-OTHER_NAMES = {"lambda:GetLayerVersionByArn": "lambda:GetLayerVersion", "s3:ListObjectsV2": "s3:ListBucket"}
+OTHER_NAMES = {
+    "lambda:GetLayerVersionByArn": "lambda:GetLayerVersion",
+    "lambda:Invoke": "lambda:InvokeFunction",
+    "s3:HeadBucket": "s3:ListBucket",
+    "s3:ListObjectsV2": "s3:ListBucket",
+}
 """Operations whose action IAM calls otherwise."""
 OF_WAITERS = {"table_exists": "dynamodb:DescribeTable", "table_not_exists": "dynamodb:DescribeTable"}
 TRANSFERS = {"download_file": "s3:GetObject"}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from chalicelib.platform.access.audit.records import AuditEntry
 from infra import people
 from infra.configuration import config, functions_of, stages
 from infra.iam import ACCESS, Place, policy, text_of, write_policies
@@ -35,15 +36,22 @@ def test_the_policies_permit_what_was_reviewed() -> None:
     assert permissions("prod") == EXPECTED.read_text(), "review it, and run the command at the head of infra/permissions.py"
 
 
+S3 = ":"
+"""ARNs of S3 have neither: the name of the bucket has."""
+
+
 def test_every_resource_is_of_the_region_and_the_account_that_is_deployed_to(tmp_path: Path) -> None:
     for function in ACCESS:
         resources = [name for each in statements("prod", function) for name in each["Resource"]]
-        assert {":".join(name.split(":")[3:5]) for name in resources if name != "*"} == {HERE}
+        assert {":".join(name.split(":")[3:5]) for name in resources if name != "*"} - {S3} == {HERE}
     write_policies(tmp_path, "prod", Place("eu-central-1", "123456789012"))
     for function in ACCESS:
         written = json.loads((tmp_path / f"{function}.json").read_text())["Statement"]
         resources = [name for each in written for name in each["Resource"]]
-        assert {tuple(name.split(":")[3:5]) for name in resources if name != "*"} == {("eu-central-1", "123456789012")}
+        places = {tuple(name.split(":")[3:5]) for name in resources if name != "*" and not name.startswith("arn:aws:s3:")}
+        assert places == {("eu-central-1", "123456789012")}
+        buckets = {name.rpartition(":")[2].removesuffix("/*") for name in resources if name.startswith("arn:aws:s3:")}
+        assert buckets <= {"payment-requests-prod-archive-123456789012-eu-central-1"}
 
 
 def test_every_function_of_the_app_has_a_policy_and_no_other_has() -> None:
@@ -71,6 +79,9 @@ def test_every_resource_belongs_to_the_stage(stage: str, function: str) -> None:
             if resource == f"arn:aws:kms:{HERE}:key/*":
                 owner = {"aws:ResourceTag/owner": f"payment-requests-{stage}"}
                 assert statement["Condition"]["StringEquals"] == owner
+            elif ":identity/" in resource:  # the sender's, which no stage owns; a message needs the stage's own set too
+                assert statement["Action"] == ["ses:SendEmail"]
+                assert f"configuration-set/payment-requests-{stage}-mails" in statement["Resource"][0]
             elif resource != "*":
                 name = resource.split(":", 5)[5]
                 assert f"payment-requests-{stage}" in name
@@ -87,30 +98,41 @@ def test_each_key_is_used_by_those_alone_whose_work_it_is(stage: str) -> None:
     }
     assert uses == {
         ("api_handler", "kms:Encrypt"),
-        ("api_handler", "kms:Decrypt", "answer#*", "person#*"),  # its own answers, and the data keys of persons
+        # its own answers, the secrets of changes that wait, and the data keys of persons
+        ("api_handler", "kms:Decrypt", "answer#*", "change#*", "person#*"),
+        ("apply_changes", "kms:Encrypt"),
+        ("apply_changes", "kms:Decrypt", "change#*"),
         ("api_handler", "kms:Sign", "kms:GetPublicKey"),  # executed commerce payments answer with their transaction
         ("check_payers", "kms:Decrypt", "person#*"),
+        ("send_mail", "kms:Decrypt", "mail#*"),  # the links of mails
         ("deliver_webhook", "kms:Decrypt"),
         ("retry_webhook", "kms:Decrypt"),
         ("execute_recurring", "kms:Sign", "kms:GetPublicKey"),
         ("follow_relayed", "kms:Sign", "kms:GetPublicKey"),
         ("run_payment_intents", "kms:Sign", "kms:GetPublicKey"),
+        ("run_gasless", "kms:Sign", "kms:GetPublicKey"),
         ("follow_payment_intent", "kms:Sign", "kms:GetPublicKey"),
         ("run_commerce", "kms:Sign", "kms:GetPublicKey"),
     }
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_only_the_api_reaches_credentials_and_sessions(stage: str) -> None:
+def test_only_the_api_and_what_makes_its_changes_later_reach_sessions_and_write_credentials(stage: str) -> None:
+    """Those who write e-mails to members read who they are, and mark entries of the audit log as told; what checks domains
+    writes such entries."""
     prefix = f"payment-requests-{stage}"
     reaching = {
-        function
+        (function, resource.removeprefix(f"arn:aws:dynamodb:<region>:<account>:table/{prefix}-"), *written)
         for function in ACCESS
         for statement in statements(stage, function)
         for resource in statement["Resource"]
-        if resource.endswith((f"table/{prefix}-identity", f"table/{prefix}-sessions"))
+        if resource.endswith((f"table/{prefix}-identity", f"table/{prefix}-sessions")) and function not in ("api_handler", "apply_changes")
+        for written in [sorted(each for each in statement["Action"] if not each.endswith(("GetItem", "Query")))]
     }
-    assert reaching == {"api_handler"}
+    writing = {("check_domains", "identity", "dynamodb:PutItem"), ("tell_changes", "identity", "dynamodb:UpdateItem")}
+    assert reaching == {("announce_events", "identity"), *writing}
+    [audited] = [each for each in statements("prod", "check_domains") if each["Sid"] == "AuditLog"]
+    assert audited["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [AuditEntry.KEY.of(account_id="*", entry_id="").pk]}}
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
@@ -122,6 +144,8 @@ def test_nothing_but_the_habits_of_the_local_cloud_differs_between_stages(stage:
         found = [statement for statement in json.loads(here)["Statement"] if statement["Sid"] != "Traces"]
         for statement in found:
             statement.get("Condition", {}).pop("StringLike", None)
+            if statement["Sid"] == "AuditLog":
+                del statement["Condition"]
         assert found == expected
 
 
@@ -139,6 +163,8 @@ OF_NO_STAGE = {
     "arn:aws:route53:::hostedzone/*": "likewise",
     people._DOMAINS_ROLE: "the role of API Gateway, which the first domain of an account needs",
     "arn:aws:wafv2:<region>:<account>:regional/managedruleset/*": "rules that AWS keeps",
+    "arn:aws:cloudfront::<account>:distribution/*": "CloudFront, whose ids are not known before",
+    "arn:aws:cloudfront::<account>:cache-policy/*": "likewise",
 }
 UNLIMITED = ("List", "Describe", "Get")
 """The beginnings of the actions that people may use on `*` without a condition that names the stage."""

@@ -11,10 +11,10 @@ from moto import mock_aws
 
 from chalicelib.platform.emergency_stop.records import Stop
 from chalicelib.platform.storage.store import Store
-from infra.deploy import Target
-from infra.recovery import destroy, restore, rollback
+from infra.recovery import destroy, restore
 from infra.recovery.restore import Changes
 from infra.stack import DeploymentStopped
+from infra.target import Target
 
 KEYS: Any = {
     "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
@@ -90,7 +90,8 @@ def test_a_restore_that_fails_has_not_started_the_stage_so_that_it_can_be_repeat
     monkeypatch.setattr(restore, "_begin", lambda client, _name, copy, _moment: make(client, copy))
     make(dynamodb, "payment-requests-prod-ops")
     target = Target("prod", {}, {})
-    monkeypatch.setattr(Target, "client", lambda *_: dynamodb)
+    monkeypatch.setattr(Target, "client", lambda _, service: boto3.client(service, "us-east-1"))
+    boto3.client("s3", "us-east-1").create_bucket(Bucket=target.versions().bucket)
 
     def fail(*_: Any) -> None:
         raise RuntimeError("no access")
@@ -198,15 +199,6 @@ class DeletingTable:
 
 def test_a_table_that_is_being_deleted_is_waited_for() -> None:
     destroy._delete(lambda _service: DeletingTable(), "AWS::DynamoDB::Table", "p-payments")
-
-
-def test_a_rollback_is_refused_on_another_python_than_that_of_the_functions(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["rollback", "--stage", "prod"])
-    monkeypatch.setattr("infra.packaging.bundle.LAMBDA_PYTHON", (3, 8))
-    assert rollback.main() == 2
-    assert "Packages are built with Python 3.8" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("typed", ["", "\n", "dev\n", "yes\n"])

@@ -16,7 +16,7 @@ from infra.iam import ACCESS
 from infra.template import whole_template
 
 RUNBOOK = (ROOT / "infra" / "runbook.md").read_text()
-COMMANDS = re.findall(r"^    (?:.*\| )?python -m infra\.admin (.*)$", RUNBOOK, re.MULTILINE)
+COMMANDS = re.findall(r"^    (?:.*\| )?\.venv/bin/python -m infra\.admin (.*)$", RUNBOOK, re.MULTILINE)
 
 
 def block(first_words: str) -> str:
@@ -48,8 +48,9 @@ def test_its_table_has_every_alarm_and_no_other() -> None:
     alarms = [each["Properties"]["AlarmName"] for each in resources if each["Type"] == "AWS::CloudWatch::Alarm"]
     places = {
         "<function>": ACCESS,
+        "<schedule>": [each for each, access in ACCESS.items() if not access.consumes and each != "api_handler"],
         "<network>": [network.name for network in ALL_NETWORKS],
-        "<table>": (base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.OPS, base.KEYS),
+        "<table>": (base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.MAILS, base.OPS, base.KEYS),
     }
     rows = re.findall(r"^\| (`.*?) \|", RUNBOOK.split("## Alarms")[1].split("## Dead letters")[0], re.MULTILINE)
     explained = set()
@@ -66,9 +67,9 @@ def test_it_names_the_alarms_that_wake_a_person() -> None:
         for each in resources
         if each["Type"] == "AWS::CloudWatch::Alarm" and each["Properties"]["AlarmActions"] == [{"Ref": "AlarmTopic"}]
     }
-    told = RUNBOOK.split("These wake a person")[1].split("All others go")[0].split(":", 1)[1]
+    listed = RUNBOOK.split("These wake a person")[1].split("All others go")[0].split(":", 1)[1]
     lags = {f"lag-{network.name}" for network in ALL_NETWORKS if network.name != "sepolia"}
-    assert woken == set(re.findall(r"`([^`]+)`", told)) - {"lag-<network>"} | lags
+    assert woken == set(re.findall(r"`([^`]+)`", listed)) - {"lag-<network>"} | lags
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -77,7 +78,7 @@ def test_a_command_is_one_that_is_understood(command: str) -> None:
 
 
 def test_the_variables_of_a_stage_are_all_that_the_commands_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    script = block('eval "$(python3 -c').split("python -m infra.admin")[0]
+    script = block('eval "$(python3 -c').split(".venv/bin/python -m infra.admin")[0]
     wanted = variables_of("prod")
     found = dict(line.split("=", 1) for line in shell(f"{script}\nenv").splitlines())
     assert wanted.items() <= found.items()

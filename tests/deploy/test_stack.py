@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 
 from chalicelib.base.records import TABLES
 from infra.configuration import ROOT
+from infra.iam import archive_bucket
 from infra.local.cloud import Cloud
 from infra.stack import DeploymentStopped, apply_stack, apply_template, body_of, delete_stack, left_template
 from infra.tables import check_tables
@@ -73,6 +74,7 @@ def test_what_a_stack_leaves_that_was_deleted_by_hand_becomes_part_of_one_again_
     left = left_template()
     identifiers = {name: {"KeyId": key} for name, key in keys.items()}
     identifiers |= {f"{each.title()}Table": {"TableName": f"{stack}-{each}"} for each in TABLES}
+    identifiers["Archive"] = {"BucketName": archive_bucket(stack, "000000000000", "us-east-1")}
     secrets = left["Resources"].keys() - identifiers.keys()
     assert {left["Resources"][name]["Type"] for name in secrets} == {"AWS::SecretsManager::Secret"}
     for name in secrets:  # the local cloud imports none

@@ -15,6 +15,7 @@ from chalicelib.platform.metrics import (
     COLD_STARTS,
     COUNTED_LINES,
     DELIVERIES,
+    FIRST_ATTEMPTS_FAILED,
     LAG,
     MEASURED,
     OUTBOX_AGE,
@@ -30,8 +31,8 @@ from infra.parts import parts
 from infra.stack import DeploymentStopped, apply_stack, apply_template, body_of
 from infra.template import whole_template
 
-STAGE = "dev"
-PREFIX = "payment-requests-dev"
+STAGE = "template"  # which no other test makes in the cloud that they share
+PREFIX = f"payment-requests-{STAGE}"
 DOCUMENT = whole_template()
 CONSUMERS = {
     "announcements": "announce_events",
@@ -42,6 +43,8 @@ CONSUMERS = {
     "relayed": "follow_relayed",
     "recurring": "execute_recurring",
     "payment-intents": "follow_payment_intent",
+    "mails": "send_mail",
+    "mail-news": "note_mail",
 }
 
 SECONDS_BETWEEN_BLOCKS = {
@@ -77,8 +80,8 @@ def test_the_stacks_of_alarms_name_what_the_first_one_holds_and_refer_to_nothing
     assert not kinds[""] & kinds["-metrics"]
     text = json.dumps([stacks["-alarms"], stacks["-metrics"]])
     assert "Fn::GetAtt" not in text
-    assert set(re.findall(r'"Ref": "(\w+)"', text)) == {"Prefix", "Stage"}
-    late = stacks["-alarms"]["ScansLateAlarm"]["Properties"]
+    assert set(re.findall(r'"Ref": "(\w+)"', text)) == {"Prefix", "Stage", "ManyFunctions"}
+    late = stacks["-metrics"]["ScansLateAlarm"]["Properties"]
     assert late["Dimensions"] == [{"Name": "QueueName", "Value": {"Fn::Sub": "${Prefix}-scans"}}]
     assert late["AlarmActions"] == [
         {"Fn::Sub": "arn:${AWS::Partition}:sns:${AWS::Region}:${AWS::AccountId}:${Prefix}-alarms"}
@@ -87,9 +90,11 @@ def test_the_stacks_of_alarms_name_what_the_first_one_holds_and_refer_to_nothing
 
 @pytest.mark.usefixtures("made")
 def test_every_alarm_rings_at_one_topic_of_the_stage(cloud: Cloud) -> None:
-    found = cloud.client("cloudwatch").describe_alarms(AlarmNamePrefix=f"{PREFIX}-", MaxRecords=100)["MetricAlarms"]
+    pages = cloud.client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmNamePrefix=f"{PREFIX}-")
+    found = [each for page in pages for each in page["MetricAlarms"]]
     assert len(found) == len(resources("AWS::CloudWatch::Alarm"))
     topics = {each["TopicArn"] for each in cloud.client("sns").list_topics()["Topics"] if f":{PREFIX}-" in each["TopicArn"]}
+    topics = {each for each in topics if not each.endswith("-mail-news")}
     assert {each.rpartition("-")[2] for each in topics} == {"alarms", "tickets"}
     assert {action for alarm in found for action in alarm["AlarmActions"]} == topics
     assert all(len(alarm["AlarmActions"]) == 1 for alarm in found)
@@ -97,7 +102,7 @@ def test_every_alarm_rings_at_one_topic_of_the_stage(cloud: Cloud) -> None:
 
 def test_every_table_survives_mistakes() -> None:
     found = resources("AWS::DynamoDB::Table")
-    assert len(found) == 6
+    assert len(found) == 7
     for table in found:
         properties = table["Properties"]
         assert table["DeletionPolicy"] == table["UpdateReplacePolicy"] == "Retain"
@@ -107,6 +112,8 @@ def test_every_table_survives_mistakes() -> None:
         assert properties["SSESpecification"] == {"SSEEnabled": True}
         assert properties["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
         assert properties["BillingMode"] == "PAY_PER_REQUEST"
+        is_kept_long = text(properties["TableName"]) == f"{PREFIX}-payments"
+        assert properties.get("TableClass") == ("STANDARD_INFREQUENT_ACCESS" if is_kept_long else None)
 
 
 def test_every_queue_keeps_what_its_consumer_cannot_take() -> None:
@@ -143,6 +150,7 @@ def test_every_dead_letter_and_every_late_queue_rings() -> None:
         if alarm["Properties"]["Namespace"] == "AWS/SQS"
     }
     names = ("Announcements", "Webhooks", "WebhookRetries", "Scans", "Recordings", "Relayed", "Recurring", "PaymentIntents")
+    names += ("Mails", "MailNews")
     dead = {("ApproximateNumberOfMessagesVisible", f"{name}DeadQueue") for name in names}
     assert watched == dead | {("ApproximateAgeOfOldestMessage", f"{name}Queue") for name in names}
 
@@ -218,7 +226,7 @@ def test_the_dashboard_shows_every_metric_that_is_measured_and_every_queue_funct
         *((PREFIX, metric.name, each) for metric in (PAYMENTS, LAG, RPC_ERRORS) for each in networks),
         *((PREFIX, COLD_STARTS.name, each) for each in functions),
         *((PREFIX, DELIVERIES.name, each) for each in states),
-        (PREFIX, OUTBOX_AGE.name),
+        *((PREFIX, metric.name) for metric in (FIRST_ATTEMPTS_FAILED, OUTBOX_AGE)),
         *(("AWS/Lambda", name, each) for name in ("Errors", "Throttles", "Duration") for each in functions),
         *(("AWS/SQS", "ApproximateAgeOfOldestMessage", f"{PREFIX}-{each}") for each in CONSUMERS),
         *(("AWS/SQS", "ApproximateNumberOfMessagesVisible", f"{PREFIX}-{each}-dead") for each in CONSUMERS),
@@ -257,6 +265,14 @@ def warnings_and_errors() -> set[str]:
     }
 
 
+def test_a_share_of_receivers_that_fail_rings_if_enough_were_tried() -> None:
+    """Of the values 0 and 1 the 80th percentile is above 0 if more than a fifth are 1."""
+    (alarm,) = [each["Properties"] for each in resources("AWS::CloudWatch::Alarm") if "ExtendedStatistic" in each["Properties"]]
+    assert (alarm["MetricName"], alarm["ExtendedStatistic"]) == (FIRST_ATTEMPTS_FAILED.name, "p80")
+    assert (alarm["Threshold"], alarm["ComparisonOperator"], alarm["Period"]) == (0, "GreaterThanThreshold", 900)
+    assert alarm["EvaluateLowSampleCountPercentile"] == "ignore"
+
+
 def test_an_alarm_is_heard_and_says_what_it_means() -> None:
     for alarm in resources("AWS::CloudWatch::Alarm"):
         assert alarm["Properties"]["AlarmActions"] in ([{"Ref": "AlarmTopic"}], [{"Ref": "TicketTopic"}])
@@ -267,13 +283,13 @@ def test_an_alarm_is_heard_and_says_what_it_means() -> None:
 def test_the_tables_are_those_the_code_names(cloud: Cloud) -> None:
     dynamodb = cloud.client("dynamodb")
     made = [name for name in dynamodb.list_tables()["TableNames"] if name.startswith(f"{PREFIX}-")]
-    named = [base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.OPS, base.KEYS]
+    named = [base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.MAILS, base.OPS, base.KEYS]
     assert sorted(made) == sorted(f"{PREFIX}-{name}" for name in named)
     for name in named:
         table = dynamodb.describe_table(TableName=f"{PREFIX}-{name}")["Table"]
         assert [key["AttributeName"] for key in table["KeySchema"]] == ["pk", "sk"]
         indexes = {index["IndexName"]: index for index in table.get("GlobalSecondaryIndexes", [])}
-        due = [DUE_INDEX] if name in (base.PAYMENTS, base.WEBHOOKS) else []
+        due = [DUE_INDEX] if name in (base.PAYMENTS, base.WEBHOOKS, base.IDENTITY, base.MAILS) else []
         assert sorted(indexes) == sorted([*due, *LISTS.get(name, ())])
         for index in indexes.values():
             is_list = index["IndexName"] != DUE_INDEX
@@ -301,6 +317,17 @@ def test_the_node_urls_of_the_operator_survive_an_update(cloud: Cloud) -> None:
     secrets.put_secret_value(SecretId=f"{PREFIX}-rpc-urls", SecretString='{"sepolia": "http://node"}')
     apply_stack(cloud.client("cloudformation"), STAGE)
     assert secrets.get_secret_value(SecretId=f"{PREFIX}-rpc-urls")["SecretString"] == '{"sepolia": "http://node"}'
+
+
+@pytest.mark.usefixtures("made")
+@pytest.mark.parametrize(("own", "many"), [({"concurrency": 2900}, 2320), ({}, 800)])
+def test_the_alarm_of_the_concurrency_follows_the_quota_that_the_stage_names(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, own: dict[str, int], many: int
+) -> None:
+    monkeypatch.setattr(stack, "config", lambda: {"stages": {STAGE: own}})
+    apply_stack(cloud.client("cloudformation"), STAGE)
+    found = cloud.client("cloudwatch").describe_alarms(AlarmNames=[f"{PREFIX}-concurrency-near"])
+    assert [each["Threshold"] for each in found["MetricAlarms"]] == [many]
 
 
 def test_a_stack_that_cannot_be_made_says_which_resource_stands_in_the_way(

@@ -2,8 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,9 @@ from botocore.config import Config
 from moto import mock_aws
 
 from infra import versions
-from infra.deploy import Target
 from infra.recovery import rollback
 from infra.stack import DeploymentStopped
+from infra.target import Target
 from infra.versions import Deployment, Versions, previous
 
 
@@ -93,6 +91,15 @@ def test_the_bucket_keeps_the_last_deployments_and_their_builds(kept: Versions, 
     assert set(kept._keys("builds/")) == {f"builds/{build}.zip" for build in builds}
 
 
+def test_however_many_deployments_fail_there_is_a_version_to_go_back_to(kept: Versions, tmp_path: Path) -> None:
+    for text, is_finished in {"one": True, "two": True, "three": False, "four": False, "five": True}.items():
+        kept.begin(project(tmp_path, text), "c")
+        if is_finished:
+            kept.finish()
+    assert [each.number for each in kept.history()] == [2, 5]
+    assert previous(kept.history()).number == 2
+
+
 def test_of_two_deployments_that_begin_at_once_one_is_refused(
     kept: Versions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,28 +107,6 @@ def test_of_two_deployments_that_begin_at_once_one_is_refused(
     kept.begin(project(tmp_path, "one"), "c")
     with pytest.raises(DeploymentStopped, match="Somebody else has begun"):
         kept.begin(project(tmp_path, "two"), "c")
-
-
-def test_a_deployment_that_is_under_way_keeps_others_out_until_it_ends_however_it_does(kept: Versions) -> None:
-    for _ in range(2):
-        with suppress(RuntimeError), kept.held():
-            with pytest.raises(DeploymentStopped, match=r"runs since .* deploy again in 45 minutes"), kept.held():
-                pass
-            raise RuntimeError
-    assert list(kept._keys("deploying")) == []
-
-
-def test_a_deployment_that_was_killed_keeps_others_out_for_a_while_only(
-    kept: Versions, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as killed:
-        killed.setattr(versions, "HELD_FOR", timedelta(0))
-        killed.setattr(kept._s3, "delete_object", lambda **_: None)
-        with kept.held():
-            pass
-    assert list(kept._keys("deploying")) == ["deploying.json"]
-    with kept.held():
-        pass
 
 
 def test_a_deployment_records_its_own_end_also_if_another_one_began_since(kept: Versions, tmp_path: Path) -> None:
@@ -156,3 +141,11 @@ def test_a_rollback_takes_the_hosts_that_its_version_had(
 def test_a_bucket_that_has_gone_is_empty() -> None:
     with mock_aws():
         Versions(boto3.client("s3", "us-east-1"), boto3.client("sts", "us-east-1"), "prod").empty()
+
+
+def test_a_build_whose_deployment_was_killed_before_it_was_recorded_goes_with_the_next_one(
+    kept: Versions, tmp_path: Path
+) -> None:
+    kept._s3.put_object(Bucket=kept.bucket, Key="builds/of-a-killed-deployment.zip", Body=b"")
+    kept.finish(kept.begin(project(tmp_path, "one"), "c"))
+    assert list(kept._keys("builds/")) == [f"builds/{kept.history()[-1].build}.zip"]

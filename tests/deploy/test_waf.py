@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from chalicelib.offramp.service.routes import OPERATIONS
-from infra.deploy import Target
 from infra.iam import Place
 from infra.local.cloud import REGION, Cloud
 from infra.people import PEOPLE
 from infra.stack import DeploymentStopped, has_stack
+from infra.target import Target
 from infra.waf import PROVIDER_EVENTS, REQUESTS, apply_waf, has_waf, resource_of, stack_of, template_of, waf_differences
 from tests.deploy.people import target_as
 

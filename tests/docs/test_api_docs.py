@@ -169,9 +169,9 @@ def changed(change: Change) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", BREAKING)
 def test_a_change_that_breaks_clients_is_named(name: str) -> None:
-    change, told = BREAKING[name]
+    change, text = BREAKING[name]
     found = breaking_changes(KEPT, changed(change))
-    assert any(told in each for each in found), found
+    assert any(text in each for each in found), found
 
 
 @pytest.mark.parametrize("name", HARMLESS)

@@ -13,7 +13,7 @@ from tests.docs.documents import ALL, DOCS, IDS, Document
 from tests.support.served_page import FACTS, Served, serving
 
 ROOT = DOCS["api"].path.parents[1]
-RUNNERS = ("curl", "calldata.explain", "page-hash", "infra.admin --help", "infra.admin reindex", "make ")
+RUNNERS = ("curl", "infra.explain", "page-hash", "infra.admin --help", "infra.admin reindex", "make ")
 """What the shell blocks are run by: test_use.py, the tests below, test_admin.py for what operators run on a stage, and test_structure.py
 for what `make` offers."""
 
@@ -42,7 +42,7 @@ def test_the_operator_commands_are_explained() -> None:
 
 
 def test_the_explaining_command_says_what_the_bytes_do() -> None:
-    command = block("links", "calldata.explain").replace("\\\n", " ").split()
+    command = block("links", "infra.explain").replace("\\\n", " ").split()
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "Allow ERC20FeeProxy to take up to 12.625 fUSDC" in done.stdout
 
@@ -66,6 +66,7 @@ def test_the_verification_example_accepts_only_the_right_signature() -> None:
     signature = hmac.new(b"secret", b"body", hashlib.sha256).hexdigest()
     assert example["is_genuine"](b"body", signature, "secret")
     assert not example["is_genuine"](b"body!", signature, "secret")
+    assert not example["is_genuine"](b"body", "ä" * 64, "secret"), "which anybody may send"
 
 
 @pytest.mark.parametrize("document", ALL, ids=IDS)

@@ -45,6 +45,8 @@ from chalicelib.platform.http.parsing import _SENTENCES, MAX_BODY_BYTES
 from chalicelib.platform.outbound.compliance import ProviderAccount, ProviderUser
 from chalicelib.platform.settings import Settings
 from chalicelib.recurring.periods import paused_event, recurring_event
+from chalicelib.webhooks.circuits.records import CircuitState
+from chalicelib.webhooks.circuits.rules import failing_event, new_circuit
 from chalicelib.webhooks.deliveries.rules import RETRY_DELAYS
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.rules import CHOICES, MAX_ENDPOINTS
@@ -106,7 +108,8 @@ def code_texts() -> set[str]:
 def test_every_setting_is_in_the_table_and_nothing_else_is() -> None:
     rows = DOCS["operations"].rows("Variable", "Meaning")
     documented = [name for variable, *_ in rows for name in named(variable)]
-    assert sorted(documented) == sorted(Settings.variables())
+    where = "the settings of docs/operations.md differ from chalicelib/platform/settings.py"
+    assert sorted(documented) == sorted(Settings.variables()), f"{where} in {set(documented) ^ set(Settings.variables())}"
 
 
 def test_the_defaults_of_the_settings_are_those_of_the_code() -> None:
@@ -234,12 +237,14 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
         world.drain()
     for posted in world.receiver.posted:
         sent.setdefault(posted.event, []).append(json.loads(posted.body))
-    for told in told_of_payers(world):
-        sent.setdefault(told["event"], []).append(told)
-    for event in (*converted(payment.link, request, context), *told_of_payouts(world, context)):
-        for each in (event, *event.variants):
-            sent.setdefault(each.kind, []).append(json.loads(each.body))
-    for event in recurring(world, request, context):
+    for event_to_payer in events_to_payers(world):
+        sent.setdefault(event_to_payer["event"], []).append(event_to_payer)
+    for event in (*converted(payment.link, request, context), *events_of_payouts(world, context)):
+        for kind, body in event.bodies:
+            sent.setdefault(kind, []).append(json.loads(body))
+    since = START - timedelta(hours=1)
+    failing = replace(new_circuit("w", "acct", None, START), state=CircuitState.OPEN, failing_since=since)
+    for event in (failing_event(failing, context), *recurring(world, request, context)):
         sent.setdefault(event.kind, []).append(json.loads(event.body))
     return sent
 
@@ -252,7 +257,7 @@ def recurring(world: World, request: Request, context: EventContext) -> list[Eve
     return [*found, paused_event(paused, payout.template, context)]
 
 
-def told_of_payers(world: World) -> list[dict[str, Any]]:
+def events_to_payers(world: World) -> list[dict[str, Any]]:
     """The events of a payer who is approved and whose bank account fails."""
     payer, _ = payers.put(world.services, world.actor, world.client_id, "ada", PERSON)
     account = bank_accounts.add(world.services, world.account_id, "ada", BANK)
@@ -265,7 +270,7 @@ def told_of_payers(world: World) -> list[dict[str, Any]]:
     return [json.loads(each.body) for each in world.receiver.posted[before:]]
 
 
-def told_of_payouts(world: World, context: EventContext) -> tuple[Event, ...]:
+def events_of_payouts(world: World, context: EventContext) -> tuple[Event, ...]:
     """A step of a request that is paid out to a bank account, and its failure."""
     request = store_order(world.services)
     order = replace(load_order(world.services, request), paid_at=START)
@@ -310,8 +315,8 @@ def converted(link: Link, request: Request, context: EventContext) -> list[Event
         replace(invoice, status=status, paid=BaseUnits(paid))
         for status, paid in ((RequestStatus.PARTIALLY_PAID, 1), (RequestStatus.PAID, 3))
     )
-    told = [payment_event(Payable((each,), link), each, payment, context) for each in (partial, whole)]
-    return [*told, removed_event(partial, payment, context)]
+    event_to_payer = [payment_event(Payable((each,), link), each, payment, context) for each in (partial, whole)]
+    return [*event_to_payer, removed_event(partial, payment, context)]
 
 
 @pytest.fixture
@@ -330,7 +335,7 @@ def test_the_fields_of_events_are_those_that_are_sent(sent: dict[str, list[dict[
     variants = {f"{kind}.{variant}" for kind in changes for variant in ("client_id", "checkout")}
     of_payers = {"compliance.updated", "payment_detail.updated"}
     others = {"payment.failed", "payment.refunded", "payment.unexpected", "payment.processing", "request.recurring"}
-    assert set(sent) == {*changes, *others, *variants, *of_payers}
+    assert set(sent) == {*changes, *others, *variants, *of_payers, "webhook.failing"}
     for kind, payloads in sent.items():
         for payload in payloads:
             check_fields(kind, payload)

@@ -1,10 +1,9 @@
-"""infra/runbook.md: each command that an operator copies from it is run here on a local cloud, or by the test named here."""
+"""Each command of the documents runs as it is written, in a shell that has nothing of the developer's: copied by an operator,
+it does what the text says. What takes a deployment or a node is run by the test that is named here."""
 
-import io
+import os
 import re
-import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from hashlib import sha256
@@ -22,44 +21,45 @@ from chalicelib.platform.storage.queue import Message
 from infra import admin, upkeep
 from infra.gateway import LOGS_ROLE, allow_access_logs
 from infra.local.cloud import Cloud
+from tests.docs.documents import ALL, IDS, Document
 from tests.fakes.offramps import store_order
 from tests.fakes.world import PREFIX
 from tests.support.light_passwords import light_passwords
+from tests.support.rehearsed import rehearsed
 
 ROOT = Path(__file__).parents[2]
-RUNBOOK = (ROOT / "infra" / "runbook.md").read_text()
 ELSEWHERE = {
-    "make deploy": "deploy/test_deployed.py",
-    "make package": "deploy/test_package.py",
-    "make verify": "deploy/test_deployed.py",
-    "make rollback": "deploy/test_lifecycle.py",
-    "make restore": "deploy/test_lifecycle.py",
-    "make destroy": "deploy/test_lifecycle.py",
-    "make finish": "deploy/test_lifecycle.py",
-    "make local": "local/test_stack.py",
-    "python -m infra.permissions": "deploy/test_policies.py",
-    "python -m infra.stack": "deploy/test_stack.py",
-    "python -m infra.admin set-node": "deploy/test_nodes.py",
-    "python -m infra.admin nodes": "deploy/test_nodes.py",
-    "python -m infra.admin refuse-payout": "deploy/test_admin.py",
-    "aws secretsmanager put-secret-value": "deploy/test_deployed.py",
+    ".venv/bin/python -m infra.permissions": "deploy/test_policies.py",
+    ".venv/bin/python -m infra.stack": "deploy/test_stack.py",
+    ".venv/bin/python -m infra.admin set-node": "deploy/test_nodes.py",
+    ".venv/bin/python -m infra.admin nodes": "deploy/test_nodes.py",
+    ".venv/bin/python -m infra.admin refuse-payout": "deploy/test_admin.py",
+    ".venv/bin/python -m infra.check": "check/test_check.py",
+    ".venv/bin/python -m infra.explain": "docs/test_commands.py",
+    ".venv/bin/python -m infra.bench.capacity": "deploy/test_capacity.py",
+    ".venv/bin/python .local/": "docs/test_use.py",
+    ".venv/bin/chalice": "deploy/test_lifecycle.py",
+    'make page-hash URL="$(value': "docs/test_commands.py",
 }
 """The tests that run what takes a deployment or a node, by the beginning of the command."""
 PASSWORD, CREDENTIAL, ADDRESS = "another horse battery", "a leaked key", "203.0.113.7"
 EMAIL = "ann@shop.example"
 
 
-def commands() -> Iterator[str]:
+def commands(document: Document) -> Iterator[str]:
     """The commands of the code blocks, without their comments, and those of `make` and Python within the text."""
-    for block in re.findall(r"(?:^    \S.*\n)+", RUNBOOK, re.MULTILINE):
+    blocks = [re.sub(r"^    ", "", each, flags=re.MULTILINE) for each in re.findall(r"(?:^    \S.*\n)+", document.text, re.MULTILINE)]
+    for block in (*blocks, *document.blocks("sh")):
         for line in re.sub(r"\\\n", " ", block).splitlines():
-            if re.match(r"    (make|python|aws|export|printf|read) ", line):
-                yield line.strip().partition("  #")[0].strip()
-    yield from re.findall(r"`((?:make|python -m) [^`]+)`", RUNBOOK)
+            if re.match(r"(make|\.venv/bin/\w+|aws|export|printf|read) ", line):
+                yield line.partition("  #")[0].strip()
+    yield from re.findall(r"`((?:make|\.venv/bin/python) [^`]+)`", document.text)
 
 
-COMMANDS = tuple(dict.fromkeys(commands()))
-HERE = tuple(each for each in COMMANDS if not each.startswith(tuple(ELSEWHERE)) and each != "python -m infra.admin")
+COMMANDS = tuple(dict.fromkeys(command for document in ALL for command in commands(document)))
+HERE = [each for each in COMMANDS if not each.startswith(tuple(ELSEWHERE)) and not each.endswith("infra.admin")]
+MADE = [each for each in HERE if each.startswith("make ")]
+RUN = [each for each in HERE if each not in MADE]
 
 
 @pytest.fixture(scope="module")
@@ -101,32 +101,39 @@ def filled(command: str, values: dict[str, str]) -> str:
     return command
 
 
+def run(command: str, home: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs it in a new shell that knows where the system's commands are, and the variables given."""
+    environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(home), **variables}
+    shell = ["bash", "--noprofile", "--norc", "-euo", "pipefail", "-c", command]
+    return subprocess.run(shell, cwd=ROOT, env=environment, input=f"{PASSWORD}\n", capture_output=True, text=True, check=False)
+
+
 def test_every_command_that_is_not_run_here_is_run_by_the_test_that_is_named_here() -> None:
-    assert len(HERE) >= 15
-    for begin in ELSEWHERE:
-        if any(each.startswith(begin) for each in COMMANDS):
-            assert (ROOT / "tests" / ELSEWHERE[begin]).exists(), begin
+    assert len(RUN) >= 25
+    for begin, test in ELSEWHERE.items():
+        assert any(each.startswith(begin) for each in COMMANDS), begin
+        assert (ROOT / "tests" / test).exists(), begin
 
 
-@pytest.mark.parametrize("command", HERE)
-def test_a_command_succeeds(
-    services: Services,
-    values: dict[str, str],
-    cloud: Cloud,
-    command: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    text = filled(command, values)
-    if "|" in text or "infra.admin" not in text:  # a pipe and what it reads are part of the command
-        script = f"export CREDENTIAL='{CREDENTIAL}'; {text.replace('python -m', f'{sys.executable} -m')}"
-        run = ["bash", "-euo", "pipefail", "-c", script]
-        done = subprocess.run(run, cwd=ROOT, input=f"{PASSWORD}\n", capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return
-    monkeypatch.setattr("sys.stdin", io.StringIO(f"{PASSWORD}\n"))
-    code = admin.main(shlex.split(text.removeprefix("python -m infra.admin "), comments=True))
-    assert code == 0, capsys.readouterr().err
+@pytest.mark.parametrize("document", ALL, ids=IDS)
+def test_every_command_names_the_environment_that_it_needs(document: Document) -> None:
+    """Without `.venv/bin/` it would be the system's Python, which has none of the packages."""
+    assert re.findall(r"(?<!\.venv/bin/)python3? -m (?:infra|tests)\S*", document.text) == []
+
+
+@rehearsed
+@pytest.mark.parametrize("command", RUN)
+def test_a_command_succeeds(services: Services, values: dict[str, str], cloud: Cloud, tmp_path: Path, command: str) -> None:
+    variables = {name: os.environ[name] for name in sorted(Settings.variables() & os.environ.keys())}
+    done = run(filled(command, values), tmp_path, CREDENTIAL=CREDENTIAL, **variables, **cloud.environment())
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", MADE)
+def test_a_make_command_is_one_that_make_knows(tmp_path: Path, command: str) -> None:
+    """Each does what its target says, which test_structure.py and the tests of the targets look at."""
+    done = run(command.replace("make ", "make --dry-run ", 1), tmp_path)
+    assert (done.returncode, "There is no room" in done.stdout) == (0, False), done.stderr
 
 
 def test_a_ban_is_lifted_for_that_caller_alone(services: Services) -> None:

@@ -29,6 +29,10 @@ FOLLOWED = {
     ("docs/recipes.md", "Add an `Operation` to"): "docs/test_recipes.py::test_an_operation_is_written_where_its_recipe",
     ("docs/recipes.md", "Add what the model needs"): "docs/test_recipes.py::test_one_formula_computes_a_fee",
     ("docs/recipes.md", "Write the client beside"): "docs/test_recipes.py::test_only_its_client_knows_a_provider",
+    (
+        "docs/requests.md",
+        "`GET /v2/request/{request_id}/pay` with `gasless",
+    ): "onchain/test_gasless.py::test_a_payer_without_coins_pays_a_request_exactly",
     ("docs/operations.md", "**Expand**"): "platform/storage/test_evolution.py::test_code_of_a_newer_shape_reads_items",
     ("infra/runbook.md", "Once per stage: say in"): "deploy/test_lifecycle.py::test_a_stage_lives_by_the_commands",
     ("infra/runbook.md", "Set `RELAYER_KEYS`"): "local/test_stack.py::test_a_fresh_demo_that_is_to_run_once",

@@ -64,8 +64,9 @@ def commands(room: str) -> str:
 def test_the_rehearsal_runs_what_the_tests_leave_out() -> None:
     planned = ["make", "--dry-run", "rehearsal"]
     command = subprocess.run(planned, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    (line,) = (each for each in command.splitlines() if "pytest" in each)
-    run = re.findall(r" tests/([\w/.]+)", line)
+    files, marked = (each for each in command.splitlines() if "pytest" in each)
+    assert "REHEARSAL=1" in marked and "-m rehearsal" in marked
+    run = re.findall(r" tests/([\w/.]+)", files)
     assert [each for each in REHEARSALS if not each.startswith(tuple(run))] == []
 
 
@@ -113,6 +114,15 @@ def test_the_drawing_has_the_folders_in_the_order_in_which_they_may_import_each_
             assert names == [layer for layer in layers[::-1] if layer in names]
             assert set(names) >= {path.parent.name for path in package(container).glob("*/__init__.py")}
     assert not {name for name, found in inside.items() if found}
+
+
+def test_every_folder_with_more_than_one_floor_is_held_to_their_order() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (floors,) = [each for each in contracts if each["name"] == "in every room data goes down the same floors"]
+    names = {name for layer in floors["layers"] for name in re.findall(r"\w+", layer)}
+    folders = {path.parent for path in (ROOT / "chalicelib").rglob("__init__.py")}
+    found = {folder for folder in folders if len(names & {path.stem for path in folder.glob("*.py")}) > 1}
+    assert {".".join(folder.relative_to(ROOT).parts) for folder in found} - set(floors["containers"]) == set()
 
 
 def sections(drawing: str) -> Iterator[tuple[str, str]]:

@@ -32,20 +32,20 @@ def paying(payment: PayableLink, nonce: int = 0, safe: str = SAFE) -> Proposal:
     return Proposal(safe, bundle("sepolia", transactions), SafeTerms(nonce))
 
 
-def hash_of(told: Proposal) -> str:
-    return safe_tx_hash(11155111, told.safe, told.transaction, told.terms)
+def hash_of(proposal: Proposal) -> str:
+    return safe_tx_hash(11155111, proposal.safe, proposal.transaction, proposal.terms)
 
 
-TOLD = proposed()
+PROPOSED = proposed()
 PAGE = Viewer("", None, reads_any_link=True, is_public=True)
-HASH, OTHER_HASH = hash_of(TOLD), "0x" + "cd" * 32
+HASH, OTHER_HASH = hash_of(PROPOSED), "0x" + "cd" * 32
 
 
 def with_safe(world: World) -> World:
     """Its chain was scanned, its blocks are a second apart and of now, its Safe's service knows one transaction."""
     world.chain.contracts.add(SAFE)
     world.chain.genesis = world.now - timedelta(seconds=len(world.chain.blocks))
-    world.safes.known["sepolia", HASH] = TOLD
+    world.safes.known["sepolia", HASH] = PROPOSED
     world.scan()
     return world
 

@@ -14,7 +14,8 @@ from chalicelib.chains.calldata.transaction import LoggedDeposit, SentTransactio
 from chalicelib.chains.catalogue.bridges import source_token
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_RECEIVER, address_of
 from chalicelib.chains.catalogue.networks import Network, network
-from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC, TRANSFER_TOPIC, relay_hash
+from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC, relay_hash
+from chalicelib.chains.nodes.logs import TRANSFER_TOPIC
 from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced import tracking
 from chalicelib.payments.announced.announcements import Announcement
@@ -158,17 +159,17 @@ class Bridge:
         if not together:
             chain.mine()
         self._log(chain, address_of(ACROSS_SPOKE_POOL, DESTINATION), self._filled(sent))
-        self._log(chain, DESTINATION_USDC, _transfer(RELAYER, deposit.recipient, deposit.output_amount))
+        self._log(chain, DESTINATION_USDC, transferred(RELAYER, deposit.recipient, deposit.output_amount))
         if fails:
-            self._log(chain, DESTINATION_USDC, _transfer(deposit.recipient, deposit.depositor, deposit.output_amount))
+            self._log(chain, DESTINATION_USDC, transferred(deposit.recipient, deposit.depositor, deposit.output_amount))
         else:
             amount, caller = deposit.output_amount - fee, deposit.recipient
             if caller == address_of(LIFI_RECEIVER, DESTINATION):
                 caller = EXECUTOR
-                self._log(chain, DESTINATION_USDC, _transfer(deposit.recipient, caller, deposit.output_amount))
-            self._log(chain, DESTINATION_USDC, _transfer(caller, request.payee, amount))
+                self._log(chain, DESTINATION_USDC, transferred(deposit.recipient, caller, deposit.output_amount))
+            self._log(chain, DESTINATION_USDC, transferred(caller, request.payee, amount))
             if fee:
-                self._log(chain, DESTINATION_USDC, _transfer(caller, FEE_ADDRESS, fee))
+                self._log(chain, DESTINATION_USDC, transferred(caller, FEE_ADDRESS, fee))
             chain.pay_too(request, amount, fee)
         chain.filled[relay_hash(sent.logged, _network(sent.network).chain_id)] = len(chain.blocks) - 1
         return str(chain.blocks[-1].logs[0]["transactionHash"])
@@ -187,15 +188,15 @@ class Bridge:
     def pay_beside(self, deposit: Deposit, request: Request) -> None:
         """Somebody brings their own tokens to the recipient of a deposit, which pays the request with them."""
         chain = self.destination
-        self._log(chain, DESTINATION_USDC, _transfer(RELAYER, deposit.recipient, request.amount))
-        self._log(chain, DESTINATION_USDC, _transfer(deposit.recipient, request.payee, request.amount))
+        self._log(chain, DESTINATION_USDC, transferred(RELAYER, deposit.recipient, request.amount))
+        self._log(chain, DESTINATION_USDC, transferred(deposit.recipient, request.payee, request.amount))
         chain.pay_too(request)
 
     def refund(self, sent: Sent) -> str:
         """The bridge returns the deposit on the source chain."""
         pool = address_of(ACROSS_SPOKE_POOL, SOURCE)
         self.source.mine()
-        transfer = _transfer(pool, sent.deposit.depositor, sent.deposit.input_amount)
+        transfer = transferred(pool, sent.deposit.depositor, sent.deposit.input_amount)
         return self._log(self.source, sent.deposit.input_token, transfer)
 
     def announce(
@@ -256,7 +257,7 @@ class Bridge:
         return tx_hash
 
 
-def _transfer(sender: str, receiver: str, amount: int) -> tuple[list[str], bytes]:
+def transferred(sender: str, receiver: str, amount: int) -> tuple[list[str], bytes]:
     return [TRANSFER_TOPIC, *("0x" + address_word(each).hex() for each in (sender, receiver))], uint_word(amount)
 
 

@@ -1,16 +1,17 @@
 """A chain in memory: blocks with hashes, logs of the fee proxies, forks; implements `Chain`, EVM and Tron methods."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import BadGateway, ChainUnavailable
+from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.conversions.rates import PathRate
-from chalicelib.chains.calldata.transaction import SentTransaction, Transaction
+from chalicelib.chains.calldata.transaction import Call, SentTransaction, Transaction
 from chalicelib.chains.catalogue.contracts import (
     ACROSS_SPOKE_POOL,
     ERC20_CONVERSION_PROXY,
@@ -26,10 +27,14 @@ from chalicelib.chains.nodes.bridges.deposits import LoggedFill, LoggedReturn, f
 from chalicelib.chains.nodes.bridges.fills import brought
 from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chains.nodes.escrow.reads import EscrowState
+from chalicelib.chains.nodes.headers import BlockLogs
 from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
+from chalicelib.chains.nodes.names.reads import Answer
+from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress, ends_of
 from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.chains.nodes.readings import (
     AccountReading,
+    PlainAddressState,
     Receipt,
     Sight,
     Sought,
@@ -42,10 +47,12 @@ from chalicelib.chains.nodes.safes.reads import SafeEvent
 from chalicelib.chains.nodes.simulation import Simulation
 from chalicelib.chains.nodes.tron import BroadcastResult
 from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
+from chalicelib.chains.proofs.headers import Checked, Forged, Header, NotChecked
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.references import reference_topic
 from infra.local import calls
 from tests.fakes.mempool import Mempool
+from tests.fakes.names import FakeNames
 from tests.fakes.prices import FakePrices
 
 FEE_ADDRESS = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
@@ -67,13 +74,15 @@ class FakeChain:
 
     Their times are a second apart from `genesis` on; while `clock` is set, new blocks have its time instead. A test can
     make the node worse: it returns no headers of the blocks `without_headers`, no logs if `hides_logs`, and the logs of
-    `full_blocks` only if one of them is asked for alone; its queries for logs list those in `forged`, too.
+    `full_blocks` only if one of them is asked for alone; its queries for logs list those in `forged`, too. Its headers
+    cannot be checked unless `is_checkable`; they then have the blooms of all logs, and those in `bad_headers` are wrong.
     """
 
     def __init__(self, network: str = "sepolia", seed: int = 0) -> None:
         self.network = network
         self.escrow: EscrowContracts | None = None
         self.escrow_states: dict[str, EscrowState] = {}
+        self.plain_addresses: dict[tuple[str, str | None], PlainAddressState] = {}
         self._seed = seed
         self.blocks: list[Block] = []
         self.native_balance, self.gas_price, self.batch_fee_bps = 10**21, 10**9, 0
@@ -85,6 +94,7 @@ class FakeChain:
         self.sent: list[bytes] = []
         self.refusal: BroadcastResult | None = None
         self.contracts: set[str] = set()
+        self.names = FakeNames()
         self.transactions: dict[str, SentTransaction] = {}
         self.counts: dict[str, int] = {}
         self.flooding: set[str] = set()
@@ -96,11 +106,14 @@ class FakeChain:
         self.is_down = False
         self.lag = 0
         self.before_reading = lambda: None
-        self.largest_range = 10**9
+        self.largest_range = self.largest_transfer_range = 10**9
         self.full_blocks: set[int] = set()
         self.without_headers: set[int] = set()
         self.hides_logs = False
         self.forged: list[dict[str, Any]] = []
+        self.is_checkable = False
+        self.bad_headers: set[int] = set()
+        self.without_receipts: set[int] = set()
         self.prices: FakePrices | None = None
         self._branch = 0
         self.mempool = Mempool(self)
@@ -196,7 +209,9 @@ class FakeChain:
         known = len(self.blocks) - self.lag
         return {n: self.blocks[n].hash if n < known and n not in self.without_headers else None for n in numbers}
 
-    def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
+    def read_range(
+        self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
+    ) -> RangeReading:
         self._read()
         self.before_reading()
         if blocks.last >= len(self.blocks) - self.lag:
@@ -213,7 +228,49 @@ class FakeChain:
             raise RangeTooLarge("too many logs")
         logs = [log for block in self.blocks[blocks.first : blocks.last + 1] for log in block.logs]
         logs += [log for log in self.forged if blocks.first <= int(log["blockNumber"], 16) <= blocks.last]
-        return RangeReading(() if self.hides_logs else tuple(logs), self._facts(blocks.last), is_full)
+        found = () if self.hides_logs else tuple(logs)
+        return RangeReading(found, self._facts(blocks.last), is_full, tuple(map(self._header, headers)))
+
+    def read_plain_transfers(
+        self, blocks: BlockRange, addresses: Collection[PlainAddress]
+    ) -> tuple[Mapping[str, Any], ...]:
+        self._read()
+        if blocks.last >= len(self.blocks) - self.lag:
+            raise ChainUnavailable("lags behind")
+        if blocks.count > self.largest_transfer_range:
+            raise RangeTooLarge("too many transfers")
+        known, tokens = {each.address for each in addresses}, {each.token_address for each in addresses}
+        logs = (log for block in self.blocks[blocks.first : blocks.last + 1] for log in block.logs)
+        sent = ((log, ends_of(log)) for log in logs if log["address"] in tokens)
+        return tuple(log for log, ends in sent if ends is not None and ends[1] in known)
+
+    def read_plain_address(self, address: str, token: str | None) -> PlainAddressState:
+        """As a test has set it by address and token; nothing is at others."""
+        self._read()
+        return self.plain_addresses.get((address, token), PlainAddressState(BaseUnits(0), False, True))
+
+    def read_headers(self, numbers: Sequence[int]) -> tuple[Checked, ...]:
+        self._read()
+        return tuple(map(self._header, numbers))
+
+    def _header(self, number: int) -> Checked:
+        if not self.is_checkable or number in self.without_headers or number >= len(self.blocks) - self.lag:
+            return NotChecked(number, "a test says so")
+        if number in self.bad_headers:
+            return Forged(number)
+        block = self.blocks[number]
+        parent = self.blocks[number - 1].hash if number else "0x" + "00" * 32
+        bloom = 0
+        for value in (value for log in block.logs for value in (log["address"], *log["topics"])):
+            digest = keccak256(bytes.fromhex(value[2:]))
+            for at in (0, 2, 4):
+                bloom |= 1 << (int.from_bytes(digest[at : at + 2], "big") & 2047)
+        return Header(number, block.hash, parent, b"", bloom.to_bytes(256, "big"))
+
+    def read_block_logs(self, header: Header) -> BlockLogs:
+        """The logs of the block; those of blocks `without_receipts` do not have the root."""
+        self._read()
+        return BlockLogs(tuple(self.blocks[header.number].logs), header.number not in self.without_receipts)
 
     def read_escrow(self, payment_hashes: Sequence[str], block: int | None = None) -> tuple[EscrowState, ...]:
         """As a test has set them; payments that nobody has paid otherwise."""
@@ -267,6 +324,8 @@ class FakeChain:
 
     def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
         self._read()
+        if number >= len(self.blocks) - self.lag:
+            raise ChainUnavailable("lags behind")
         block = self.blocks[number]
         wanted = {each: "0x" + each.removeprefix("0x") for each in tx_hashes}
         logs = {
@@ -427,6 +486,17 @@ class FakeChain:
     def has_code(self, address: str) -> bool:
         self._read()
         return address in self.contracts
+
+    def is_contract(self, address: str) -> bool:
+        return self.has_code(address)
+
+    def ask(self, read: Call) -> Answer:
+        self._read()
+        return self.names.ask(read)
+
+    def read_codes(self, *addresses: str) -> tuple[bytes, ...]:
+        self._read()
+        return tuple(b"\xfe" if each in self.contracts else b"" for each in addresses)
 
     def would_revert(self, sender: str, to: str, data: str) -> bool:
         self._read()

@@ -49,20 +49,20 @@ BANK = {
 
 
 class FakeCompliance(Compliance):
-    """`seen` are method and path of each request. `trouble` says of each: None, `down` (nothing is done), `lost` (it
+    """`calls` are method and path of each request. `trouble` says of each: None, `down` (nothing is done), `lost` (it
     is done, and not answered), or an answer as status and bytes."""
 
     def __init__(self, is_configured: bool = True) -> None:
         super().__init__("http://provider.example" if is_configured else "")
         self.provider = Provider()
-        self.seen: list[tuple[str, str]] = []
+        self.calls: list[tuple[str, str]] = []
         self.trouble: Callable[[str, str], Any] = lambda method, path: None
 
     def _send(
         self, method: str, path: str, content: Mapping[str, Any] | None, key: str | None = None
     ) -> tuple[int, bytes]:
         calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")  # the provider's key
-        self.seen.append((method, path))
+        self.calls.append((method, path))
         trouble = self.trouble(method, path)
         if trouble == "down":
             raise ProviderUnavailable("ResponseTimeout")

@@ -1,9 +1,10 @@
 """The escrow of commerce payments and a token in memory on the chain of a World, with a merchant and payers."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -49,15 +50,11 @@ class Authorized:
     refundable: int = 0
 
 
-class Commerce:
-    """A merchant PAYEE whose payments on sepolia are operated by the service, and PAYER, who has 1,000 fUSDC."""
+class Escrow:
+    """The contracts on a chain in memory: the token of CURRENCY, which PAYER has 1,000 of, and the escrow."""
 
-    def __init__(self, seed: int = 0, **settings: Any) -> None:
-        known = {"relayer_keys": {"sepolia": "secret"}, "escrow_contracts": {"sepolia": CONTRACTS}, **settings}
-        self.world = World(client=object(), seed=seed, **known)
-        self.world.services = replace(self.world.services, store=MemoryStore())
-        self.chain: Any = self.world.chain
-        self.world.register_webhook()
+    def __init__(self, chain: Any, clock: Callable[[], datetime]) -> None:
+        self.chain, self.clock = chain, clock
         token = token_with_id(CURRENCY)
         assert token is not None
         self.token = token.address
@@ -73,7 +70,6 @@ class Commerce:
         """Which calls revert from now on, and why."""
         self.approves_from_zero_only = False
         """Whether the token refuses to change an allowance that is not zero, as Tether does."""
-        self.chain.clock = self.world.clock
         self.chain.escrow = CONTRACTS
         self.chain.mempool.executes = self._execute
         self.chain.mempool.dry_run = self.refusal
@@ -82,106 +78,9 @@ class Commerce:
         self.chain.read_escrow = self._read_escrow
         self.chain.read_able_payers = self._read_able_payers
         self.chain.read_erc3009_domain = lambda info: None
-        self.world.tick()
-
-    # --- what callers do ---
-
-    @property
-    def services(self) -> Any:
-        return self.world.services
-
-    def owner(self, **changes: Any) -> Owner:
-        return Owner("acct", None, None, ClientSettings(**changes), mode=Mode.API_KEY)
-
-    def draft(self, **changes: Any) -> Draft:
-        draft = Draft("shop-1", PAYEE, PAYER, AMOUNT, CURRENCY, AMOUNT, None, None, None, 0, 10_000, None)
-        return replace(draft, **changes)
-
-    def create(self, **changes: Any) -> Created:
-        return flows.create(self.services, self.owner(), self.draft(**changes))
-
-    def load(self, created: Created) -> CommercePayment:
-        found = store.payment(self.services.store, created.payment.payable_id)
-        assert found is not None
-        return found
-
-    def execute(
-        self, created: Created, kind: OperationKind, asked: Asked, services: Any = None, owner: Owner | None = None
-    ) -> PendingOperation:
-        request_id = created.payment.request_id
-        return operating.execute(services or self.services, owner or self.owner(), request_id, kind, asked)
-
-    def authorize(self, created: Created, services: Any = None) -> PendingOperation:
-        return self.execute(created, OperationKind.AUTHORIZE, Asked(), services)
-
-    def capture(self, created: Created, amount: int, fee_bps: int = 0, services: Any = None) -> PendingOperation:
-        asked = Asked(amount, fee_bps=fee_bps, fee_receiver=FEES if fee_bps else None)
-        return self.execute(created, OperationKind.CAPTURE, asked, services)
-
-    def void(self, created: Created, services: Any = None) -> PendingOperation:
-        return self.execute(created, OperationKind.VOID, Asked(), services)
-
-    def refund(self, created: Created, amount: int, services: Any = None) -> PendingOperation:
-        return self.execute(created, OperationKind.REFUND, Asked(amount), services)
-
-    # --- what wallets and time do ---
-
-    def pre_approve(self, created: Created, payer: str = PAYER) -> None:
-        """The payer sends both transactions of the answer, or those of the link."""
-        assert created.options is not None
-        self.send(payer, *created.options.transactions)
-
-    def send(self, sender: str, *transactions: Transaction) -> None:
-        self.chain.mine()
-        for each in transactions:
-            reason = self._run(sender, each.to, each.data)
-            assert reason is None, reason
-
-    def allow(self, owner: str, spender: str, amount: int) -> None:
-        self.allowances[owner.lower(), spender.lower()] = amount
-
-    def minute(self, services: Any = None) -> None:
-        """What schedules and chain do in a minute: payments, the service's transactions, and recording."""
-        running.run_due(services or self.services)
-        self.world.advance(60)
-        with suppress(ChainUnavailable):
-            self.world.relay()
-        self.world.scan()
-
-    def settle(self, minutes: int = 4) -> None:
-        for _ in range(minutes):
-            self.minute()
-
-    def authorized(self, **changes: Any) -> Created:
-        """One whose money the escrow holds."""
-        created = self.create(**changes)
-        self.pre_approve(created)
-        self.authorize(created)
-        self.settle(2)
-        assert self.load(created).authorized == AMOUNT
-        return created
-
-    def captured(self, amount: int = 60_000_000, fee_bps: int = 250) -> Created:
-        created = self.authorized()
-        self.capture(created, amount, fee_bps)
-        self.settle(2)
-        assert self.load(created).captured == amount
-        return created
 
     def balance(self, address: str) -> int:
         return self.balances[address.lower()]
-
-    def events(self, kind: str) -> list[Event]:
-        return [each for each in self.services.store.all(Event) if each.kind == kind]
-
-    def guarded(self, wire: Any) -> Any:
-        """The services of a process whose calls to the store and the node are guarded by a tripwire."""
-        stored = ("get", "get_many", "query", "due", "write", "put_many")
-        chain = Guarded(self.chain, ("read_account", "run_each", "send_raw", "read_wallet", "token_balances"), wire)
-        chains = SimpleNamespace(of=lambda _: chain, evm=lambda _: chain, networks=self.services.chains.networks)
-        return replace(self.services, store=Guarded(self.services.store, stored, wire), chains=chains)
-
-    # --- the contracts ---
 
     def refusal(self, to: str, data: str, sender: str = OPERATOR) -> str | None:
         """Why a call reverts on the newest state; None if it does not."""
@@ -206,7 +105,7 @@ class Commerce:
         return None
 
     def _escrow_refusal(self, name: str, sender: str, raw: bytes) -> str | None:
-        info, now = decode_info(raw), self.world.now.timestamp()
+        info, now = decode_info(raw), self.clock().timestamp()
         name_of, words = payment_hash(info, CONTRACTS), _after_info(raw)
         authorized = self.payments.get(name_of)
         if name == "preApprove":
@@ -226,8 +125,8 @@ class Commerce:
         if authorized is None:
             return "ZeroAuthorization"
         if name == "capture":
-            is_held = words[0] <= authorized.capturable
-            return None if now < info.authorization_expiry and is_held else "InsufficientAuthorization"
+            is_covered = words[0] <= authorized.capturable
+            return None if now < info.authorization_expiry and is_covered else "InsufficientAuthorization"
         if name == "refund":
             allowed = self.allowances[info.operator.lower(), CONTRACTS.operator_refund.lower()]
             if now >= info.refund_expiry or words[0] > authorized.refundable:
@@ -355,6 +254,113 @@ class Commerce:
             else EscrowState(False, BaseUnits(0), BaseUnits(0), False)
             for authorized in known
         )
+
+
+class Commerce(Escrow):
+    """A merchant PAYEE whose payments on sepolia are operated by the service, and PAYER, who has 1,000 fUSDC."""
+
+    def __init__(self, seed: int = 0, **settings: Any) -> None:
+        known = {"relayer_keys": {"sepolia": "secret"}, "escrow_contracts": {"sepolia": CONTRACTS}, **settings}
+        self.world = World(client=object(), seed=seed, **known)
+        self.world.services = replace(self.world.services, store=MemoryStore())
+        self.world.register_webhook()
+        self.world.chain.clock = self.world.clock
+        super().__init__(self.world.chain, self.world.clock)
+        self.world.tick()
+
+    # --- what callers do ---
+
+    @property
+    def services(self) -> Any:
+        return self.world.services
+
+    def owner(self, **changes: Any) -> Owner:
+        return Owner("acct", None, None, ClientSettings(**changes), mode=Mode.API_KEY)
+
+    def draft(self, **changes: Any) -> Draft:
+        draft = Draft("shop-1", PAYEE, PAYER, AMOUNT, CURRENCY, AMOUNT, None, None, None, 0, 10_000, None)
+        return replace(draft, **changes)
+
+    def create(self, **changes: Any) -> Created:
+        return flows.create(self.services, self.owner(), self.draft(**changes))
+
+    def load(self, created: Created) -> CommercePayment:
+        found = store.payment(self.services.store, created.payment.payable_id)
+        assert found is not None
+        return found
+
+    def execute(
+        self, created: Created, kind: OperationKind, asked: Asked, services: Any = None, owner: Owner | None = None
+    ) -> PendingOperation:
+        request_id = created.payment.request_id
+        return operating.execute(services or self.services, owner or self.owner(), request_id, kind, asked)
+
+    def authorize(self, created: Created, services: Any = None) -> PendingOperation:
+        return self.execute(created, OperationKind.AUTHORIZE, Asked(), services)
+
+    def capture(self, created: Created, amount: int, fee_bps: int = 0, services: Any = None) -> PendingOperation:
+        asked = Asked(amount, fee_bps=fee_bps, fee_receiver=FEES if fee_bps else None)
+        return self.execute(created, OperationKind.CAPTURE, asked, services)
+
+    def void(self, created: Created, services: Any = None) -> PendingOperation:
+        return self.execute(created, OperationKind.VOID, Asked(), services)
+
+    def refund(self, created: Created, amount: int, services: Any = None) -> PendingOperation:
+        return self.execute(created, OperationKind.REFUND, Asked(amount), services)
+
+    # --- what wallets and time do ---
+
+    def pre_approve(self, created: Created, payer: str = PAYER) -> None:
+        """The payer sends both transactions of the answer, or those of the link."""
+        assert created.options is not None
+        self.send(payer, *created.options.transactions)
+
+    def send(self, sender: str, *transactions: Transaction) -> None:
+        self.chain.mine()
+        for each in transactions:
+            reason = self._run(sender, each.to, each.data)
+            assert reason is None, reason
+
+    def allow(self, owner: str, spender: str, amount: int) -> None:
+        self.allowances[owner.lower(), spender.lower()] = amount
+
+    def minute(self, services: Any = None) -> None:
+        """What schedules and chain do in a minute: payments, the service's transactions, and recording."""
+        running.run_due(services or self.services)
+        self.world.advance(60)
+        with suppress(ChainUnavailable):
+            self.world.relay()
+        self.world.scan()
+
+    def settle(self, minutes: int = 4) -> None:
+        for _ in range(minutes):
+            self.minute()
+
+    def authorized(self, **changes: Any) -> Created:
+        """One whose money the escrow holds."""
+        created = self.create(**changes)
+        self.pre_approve(created)
+        self.authorize(created)
+        self.settle(2)
+        assert self.load(created).authorized == AMOUNT
+        return created
+
+    def captured(self, amount: int = 60_000_000, fee_bps: int = 250) -> Created:
+        created = self.authorized()
+        self.capture(created, amount, fee_bps)
+        self.settle(2)
+        assert self.load(created).captured == amount
+        return created
+
+    def events(self, kind: str) -> list[Event]:
+        return [each for each in self.services.store.all(Event) if each.kind == kind]
+
+    def guarded(self, wire: Any) -> Any:
+        """The services of a process whose calls to the store and the node are guarded by a tripwire."""
+        stored = ("get", "get_many", "query", "due", "write", "put_many")
+        chain = Guarded(self.chain, ("read_account", "run_each", "send_raw", "read_wallet", "token_balances"), wire)
+        chains = SimpleNamespace(of=lambda _: chain, evm=lambda _: chain, networks=self.services.chains.networks)
+        return replace(self.services, store=Guarded(self.services.store, stored, wire), chains=chains)
 
 
 def check_conserved(commerce: Commerce) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from chalicelib.webhooks.schemas import EVENTS
+from infra.documents.event_models import EVENTS
 
 
 def assert_is_described(body: dict[str, Any]) -> None:

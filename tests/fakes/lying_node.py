@@ -41,7 +41,7 @@ class Lies:
     """How many of the newest blocks it does not have."""
     balance: int = 10**18
     is_active: bool = True
-    told: int = 0
+    number: int = 0
     """How many answers were wrong."""
 
 
@@ -66,7 +66,7 @@ class LyingNode:
         true = self.chain.read_account(address)
         if not self.lies_about(ACCOUNT):
             return true
-        self.lies.told += 1
+        self.lies.number += 1
         nonce = max(true.nonce + self.lies.nonces, 0)
         return replace(true, head=true.head - self.lies.lag, nonce=nonce)
 
@@ -80,7 +80,7 @@ class LyingNode:
     def _receipt(self, tx_hash: str, true: Receipt | None) -> Receipt | None:
         raw = next(raw for raw in self.chain.mempool.sent if raw.tx_hash == tx_hash)
         success = self.lies.verdict(raw)
-        self.lies.told += (true.success if true is not None else None) != success
+        self.lies.number += (true.success if true is not None else None) != success
         if success is None:
             return None
         number = true.block_number if true is not None else max(len(self.chain.blocks) - 12, 0)
@@ -112,7 +112,7 @@ class LyingNode:
         true = self.chain.token_balances(account, tokens)
         if not self.lies_about(BALANCE):
             return true
-        self.lies.told += 1
+        self.lies.number += 1
         return replace(true, balances=dict.fromkeys(tokens, self.lies.balance))
 
     def run_each(self, sender: str, wanted: Any) -> tuple[StepResult, ...]:

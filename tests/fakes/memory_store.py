@@ -4,12 +4,14 @@ from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cache, partial
 from hashlib import sha256
 from typing import Any, get_type_hints
 
 from chalicelib.base.lists import Found, Named, Span
 from chalicelib.base.records import LAST_SORT_KEY, Counts, Key, KeyRange, Record
 from chalicelib.platform.storage.items import DUE_SHARDS
+from chalicelib.platform.storage.scans import Scanned
 from chalicelib.platform.storage.store import (
     LARGEST_TRANSACTION,
     Absent,
@@ -19,25 +21,34 @@ from chalicelib.platform.storage.store import (
     Unchanged,
     Write,
     WriteConflict,
+    written,
 )
 from infra.local import calls as permitted
+
+SCANNED = 1_000
+"""As many records as DynamoDB returns of a scan, if each has 1 KB."""
 
 
 class MemoryStore(Store):
     """Holds records as they were written. `calls` counts what would be calls to DynamoDB, by operation."""
 
     def __init__(self) -> None:
-        super().__init__("memory", client=object())
+        super().__init__("memory", client=object(), at_once=1)
         self._records: dict[Key, Any] = {}
+        self._kinds: dict[type[Any], dict[Key, Any]] = {}
         self._sorted: dict[tuple[str, str], list[str]] = {}
-        self._lists: dict[tuple[str, Named], dict[str, Key]] = {}
+        self._lists: dict[tuple[str, str, str], dict[str, Key]] = {}
         self._due: dict[tuple[str, str], dict[Key, datetime]] = {}
         self.calls: dict[str, int] = {}
         self._counters: dict[Key, int] = {}
 
     def all(self, cls: type[Any]) -> list[Any]:
         """Every stored record of a kind; not counted, as no such call exists."""
-        return [each for each in self._records.values() if isinstance(each, cls)]
+        return [each for kind, found in self._kinds.items() if issubclass(kind, cls) for each in found.values()]
+
+    def everything(self) -> list[Any]:
+        """Every stored record, as `all`."""
+        return list(self._records.values())
 
     def get(self, cls: type[Any], key: Key) -> Any:
         self._count("GetItem", key.table)
@@ -69,10 +80,19 @@ class MemoryStore(Store):
         records = tuple(self._records[Key(table, pk, sk)] for sk in found[:limit])
         return records, found[limit - 1] if len(found) > limit else None
 
+    def uncount(self, counter: Record, amount: int = 1) -> None:
+        self._count("UpdateItem", counter.key.table)
+        self._counters[counter.key] = max(self._counters.get(counter.key, 0) - amount, 0)
+
+    def head(self, cls: type[Any], pk: str, after: str | None, limit: int) -> tuple[Any, ...]:
+        self._count("Query", cls.KEY.table)
+        found = [sk for sk in self._sorted.get((cls.KEY.table, pk), ()) if sk > (after or "")]
+        return tuple(self._records[Key(cls.KEY.table, pk, sk)] for sk in found[:limit])
+
     def newest_of_each(self, cls: type[Any], partitions: Sequence[str]) -> list[Any]:
         return [found for pk in partitions for found in self.page(cls, pk, None, 1)[0]]
 
-    def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
+    def query_mixed(self, kinds: Iterable[type[Record]], pk: str, *, may_lag: bool = False) -> list[Any]:
         wanted = tuple(kinds)
         self._count("Query", wanted[0].KEY.table)
         found = (self._records[Key(wanted[0].KEY.table, pk, sk)] for sk in self._sorted.get((wanted[0].KEY.table, pk), ()))
@@ -90,20 +110,32 @@ class MemoryStore(Store):
     def _span(self, cls: type[Record], span: Span) -> list[Key]:
         """The keys of the records of a span, the newest first."""
         table = cls.KEY.table
-        listed = sorted(self._lists.get((table, span.list), {}).items(), reverse=True)
+        listed = sorted(self._lists.get((table, span.list.index, span.list.name), {}).items(), reverse=True)
         keys = [key for place, key in listed if span.first <= place <= span.last]
         return [key for key in keys if all(any(self._is_in(key, each) for each in one_of) for one_of in span.within)]
 
     def _is_in(self, key: Key, named: Named) -> bool:
         return bool(self._records[key].listed.get(named.index) == named.name)
 
-    def due(self, cls: type[Record], before: datetime, limit: int, first_shard: int = 0) -> Iterator[Key]:
+    def due(
+        self, cls: type[Record], before: datetime, limit: int, first_shard: int = 0, since: datetime | None = None
+    ) -> Iterator[Key]:
         for offset in range(DUE_SHARDS):
             shard = (first_shard + offset) % DUE_SHARDS
             self._count("Query", f"{cls.KEY.table}/index/by_due")
-            waiting = self._due.get((cls.KEY.table, f"{cls.DUE_GROUP}{shard}"), {})
-            due = sorted((at, key) for key, at in waiting.items() if at <= before)
+            waiting = self._due.get((cls.KEY.table, f"{cls.DUE_GROUP}{shard}"))
+            if not waiting:
+                continue
+            due = sorted((at, key) for key, at in waiting.items() if at <= before and (since is None or since <= at))
             yield from [key for _, key in due[:limit]]
+
+    def scan_on(self, kinds: Sequence[type[Record]], after: Key | None) -> tuple[list[Scanned], Key | None]:
+        """As the real one; a part has SCANNED records."""
+        self._count("Scan", kinds[0].KEY.table)
+        keys = sorted(key for kind in kinds for key in self._kinds.get(kind, ()) if after is None or key > after)
+        part = keys[:SCANNED]
+        found = [Scanned(key, partial(self._records.__getitem__, key)) for key in part]
+        return found, part[-1] if len(keys) > SCANNED else None
 
     def _apply(self, *writes: Write) -> None:
         if len(writes) > 1 or not isinstance(writes[0], Record):
@@ -138,16 +170,16 @@ class MemoryStore(Store):
 
     def _put(self, key: Key, record: Any) -> None:
         self._remove(key)
-        self._records[key] = replace(record, version=record.version + 1)
+        self._records[key] = self._kinds.setdefault(type(record), {})[key] = written(record)
         insort(self._sorted.setdefault((key.table, key.pk), []), key.sk)
         if record.next_due is not None:
             self._due.setdefault((key.table, _shard(record, key)), {})[key] = record.next_due
 
         for index, name in record.listed.items():
-            self._lists.setdefault((key.table, Named(index, name)), {})[record.listed_at] = key
+            self._lists.setdefault((key.table, index, name), {})[record.listed_at] = key
 
     def _add(self, key: Key, add: Add) -> None:
-        (counts,) = [name for name, hint in get_type_hints(type(add.record)).items() if hint is Counts]
+        counts = _counts_of(type(add.record))
         record = self._records.get(key, replace(add.record, **{counts: {}}))  # type: ignore[type-var]
         total = dict(getattr(record, counts))
         for name, amount in add.amounts.items():
@@ -157,8 +189,9 @@ class MemoryStore(Store):
     def _remove(self, key: Key) -> None:
         record = self._records.pop(key, None)
         if record is not None:
+            self._kinds[type(record)].pop(key)
             for index, name in record.listed.items():
-                self._lists[key.table, Named(index, name)].pop(record.listed_at)
+                self._lists[key.table, index, name].pop(record.listed_at)
             self._sorted[key.table, key.pk].remove(key.sk)
             self._due.get((key.table, _shard(record, key)), {}).pop(key, None)
 
@@ -167,6 +200,13 @@ class MemoryStore(Store):
             self.calls[operation] = self.calls.get(operation, 0) + calls
             for resource in resources:
                 permitted.stood_in(f"dynamodb:{operation}", resource)
+
+
+@cache
+def _counts_of(cls: type[Record]) -> str:
+    """The name of the field with counts."""
+    (name,) = [name for name, hint in get_type_hints(cls).items() if hint is Counts]
+    return name
 
 
 def _action(write: Write) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Protocol
 
 from chalicelib.base.addresses import same_address
@@ -195,6 +196,7 @@ class Mempool:
         return StepResult(True)
 
 
+@cache
 def raw_transaction(text: str) -> Raw:
     """Decodes a signed transaction of EIP-1559. Raises ChainUnavailable for other bytes."""
     from eth_account import Account

@@ -52,6 +52,10 @@ class TimedChain(FakeChain):
         super().mine(count)
         self.times += [self._clock()] * count
 
+    def header(self, number: int) -> dict[str, Any] | None:
+        """The whole header of a block; None if the node answers only what readers of logs need."""
+        return None
+
     def fork(self, depth: int) -> Any:
         del self.times[-depth:]
         return super().fork(depth)
@@ -128,6 +132,8 @@ class FakeNode:
             return None
         seconds = (self.chain.times[number] - _EPOCH) // timedelta(seconds=1)
         block = self.chain.blocks[number]
+        if header := self.chain.header(number):
+            return header
         transactions = sorted({log["transactionHash"] for log in block.logs})
         return {"number": hex(number), "hash": block.hash, "timestamp": hex(seconds), "transactions": transactions}
 
@@ -153,10 +159,10 @@ def chain_of(node: FakeNode) -> EvmChain | TronChain:
     chain: EvmChain | TronChain
     if name == "tron":
         chain = TronChain(name, "http://node.invalid")
-        chain._node = JsonRpcClient(name, node, "/jsonrpc", batches=False)  # type: ignore[arg-type]
+        chain.node = JsonRpcClient(name, node, "/jsonrpc", batches=False)  # type: ignore[arg-type]
     else:
         chain = EvmChain(name, "http://node.invalid")
-        chain._node = JsonRpcClient(name, node)  # type: ignore[arg-type]
+        chain.node = JsonRpcClient(name, node)  # type: ignore[arg-type]
     return chain
 
 

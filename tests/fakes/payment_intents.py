@@ -1,7 +1,9 @@
 """Permit2 and USDC in memory on the source chain of a Bridge, with a payer who signs and a service that executes."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,12 +42,11 @@ ENOUGH, HAD = 10**30, 10**9
 _TAKE = ["((address,uint256)[],uint256,uint256)", "(address,uint256)[]", "address", "bytes32", "string", "bytes"]
 
 
-class PaymentIntents:
-    """A request of 12.50 USDC on arbitrum-one with a fee of 1 %, which PAYER pays from base by a signature."""
+class Permit2:
+    """The contracts on a chain in memory: USDC, of which PAYER has HAD, Permit2 and the bridge's pool."""
 
-    def __init__(self, seed: int = 0, **settings: Any) -> None:
-        self.bridge = Bridge(seed=seed, relayer_keys={SOURCE: "secret"}, **settings)
-        self.world, self.chain = self.bridge.world, self.bridge.source
+    def __init__(self, chain: Any, clock: Callable[[], datetime]) -> None:
+        self.chain, self.clock = chain, clock
         self.balances: Counter[str] = Counter({PAYER.lower(): HAD})
         self.allowances: Counter[tuple[str, str]] = Counter({(PAYER.lower(), CONTRACT.lower()): ENOUGH})
         self.nonces: set[int] = set()
@@ -62,8 +63,112 @@ class PaymentIntents:
         self.chain.mempool.executes = self._execute
         self.chain.mempool.dry_run = lambda to, data: self._refusal(to, data)
         self.chain.mempool.balance_of = lambda account, token: self.balance(account)
-        self.chain.read_wallet = self._read_wallet  # type: ignore[method-assign]
-        self.chain.read_permit_answers = lambda token, owner: (None,) * 4  # type: ignore[method-assign]
+        self.chain.read_wallet = self._read_wallet
+        self.chain.read_permit_answers = lambda token, owner: (None,) * 4
+
+    def balance(self, address: str) -> int:
+        return self.balances[address.lower()]
+
+    def _read_wallet(
+        self, wallet: str, tokens: Any, spender: str, *, batch_fee: bool = False, code_of: str | None = None
+    ) -> WalletReading:
+        if self.chain.is_down:
+            raise ChainUnavailable("the node does not answer")
+        balance = BaseUnits(self.balances[wallet.lower()])
+        allowed = BaseUnits(self.allowances[wallet.lower(), spender.lower()])
+        readings = {token: TokenReading(balance, allowed) for token in tokens}
+        return WalletReading(BaseUnits(10**18), readings, BaseUnits(10**9), 0, code_of in self.chain.contracts)
+
+    def _refusal(self, to: str, data: str) -> str | None:
+        name = _name(to, data)
+        if name in self.refuses:
+            return self.refuses[name]
+        raw = bytes.fromhex(data[10:])
+        executor = EXECUTOR.lower()
+        if name == "take":
+            (_, nonce, deadline), transfers, owner, _, _, signature = decode(_TAKE, raw)
+            amount = sum(each for _, each in transfers)
+            if self.clock().timestamp() > deadline:
+                return "the signature of the payment has expired"
+            if nonce in self.nonces:
+                return "the nonce of the payment was used before, or withdrawn"
+            if signature not in self.right:
+                return NOT_THE_OWNERS
+            if amount > min(self.balances[owner], self.allowances[owner, CONTRACT.lower()]):
+                return "TRANSFER_FROM_FAILED"
+        elif name == "approve":
+            spender, amount = decode(["address", "uint256"], raw)
+            if self.keeps_allowance and amount and self.allowances[executor, spender]:
+                return "reverted without a reason"
+        elif name == "transfer":
+            if decode(["address", "uint256"], raw)[1] > self.balances[executor]:
+                return "the balance of the token is too small"
+        elif name == "deposit":
+            deposit = decode_deposit(data)
+            assert deposit is not None
+            if deposit.input_amount > min(self.balances[executor], self.allowances[executor, POOL.lower()]):
+                return "the token's allowance is too small"
+            if self.clock().timestamp() > deposit.quote_timestamp + 3600:
+                return "the quote is too old"
+        return None
+
+    def _execute(self, raw: Raw) -> str | None:
+        assert same_address(raw.sender, EXECUTOR)
+        name = _name(raw.to, raw.data)
+        if (reason := self._refusal(raw.to, raw.data)) is not None:
+            return reason
+        if name in self.fails:
+            return "reverted without a reason"
+        self.made[name] += 1
+        data, executor = bytes.fromhex(raw.data[10:]), EXECUTOR.lower()
+        if name == "take":
+            (_, nonce, _), transfers, owner, *_ = decode(_TAKE, data)
+            self.nonces.add(nonce)
+            self.move(owner, executor, sum(each for _, each in transfers))
+        elif name == "approve":
+            spender, amount = decode(["address", "uint256"], data)
+            self.allowances[executor, spender] = amount
+        elif name == "permit":
+            self.allowances[PAYER.lower(), CONTRACT.lower()] = ENOUGH
+        elif name == "transfer":
+            self.move(executor, *decode(["address", "uint256"], data))
+        else:
+            self._deposit(raw)
+        return None
+
+    def _deposit(self, raw: Raw) -> None:
+        deposit = decode_deposit(raw.data)
+        assert deposit is not None
+        self.allowances[EXECUTOR.lower(), POOL.lower()] -= deposit.input_amount
+        self.move(EXECUTOR.lower(), POOL.lower(), deposit.input_amount)
+        sent = Sent(raw.tx_hash, deposit, 100 + len(self.sent))
+        self.sent.append(sent)
+        block = self.chain.blocks[-1]
+        self.chain.transactions[raw.tx_hash] = SentTransaction(
+            sender=EXECUTOR,
+            to=POOL,
+            data=raw.data,
+            nonce=raw.nonce,
+            block=block.number,
+            block_hash=block.hash,
+            success=True,
+            deposits=(sent.logged,),
+        )
+
+    def move(self, sender: str, receiver: str, amount: int) -> None:
+        assert self.balances[sender.lower()] >= amount, "tokens of nobody"
+        self.balances[sender.lower()] -= amount
+        self.balances[receiver.lower()] += amount
+        self.chain.mempool.moved(SOURCE_USDC, sender, receiver, amount)
+
+
+class PaymentIntents(Permit2):
+    """A request of 12.50 USDC on arbitrum-one with a fee of 1 %, which PAYER pays from base by a signature."""
+
+    def __init__(self, seed: int = 0, **settings: Any) -> None:
+        self.bridge = Bridge(seed=seed, relayer_keys={SOURCE: "secret"}, **settings)
+        self.world = self.bridge.world
+        super().__init__(self.bridge.source, self.world.clock)
         self.request = self.new_request()
 
     @property
@@ -129,9 +234,6 @@ class PaymentIntents:
     def fill(self, sent: Sent, fails: bool = False, fee: int = 125_000) -> None:
         self.bridge.fill(sent, self.loaded(), fails, fee)
 
-    def balance(self, address: str) -> int:
-        return self.balances[address.lower()]
-
     def events(self, kind: str) -> list[Event]:
         return [each for each in self.services.store.all(Event) if each.kind == kind]
 
@@ -146,100 +248,6 @@ class PaymentIntents:
 
         served = SimpleNamespace(of=of, evm=of, networks=chains.networks)
         return replace(self.services, store=Guarded(self.services.store, stored, wire), chains=served)
-
-    # --- the contracts ---
-
-    def _read_wallet(
-        self, wallet: str, tokens: Any, spender: str, *, batch_fee: bool = False, code_of: str | None = None
-    ) -> WalletReading:
-        if self.chain.is_down:
-            raise ChainUnavailable("the node does not answer")
-        held = BaseUnits(self.balances[wallet.lower()])
-        allowed = BaseUnits(self.allowances[wallet.lower(), spender.lower()])
-        readings = {token: TokenReading(held, allowed) for token in tokens}
-        return WalletReading(BaseUnits(10**18), readings, BaseUnits(10**9), 0, code_of in self.chain.contracts)
-
-    def _refusal(self, to: str, data: str) -> str | None:
-        name = _name(to, data)
-        if name in self.refuses:
-            return self.refuses[name]
-        raw = bytes.fromhex(data[10:])
-        executor = EXECUTOR.lower()
-        if name == "take":
-            (_, nonce, deadline), transfers, owner, _, _, signature = decode(_TAKE, raw)
-            amount = sum(each for _, each in transfers)
-            if self.world.now.timestamp() > deadline:
-                return "the signature of the payment has expired"
-            if nonce in self.nonces:
-                return "the nonce of the payment was used before, or withdrawn"
-            if signature not in self.right:
-                return NOT_THE_OWNERS
-            if amount > min(self.balances[owner], self.allowances[owner, CONTRACT.lower()]):
-                return "TRANSFER_FROM_FAILED"
-        elif name == "approve":
-            spender, amount = decode(["address", "uint256"], raw)
-            if self.keeps_allowance and amount and self.allowances[executor, spender]:
-                return "reverted without a reason"
-        elif name == "transfer":
-            if decode(["address", "uint256"], raw)[1] > self.balances[executor]:
-                return "the balance of the token is too small"
-        elif name == "deposit":
-            deposit = decode_deposit(data)
-            assert deposit is not None
-            if deposit.input_amount > min(self.balances[executor], self.allowances[executor, POOL.lower()]):
-                return "the token's allowance is too small"
-            if self.world.now.timestamp() > deposit.quote_timestamp + 3600:
-                return "the quote is too old"
-        return None
-
-    def _execute(self, raw: Raw) -> str | None:
-        assert same_address(raw.sender, EXECUTOR)
-        name = _name(raw.to, raw.data)
-        if (reason := self._refusal(raw.to, raw.data)) is not None:
-            return reason
-        if name in self.fails:
-            return "reverted without a reason"
-        self.made[name] += 1
-        data, executor = bytes.fromhex(raw.data[10:]), EXECUTOR.lower()
-        if name == "take":
-            (_, nonce, _), transfers, owner, *_ = decode(_TAKE, data)
-            self.nonces.add(nonce)
-            self.move(owner, executor, sum(each for _, each in transfers))
-        elif name == "approve":
-            spender, amount = decode(["address", "uint256"], data)
-            self.allowances[executor, spender] = amount
-        elif name == "permit":
-            self.allowances[PAYER.lower(), CONTRACT.lower()] = ENOUGH
-        elif name == "transfer":
-            self.move(executor, *decode(["address", "uint256"], data))
-        else:
-            self._deposit(raw)
-        return None
-
-    def _deposit(self, raw: Raw) -> None:
-        deposit = decode_deposit(raw.data)
-        assert deposit is not None
-        self.allowances[EXECUTOR.lower(), POOL.lower()] -= deposit.input_amount
-        self.move(EXECUTOR.lower(), POOL.lower(), deposit.input_amount)
-        sent = Sent(raw.tx_hash, deposit, 100 + len(self.sent))
-        self.sent.append(sent)
-        block = self.chain.blocks[-1]
-        self.chain.transactions[raw.tx_hash] = SentTransaction(
-            sender=EXECUTOR,
-            to=POOL,
-            data=raw.data,
-            nonce=raw.nonce,
-            block=block.number,
-            block_hash=block.hash,
-            success=True,
-            deposits=(sent.logged,),
-        )
-
-    def move(self, sender: str, receiver: str, amount: int) -> None:
-        assert self.balances[sender.lower()] >= amount, "tokens of nobody"
-        self.balances[sender.lower()] -= amount
-        self.balances[receiver.lower()] += amount
-        self.chain.mempool.moved(SOURCE_USDC, sender, receiver, amount)
 
 
 def check_conserved(payment_intents: PaymentIntents) -> None:

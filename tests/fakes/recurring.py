@@ -77,7 +77,7 @@ class RecurringProxy:
         self.world.chain.holding = TokenReading(BaseUnits(self.balance), BaseUnits(self.allowance))
 
     def _refusal(self, to: str, data: str) -> str | None:
-        call = _decoded(data)
+        call = trigger_of(data)
         if self.refusal is not None:
             return self.refusal
         if call.time_of_index > self.world.now.timestamp():
@@ -93,7 +93,7 @@ class RecurringProxy:
             return None
         if (reason := self._refusal(raw.to, raw.data)) is not None:
             return reason
-        call = _decoded(raw.data)
+        call = trigger_of(raw.data)
         self.made[call.nonce, call.index] += 1
         self.references.append(call.reference)
         self.set(self.balance - call.total, self.allowance - call.total)
@@ -102,12 +102,14 @@ class RecurringProxy:
         return None
 
 
-def _decoded(data: str) -> Any:
+def trigger_of(data: str) -> Any:
+    """What a call of the contract says, by the names below."""
     assert data.startswith(TRIGGER)
     raw = bytes.fromhex(data[10:])
     words = [int.from_bytes(raw[start : start + 32], "big") for start in range(0, 0x1E0, 32)]
-    (_, _, payee, fee_address, amount, fee, relayer_fee, period, first, _, nonce, *_), index = words[:13], words[14]
+    (subscriber, _, payee, fee_address, amount, fee, relayer_fee, period, first, _, nonce, *_), index = words[:13], words[14]
     return SimpleNamespace(
+        subscriber=f"0x{subscriber:040x}",
         payee=f"0x{payee:040x}",
         fee_address=f"0x{fee_address:040x}",
         amount=amount,

@@ -25,13 +25,13 @@ SECONDS = 4
 
 
 class FakeRouter:
-    """`seen` are the quotes that were asked for. A route costs 8 basis points and two cents in the source token."""
+    """`calls` are the quotes that were asked for. A route costs 8 basis points and two cents in the source token."""
 
     is_configured, has_key = True, True
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
-        self.seen = list[QuoteCall]()
+        self.calls = list[QuoteCall]()
         self.change: Callable[[dict[str, Any]], Mapping[str, Any]] = lambda answer: answer
         self.trouble: Exception | None = None
         self.trouble_by_chain = dict[int, Exception]()
@@ -40,7 +40,7 @@ class FakeRouter:
         self.statuses = dict[str, RouterStatus]()
 
     def quote_call(self, wanted: QuoteCall) -> RouterStep:
-        self.seen.append(wanted)
+        self.calls.append(wanted)
         time.sleep(self.seconds_by_chain.get(wanted.from_chain, 0))
         trouble = self.trouble or self.trouble_by_chain.get(wanted.from_chain)
         if trouble is not None:

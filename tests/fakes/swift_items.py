@@ -1,5 +1,6 @@
 """Faster ways of items into and out of moto's DynamoDB: what is text or number takes no general rule, the rest does."""
 
+from base64 import b64decode, b64encode
 from typing import Any
 
 from botocore.model import MapShape
@@ -47,9 +48,21 @@ def _dict_of(value: Any) -> Any:
     kind = type(value)
     if kind is DynamoType and value.type in _SIMPLE:
         return {value.type: value.value}
+    if kind is DynamoType and value.type == "B":
+        return {"B": b64decode(value.value)}
     if kind is dict:
         return {name: _dict_of(each) for name, each in value.items()}
     return value if kind is str else _to_dict(value)
+
+
+def as_json(value: Any) -> Any:
+    """Parameters for items as they are sent, where bytes are base64."""
+    kind = type(value)
+    if kind is dict:
+        return {name: as_json(each) for name, each in value.items()}
+    if kind is list or kind is tuple:
+        return [as_json(each) for each in value]
+    return b64encode(value).decode() if kind is bytes else value
 
 
 def apply() -> None:

@@ -9,9 +9,10 @@ import botocore.session
 from botocore import xform_name
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSResponse
+from botocore.client import BaseClient
 from botocore.endpoint import Endpoint
+from botocore.exceptions import ParamValidationError
 from botocore.model import OperationModel
-from botocore.regions import EndpointRulesetResolver
 from botocore.useragent import UserAgentString
 from moto.backend_index import backend_url_patterns
 from moto.core import DEFAULT_ACCOUNT_ID, responses
@@ -28,10 +29,9 @@ from werkzeug.exceptions import HTTPException
 from tests.fakes import swift_items, swift_queries, swift_updates
 
 _update = DynamoDBBackend.update_item
-_send = Endpoint.make_request
+_call = BaseClient._make_api_call
 _hash, _is_same, _cast = DynamoType.__hash__, DynamoType.__eq__, DynamoType.cast_value.fget  # type: ignore[attr-defined]
 _put, _delete, _parse = Table.put_item, Table.delete_item, ConditionExpressionParser.parse
-_resolve = EndpointRulesetResolver.construct_endpoint
 _add_auth, _user_agent = SigV4Auth.add_auth, UserAgentString.to_string
 
 
@@ -92,25 +92,48 @@ def _parse_condition(parser: ConditionExpressionParser) -> Any:
 _conditions: dict[tuple[str | None, str, str], tuple[Any, list[str], list[str]]] = {}
 
 
-def _make_request(endpoint: Endpoint, operation: OperationModel, request: dict[str, Any]) -> Any:
-    """Hands a request for items to moto's DynamoDB as a call; as HTTP it takes three times as long.
+def _make_api_call(client: BaseClient, operation_name: str, api_params: dict[str, Any]) -> Any:
+    """Hands a call for items to moto's DynamoDB without the steps of HTTP, which take longer than moto itself.
 
-    botocore has checked and serialized the parameters before, and raises the errors of the parsed response after it.
+    Parameters are checked, handlers of events are called and errors are raised as by botocore; only `before-call` has the
+    body as it is, not as text.
     """
-    action = _ACTIONS.get(operation.name)
-    if action is None or not botocore_stubber.enabled or ".amazonaws.com" not in request["url"]:
-        return _send(endpoint, operation, request)
+    service, url = client._service_model.service_name, client.meta.endpoint_url
+    if operation_name not in _ACTIONS or service != "dynamodb" or not botocore_stubber.enabled or ".amazonaws.com" not in url:
+        return _call(client, operation_name, api_params)
+    model = client._service_model.operation_model(operation_name)
+    context: dict[str, Any] = {"client_region": client.meta.region_name, "client_config": client.meta.config}
+    params = client._emit_api_params(api_params=api_params, operation_model=model, context=context)
+    validator = getattr(client._serializer, "_param_validator", None)  # absent where the client is to check nothing
+    if validator is not None and (report := validator.validate(params, model.input_shape)).has_errors():
+        raise ParamValidationError(report=report.generate_report())
+    body = swift_items.as_json(params)
+    _, answer = client.meta.events.emit_until_response(
+        f"before-call.dynamodb.{operation_name}", model=model, params={"headers": {}, "body": body}, context=context
+    )
+    http, parsed = answer or _answer(client, model, body)
+    client.meta.events.emit(
+        f"after-call.dynamodb.{operation_name}", http_response=http, parsed=parsed, model=model, context=context
+    )
+    if http.status_code >= 300:
+        raise client.exceptions.from_code(parsed.get("Error", {}).get("Code"))(parsed, operation_name)
+    return parsed
+
+
+def _answer(client: BaseClient, operation: OperationModel, body: dict[str, Any]) -> tuple[AWSResponse, dict[str, Any]]:
+    """What moto's DynamoDB responds to a body, as botocore parses it."""
     handler = DynamoHandler()
     handler.current_account, handler.region = DEFAULT_ACCOUNT_ID, "us-east-1"
-    handler.body = handler.params = json.loads(request["body"])
+    handler.body = handler.params = body  # type: ignore[assignment]
+    url = client.meta.endpoint_url
     try:
-        result = getattr(handler, action)().result
+        result = getattr(handler, _ACTIONS[operation.name])().result
     except HTTPException as error:
-        return AWSResponse(request["url"], error.code, {}, None), _parsed_error(endpoint, operation, error)
+        return AWSResponse(url, error.code, {}, None), _parsed_error(client._endpoint, operation, error)
     members = operation.output_shape.members
     parsed = {name: value for name, value in result.items() if name in members and value is not None}
     parsed["ResponseMetadata"] = {"HTTPStatusCode": 200, "HTTPHeaders": {}, "RetryAttempts": 0}
-    return AWSResponse(request["url"], 200, {}, _Raw(result)), parsed
+    return AWSResponse(url, 200, {}, _Raw(result)), parsed
 
 
 class _Raw:
@@ -120,7 +143,7 @@ class _Raw:
         self._result = result
 
     def stream(self) -> list[bytes]:
-        return [json.dumps(self._result).encode()]
+        return [json.dumps(swift_items.as_json(self._result)).encode()]
 
 
 _ACTIONS = {
@@ -189,16 +212,6 @@ def _name_agent(agent: UserAgentString) -> str:
     return "tests" if botocore_stubber.enabled else _user_agent(agent)
 
 
-def _endpoint_of(resolver: EndpointRulesetResolver, operation_model: OperationModel, **more: Any) -> Any:
-    """Resolves once per client what the same rules say of every table: the tables of tests are in one region."""
-    if operation_model.service_model.service_name != "dynamodb" or not botocore_stubber.enabled:
-        return _resolve(resolver, operation_model, **more)
-    known = resolver.__dict__.setdefault("known", {})
-    if operation_model.name not in known:
-        known[operation_model.name] = _resolve(resolver, operation_model, **more)
-    return known[operation_model.name]
-
-
 def _stub_botocore_alone(mock: MockAWS, reset: bool = True) -> None:
     """Stubs botocore only; moto also registers 2,000 URLs for other HTTP clients at every start."""
     botocore_stubber.enabled = True
@@ -212,12 +225,11 @@ def apply() -> None:
     swift_queries.apply()
     swift_updates.apply()
     SigV4Auth.add_auth, UserAgentString.to_string = _sign_for_nobody, _name_agent
-    EndpointRulesetResolver.construct_endpoint = _endpoint_of
     botocore.session.create_loader = cache(botocore.session.create_loader)  # descriptions of AWS are read once
     MockAWS._enable_patching = _stub_botocore_alone
     responses.method_names_from_class = cache(responses.method_names_from_class)
     backend_url_patterns.sort(key=lambda pattern: pattern[0] not in _SERVICES)  # they are tried one by one
-    Endpoint.make_request = _make_request
+    BaseClient._make_api_call = _make_api_call
     Item.__init__ = _make_item  # type: ignore[method-assign]
     DynamoType.__hash__, DynamoType.__eq__ = _hash_text, _is_same_text  # type: ignore[method-assign]
     DynamoType.cast_value = property(_cast_text)  # type: ignore[assignment]

@@ -6,7 +6,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -20,6 +20,7 @@ from moto.dynamodb.models.table import Table
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.crosschain.service.payment_intents.jobs import follow_payment_intent
+from chalicelib.mail.jobs import note_mail, send_mail
 from chalicelib.payments.currencies.rules import ConversionFacts
 from chalicelib.payments.links import expiry, reading
 from chalicelib.payments.links import flows as links
@@ -36,26 +37,30 @@ from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.outbound.sender import PostResult
 from chalicelib.platform.services import Services
 from chalicelib.platform.settings import Settings
-from chalicelib.platform.storage.queue import Message
+from chalicelib.platform.storage.queue import Message, received
 from chalicelib.platform.storage.store import Store
 from chalicelib.recurring.jobs import execute_recurring
 from chalicelib.relayer.jobs import follow_relayed
 from chalicelib.relayer.tracking import track
-from chalicelib.webhooks.deliveries.rules import sign
 from chalicelib.webhooks.endpoints import flows as webhooks
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.jobs import announce_events, deliver_webhook, retry_webhook
+from chalicelib.webhooks.signatures import sign
 from infra.local import calls
 from infra.local.provider import ACCOUNT, SECRET
+from infra.recursion import RECURSIVE
 from infra.template import whole_template
 from tests.fakes import swift_moto
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
 from tests.fakes.compliance import FakeCompliance
 from tests.fakes.event_bodies import assert_is_described
+from tests.fakes.mails import FakeSes
 from tests.fakes.metrics import FakeMetrics
+from tests.fakes.objects import FakeObjects
 from tests.fakes.prices import FakePrices
 from tests.fakes.router import FakeRouter
 from tests.fakes.safes import FakeSafes
+from tests.fakes.txt_records import FakeTxtRecords
 
 swift_moto.apply()
 
@@ -71,8 +76,12 @@ JOBS: dict[str, Callable[[Services, str], None]] = {
     "relayed": follow_relayed,
     "recurring": execute_recurring,
     "payment-intents": follow_payment_intent,
+    "mails": send_mail,
+    "mail-news": note_mail,
 }
 """The consumer of each queue, as in app.py."""
+MOST_INVOCATIONS = 16
+"""Of one function in a chain of messages, if no more are allowed (Lambda Developer Guide, recursive loop detection)."""
 START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
 TERMS = Terms(timedelta(days=7), RequestTerms(False, ConversionFacts(frozenset(), has_price_source=False)))
 """Of new links, without conversions."""
@@ -106,6 +115,8 @@ class Waiting:
     queue: str
     body: str
     group: str = ""
+    lineage: tuple[str, ...] = ()
+    """The functions of the messages before it in its chain, as AWS counts them by the trace header of the SDK."""
 
 
 @dataclass
@@ -114,6 +125,8 @@ class VirtualQueue:
 
     clock: Callable[[], datetime]
     messages: list[Waiting] = field(default_factory=list)
+    lineage: tuple[str, ...] = ()
+    """That of the message that is handled."""
 
     def send(self, queue: str, messages: Sequence[Message]) -> None:
         if messages:
@@ -121,7 +134,7 @@ class VirtualQueue:
                 calls.stood_in(action, queue.removeprefix(f"{PREFIX}-"))
         for message in messages:
             due = self.clock() + timedelta(seconds=message.delay)
-            self.messages.append(Waiting(due, queue, json.dumps(message.body), message.group))
+            self.messages.append(Waiting(due, queue, message.text, message.group, self.lineage))
 
 
 @dataclass
@@ -147,6 +160,8 @@ class Receiver:
     clock: Callable[[], datetime]
     posted: list[Posted] = field(default_factory=list)
     status: int | None = 200
+    files: dict[str, PostResult] = field(default_factory=dict)
+    got: list[str] = field(default_factory=list)
 
     def check(self, url: str) -> None:
         return
@@ -155,6 +170,11 @@ class Receiver:
         assert_is_described(json.loads(body))
         self.posted.append(Posted(self.clock(), url, dict(headers), body))
         return PostResult(self.status, None if self.status else "no answer in time")
+
+    def get(self, url: str) -> PostResult:
+        """The file at `url` that a test has put into `files`; 404 without."""
+        self.got.append(url)
+        return self.files.get(url, PostResult(404, None))
 
     @property
     def events(self) -> list[str]:
@@ -165,6 +185,7 @@ class PlainSecrets:
     """Encryption that a test can read."""
 
     compliance_webhook_secret = SECRET
+    gasless_networks: str | None = None
 
     def encrypt(self, text: str, owner: str) -> str:
         calls.stood_in("kms:Encrypt", f"secrets {owner}")
@@ -183,10 +204,16 @@ class PlainSigningKeys:
 
     address = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
 
+    def __init__(self, name: str = "") -> None:
+        self._name = name
+
+    def named(self, name: str) -> "PlainSigningKeys":
+        return PlainSigningKeys(name)
+
     @property
     def private_key(self) -> bytes:
         calls.stood_in("secretsmanager:GetSecretValue", "relayer-key")
-        return bytes.fromhex("11" * 32)
+        return hashlib.sha256(self._name.encode()).digest() if self._name else bytes.fromhex("11" * 32)
 
 
 class World:
@@ -206,7 +233,10 @@ class World:
         self.compliance = FakeCompliance()
         self.router = FakeRouter(self.clock)
         self.receiver = Receiver(self.clock)
+        self.txt_records = FakeTxtRecords()
+        self.ses = FakeSes(self.clock)
         self.queue = VirtualQueue(self.clock)
+        self.archive = FakeObjects()
         self.client = client or boto3.client("dynamodb", region_name="us-east-1")
         counter = itertools.count()
         self._entropy = lambda n: hashlib.shake_256(f"{seed}/{next(counter)}".encode()).digest(n)
@@ -218,6 +248,7 @@ class World:
             "pay_url": "https://pay.example",
             "explorer_url": "https://explorer.example",
             "compliance_account": ACCOUNT,
+            "archive_bucket": "archive",
             **settings,
         }
         self.metrics = FakeMetrics()
@@ -243,12 +274,15 @@ class World:
             queue=queue or self.queue,
             secrets=PlainSecrets(),
             signing_keys=PlainSigningKeys(),
+            archive=self.archive,
             chains=self._chains,
             safes=self.safes,
             prices=self.prices,
             compliance=self.compliance,
             router=self.router,
             sender=self.receiver,
+            txt_records=self.txt_records,
+            ses=self.ses,
             log=Logger(service="test", level="CRITICAL"),
             metrics=self.metrics,
             clock=self.clock,
@@ -333,19 +367,29 @@ class World:
     def consume(self, message: Waiting, services: Services) -> None:
         """Runs the job of a message; on an error the message returns after the visibility timeout, as in SQS.
 
+        Fails if AWS Lambda would refuse the message because its function came too often in its chain.
+
         The chain has two blocks more whenever the service's own transactions are checked.
         """
         if message.queue.endswith("relayed"):
             self._chains.of(json.loads(message.body)["network"]).mine(2)
+        job = JOBS[message.queue.removeprefix(f"{PREFIX}-")]
+        lineage = (*message.lineage, job.__name__)
+        if job.__name__ not in RECURSIVE:
+            assert lineage.count(job.__name__) <= MOST_INVOCATIONS, f"AWS Lambda would end this chain: {lineage}"
+        self.queue.lineage = lineage
         try:
-            JOBS[message.queue.removeprefix(f"{PREFIX}-")](services, message.body)
+            with received(message.body):
+                job(services, message.body)
         except BaseException:
             self._return(message)
             raise
+        finally:
+            self.queue.lineage = ()
 
     def _return(self, message: Waiting) -> None:
         again = self.now + timedelta(seconds=90)
-        self.queue.messages.append(Waiting(again, message.queue, message.body, message.group))
+        self.queue.messages.append(replace(message, due=again))
 
 
 def draft(**changes: Any) -> Draft:
@@ -395,6 +439,12 @@ def _empty_tables() -> dict[str, Table]:
     made = copy.deepcopy(dict(tables))
     tables.update(others)
     return made
+
+
+def clear_tables() -> None:
+    """Empties moto's tables: hundreds of tenants make what scans, sorts or copies a table slower and slower."""
+    for table in in_process_tables().values():
+        table.items.clear()
 
 
 def in_process_tables() -> dict[str, Table]:

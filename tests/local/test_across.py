@@ -149,14 +149,14 @@ def test_a_deposit_that_nobody_filled_in_time_is_refunded_on_its_own_chain(
     payer.send(payer.quote())
     [deposited] = bridge.deposits("base")
     assert payer.here.token_balance(HERE.address, payer.address) == before - deposited.input_amount
-    relayer.is_held = True
+    relayer.is_paused = True
     relayer.step()
     payer.there.rpc("evm_increaseTime", 7210)
     payer.there.mine()
     assert bridge.outcome(deposited).is_expired
     too_late = bridge.fill(deposited)
     assert (too_late["status"], reverted(payer.there, too_late)) == ("0x0", "ExpiredFillDeadline()")
-    relayer.is_held = False
+    relayer.is_paused = False
     relayer.step()
     relayer.step()
     assert bridge.outcome(deposited).refunded

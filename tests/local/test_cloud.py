@@ -12,6 +12,7 @@ import pytest
 
 from infra.local.cloud import Cloud
 from infra.local.process import LOCAL, ROOT
+from tests.support.rehearsed import rehearsed
 
 PREFIX = "payment-requests-local"
 SWAGGER = {
@@ -114,6 +115,7 @@ def test_what_is_not_to_be_kept_is_removed_even_when_the_starter_is_killed() -> 
         time.sleep(0.05)
 
 
+@rehearsed
 def test_what_lambda_workers_unpacked_does_not_stay(tmp_path: Path) -> None:
     left = tmp_path / "tmp" / "ministack-lambda-of-a-killed-run"
     left.mkdir(parents=True)

@@ -23,7 +23,7 @@ from infra.local.serving import JsonRequest
 from tests.fakes.compliance import BANK, PERSON
 
 
-class Told:
+class Inbox:
     """Takes events as the service does."""
 
     def __init__(self) -> None:
@@ -38,13 +38,13 @@ class Told:
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def inbox() -> Inbox:
+    return Inbox()
 
 
 @pytest.fixture
-def provider(told: Told) -> Provider:
-    return Provider("http://service/v2/provider-events", told)
+def provider(inbox: Inbox) -> Provider:
+    return Provider("http://service/v2/provider-events", inbox)
 
 
 def ask(provider: Provider, method: str, path: str, body: Any = None) -> Any:
@@ -57,29 +57,29 @@ def walk(provider: Provider) -> None:
 
 
 @pytest.mark.parametrize("case", USER_CASES)
-def test_a_person_walks_through_the_case_of_the_address(provider: Provider, told: Told, case: str) -> None:
+def test_a_person_walks_through_the_case_of_the_address(provider: Provider, inbox: Inbox, case: str) -> None:
     ask(provider, "PUT", "/users/1", {**PERSON, "email": f"ada+{case}@example.com"})
     walk(provider)
-    assert len(told.events) == len(USER_CASES[case])
-    assert {**USER_CASES[case][-1]}.items() <= told.events[-1]["data"].items()
-    assert [event["data"]["sequence"] for event in told.events] == list(range(2, len(told.events) + 2))
-    assert {(event["kind"], event["account"]) for event in told.events} == {("user", "local")}
+    assert len(inbox.events) == len(USER_CASES[case])
+    assert {**USER_CASES[case][-1]}.items() <= inbox.events[-1]["data"].items()
+    assert [event["data"]["sequence"] for event in inbox.events] == list(range(2, len(inbox.events) + 2))
+    assert {(event["kind"], event["account"]) for event in inbox.events} == {("user", "local")}
 
 
 @pytest.mark.parametrize("case", [*ACCOUNT_CASES, *ORDER_CASES])
-def test_an_account_and_its_orders_walk_through_the_case_of_the_name(provider: Provider, told: Told, case: str) -> None:
+def test_accounts_and_orders_walk_through_the_case_of_the_name(provider: Provider, inbox: Inbox, case: str) -> None:
     ask(provider, "PUT", "/users/1", PERSON)
     ask(provider, "PUT", "/users/1/bank-accounts/2", {**BANK, "accountName": f"Ada Doe {case}"})
     order = {"userId": "1", "bankAccountId": "2", "network": "base", "token": "USDC", "amount": "1"}
     ask(provider, "PUT", "/orders/3", order)
     walk(provider)
-    of_account = [event["data"]["status"] for event in told.events if event["kind"] == "bank_account"]
-    of_order = [event["data"]["status"] for event in told.events if event["kind"] == "order"]
+    of_account = [event["data"]["status"] for event in inbox.events if event["kind"] == "bank_account"]
+    of_order = [event["data"]["status"] for event in inbox.events if event["kind"] == "order"]
     assert of_account == [step["status"] for step in ACCOUNT_CASES.get(case, ACCOUNT_CASES["approved"])]
     assert of_order == [step["status"] for step in ORDER_CASES.get(case, ())]
 
 
-def test_an_order_takes_another_amount_until_fiat_is_sent(provider: Provider, told: Told) -> None:
+def test_an_order_takes_another_amount_until_fiat_is_sent(provider: Provider, inbox: Inbox) -> None:
     ask(provider, "PUT", "/users/1", PERSON)
     ask(provider, "PUT", "/users/1/bank-accounts/2", BANK)
     order = {"userId": "1", "bankAccountId": "2", "network": "base", "token": "USDC", "amount": "1"}
@@ -93,26 +93,26 @@ def test_an_order_takes_another_amount_until_fiat_is_sent(provider: Provider, to
     assert ask(provider, "PUT", "/orders/3", {**order, "amount": "4"})["amount"] == "3"
 
 
-def test_who_names_no_case_stays_until_moved(provider: Provider, told: Told) -> None:
+def test_who_names_no_case_stays_until_moved(provider: Provider, inbox: Inbox) -> None:
     ask(provider, "PUT", "/users/1", PERSON)
     walk(provider)
-    assert told.events == []
+    assert inbox.events == []
     ask(provider, "POST", "/control/users/1", {"kycStatus": "approved"})
-    assert [event["data"]["kycStatus"] for event in told.events] == ["approved"]
+    assert [event["data"]["kycStatus"] for event in inbox.events] == ["approved"]
     assert provider.respond(JsonRequest("POST", "/control/users/2", {}, {})).status == 404
 
 
-def test_events_are_held_mixed_up_and_repeated_on_command(provider: Provider, told: Told) -> None:
+def test_events_are_held_mixed_up_and_repeated_on_command(provider: Provider, inbox: Inbox) -> None:
     ask(provider, "PUT", "/users/1", PERSON)
     ask(provider, "POST", "/control/events", {"hold": True})
     for status in ("initiated", "pending", "approved"):
         ask(provider, "POST", "/control/users/1", {"kycStatus": status})
-    assert told.events == []
+    assert inbox.events == []
     ask(provider, "POST", "/control/events", {"hold": False})
-    assert [event["data"]["kycStatus"] for event in told.events] == ["approved", "pending", "initiated"]
+    assert [event["data"]["kycStatus"] for event in inbox.events] == ["approved", "pending", "initiated"]
     ask(provider, "POST", "/control/replay", {"copies": 2})
-    assert len(told.events) == 3 + 6
-    assert len({event["id"] for event in told.events}) == 3
+    assert len(inbox.events) == 3 + 6
+    assert len({event["id"] for event in inbox.events}) == 3
 
 
 def test_what_it_knows_survives_a_restart(tmp_path: Path) -> None:

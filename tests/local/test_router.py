@@ -95,7 +95,7 @@ class TestStatuses:
         assert (answer["sending"]["chainId"], answer["receiving"]["chainId"]) == (8453, 42161)
 
     def test_a_transfer_whose_call_failed_is_partial(self, payer: BridgePayer, router: Router) -> None:
-        command(router, "relayer", {"isHeld": True})
+        command(router, "relayer", {"isPaused": True})
         sent = payer.send(payer.quote())
         command(router, "fill", {"txHash": sent["transactionHash"], "fails": True})
         assert payer.status(sent) == ("DONE", "PARTIAL")
@@ -103,7 +103,7 @@ class TestStatuses:
     def test_a_transfer_that_nobody_fills_is_refunded(
         self, payer: BridgePayer, router: Router, relayer: Relayer
     ) -> None:
-        command(router, "relayer", {"isHeld": True})
+        command(router, "relayer", {"isPaused": True})
         sent = payer.send(payer.quote())
         relayer.step()
         payer.there.rpc("evm_increaseTime", 7210)

@@ -58,7 +58,7 @@ def read(service: SafeTransactionService, hash_: str, version: int = 1) -> dict[
     return dict(answer.json())
 
 
-def told(service: SafeTransactionService, hash_: str) -> Proposal | None:
+def asked(service: SafeTransactionService, hash_: str) -> Proposal | None:
     """As the product reads it, and holds it against the hash."""
     found = SafeService(service.urls).transaction("base", hash_)
     assert found is None or safe_tx_hash(8453, found.safe, found.transaction, found.terms) == hash_
@@ -76,9 +76,9 @@ def test_the_hash_that_owners_sign_is_the_contracts_own(safe: Safe) -> None:
 def test_a_proposed_transaction_is_pending_until_it_is_executed(service: SafeTransactionService, safe: Safe) -> None:
     transaction = pay(safe)
     hash_ = safe.hash(transaction)
-    assert told(service, hash_) is None
+    assert asked(service, hash_) is None
     assert propose(service, safe, transaction).status_code == 201
-    found = told(service, hash_)
+    found = asked(service, hash_)
     assert found and (found.safe, found.terms.nonce) == (safe.address, 0)
     assert read(service, hash_)["isExecuted"] is False
     receipt = safe.execute(transaction)
@@ -86,7 +86,7 @@ def test_a_proposed_transaction_is_pending_until_it_is_executed(service: SafeTra
     after = read(service, hash_)
     assert (after["isExecuted"], after["isSuccessful"]) == (True, True)
     assert after["transactionHash"] == receipt["transactionHash"]
-    assert told(service, hash_) == found
+    assert asked(service, hash_) == found
     assert safe.chain.native_balance(PAYEE) == 10**18
 
 
@@ -112,7 +112,7 @@ def test_a_failing_call_is_an_executed_transaction_without_success(service: Safe
     assert (receipt["status"], receipt["logs"][-1]["topics"][0]) == ("0x1", EXECUTION_FAILURE)
     after = read(service, safe.hash(failing))
     assert (after["isExecuted"], after["isSuccessful"]) == (True, False)
-    found = told(service, safe.hash(failing))
+    found = asked(service, safe.hash(failing))
     assert found and found.terms.safe_tx_gas == 100_000
 
 
@@ -141,7 +141,7 @@ def test_what_nobody_proposed_is_found_on_the_chain(service: SafeTransactionServ
     transaction = pay(safe)
     safe.execute(transaction)
     after = read(service, safe.hash(transaction), version=2)
-    assert told(service, safe.hash(transaction)) is not None
+    assert asked(service, safe.hash(transaction)) is not None
     assert (after["to"], after["value"], after["nonce"]) == (PAYEE, str(10**18), "1")
 
 

@@ -1,5 +1,6 @@
 """The local Tron node: what wallets' libraries pay through it, what it refuses as java-tron does, what it remembers."""
 
+import hashlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from chalicelib.payments.requests.references import reference_topic
 from infra.local.outsiders.tron_payer import TronpyPayer, TronwebPayer
 from infra.local.tron import TronNode
 from infra.local.tron_blocks import SOLID_AFTER
-from infra.local.tron_transactions import Call, Malformed, Transaction
+from infra.local.tron_transactions import Call, Malformed, Transaction, address21
 
 USDT, PROXY = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", address_of(ERC20_FEE_PROXY, "tron")
 BATCH = address_of("ERC20BatchPayments", "tron")
@@ -73,8 +74,8 @@ def test_wallets_libraries_approve_and_pay_through_http_alone(node: TronNode, li
     payer = library(node.url, Account.create().key.hex())
     node.chain.fund(payer.address, 1000)
     approved, paid = payer.pay([approve(), pay()])
-    held = [node.chain.token_balance(USDT, holder) for holder in (payer.address, PAYEE, FEE_ADDRESS)]
-    assert held == [1000 * 10**6 - 1_010_000, 1_000_000, 10_000]
+    pass_fds = [node.chain.token_balance(USDT, holder) for holder in (payer.address, PAYEE, FEE_ADDRESS)]
+    assert pass_fds == [1000 * 10**6 - 1_010_000, 1_000_000, 10_000]
     assert approved["contractResult"] == [f"{1:064x}"]
     assert [log["topics"][-1] for log in paid["log"] if log["address"] == tron_to_evm(PROXY)[2:]] == [
         reference_topic(REFERENCE)[2:]
@@ -145,7 +146,7 @@ class TestWhatIsRefused:
         assert post(node, "wallet/triggerconstantcontract", asked)["result"]["code"] == "CONTRACT_VALIDATE_ERROR"
 
     @pytest.mark.parametrize(
-        "body", [{}, {"raw_data": 1}, {"raw_data": {"contract": [{"type": "TransferContract"}]}}, []]
+        "body", [{}, {"raw_data": 1}, {"raw_data": {"contract": [{"type": "VoteWitnessContract"}]}}, []]
     )
     def test_what_is_no_call_of_a_contract(self, node: TronNode, body: Any) -> None:
         assert "Error" in post(node, "wallet/broadcasttransaction", body)
@@ -199,10 +200,10 @@ class TestJsonRpc:
         assert [log] == rpc(node, "eth_getLogs", {**wanted, "blockHash": log["blockHash"]})["result"]
         receipt = rpc(node, "eth_getTransactionReceipt", log["transactionHash"])["result"]
         assert (receipt["status"], log in receipt["logs"]) == ("0x1", True)
-        told = rpc(node, "eth_getBlockByNumber", log["blockNumber"], False)["result"]
-        assert (told["hash"], told["transactions"]) == (log["blockHash"], [log["transactionHash"]])
-        assert told["parentHash"][2:18] == f"{paid['blockNumber'] - 1:016x}"
-        assert rpc(node, "eth_getBlockByHash", told["hash"], False)["result"] == told
+        by_number = rpc(node, "eth_getBlockByNumber", log["blockNumber"], False)["result"]
+        assert (by_number["hash"], by_number["transactions"]) == (log["blockHash"], [log["transactionHash"]])
+        assert by_number["parentHash"][2:18] == f"{paid['blockNumber'] - 1:016x}"
+        assert rpc(node, "eth_getBlockByHash", by_number["hash"], False)["result"] == by_number
 
     def test_reads_the_newest_state_alone(self, node: TronNode, payer: TronpyPayer) -> None:
         address = tron_to_evm(payer.address)
@@ -258,3 +259,74 @@ def test_what_is_read_of_a_transaction_is_what_was_written(payer: TronpyPayer) -
     ours = Transaction.of_json(body)
     assert (ours.call.memo, ours.call.permission_id) == (b"note", 2)
     assert Call.of_bytes(ours.raw) == ours.call == Call.of_json(ours.call.json())
+
+
+class TestResources:
+    def resources(self, node: TronNode, payer: TronpyPayer) -> dict[str, Any]:
+        return post(node, "wallet/getaccountresource", {"address": payer.address, "visible": True})
+
+    def test_free_bandwidth_pays_the_approval_and_trx_pay_the_rest(self, node: TronNode, payer: TronpyPayer) -> None:
+        before = payer.balance(None, payer.address)
+        approved, paid = payer.pay([approve(), pay()])
+        assert self.resources(node, payer)["freeNetUsed"] == 346, "with the fee limit of 300 TRX"
+        assert before - payer.balance(None, payer.address) == approved["fee"] + paid["fee"]
+
+    def test_a_stake_is_used_before_trx_are_burned(self, node: TronNode, payer: TronpyPayer) -> None:
+        node.resources.stake(address21(payer.address), energy=10**6, bandwidth=10**4)
+        approved, paid = payer.pay([approve(), pay()])
+        found = self.resources(node, payer)
+        assert (approved["fee"], paid["fee"], found["NetUsed"], "freeNetUsed" in found) == (0, 0, 886, False)
+        assert found["EnergyUsed"] > 100_000
+
+    def test_a_wallet_that_runs_out_of_energy_burns_its_trx_and_pays_nothing(
+        self, node: TronNode, payer: TronpyPayer
+    ) -> None:
+        payer.pay([approve()])
+        node.chain.fund_native(payer.address, 3_000_000)
+        with pytest.raises(RuntimeError, match="OUT_OF_ENERGY"):
+            payer.pay([pay()])
+        assert payer.balance(None, payer.address) < 100, "less than a unit of energy costs"
+        assert node.chain.token_balance(USDT, PAYEE) == 0
+
+    def test_a_fee_limit_ends_a_call_that_could_be_paid(self, node: TronNode, payer: TronpyPayer) -> None:
+        before = payer.balance(None, payer.address)
+        with pytest.raises(RuntimeError, match="OUT_OF_ENERGY"):
+            payer.pay([{**approve(), "feeLimit": 1_000_000}])
+        assert before - payer.balance(None, payer.address) == 1_000_000
+
+    def test_a_memo_has_a_fee_and_its_transaction_waits_nowhere_once_it_is_in_a_block(
+        self, node: TronNode, payer: TronpyPayer
+    ) -> None:
+        body = payer.built(approve()).to_json()
+        raw = Transaction.of_json({"raw_data": {**body["raw_data"], "data": b"note".hex()}}).raw
+        made = Transaction(Call.of_bytes(raw), raw, (payer._key.sign_msg_hash(hashlib.sha256(raw).digest()),))
+        assert post(node, "wallet/gettransactionfrompending", {"value": made.id}) == {}
+        assert post(node, "wallet/broadcasttransaction", made.json())["result"] is True
+        paid = post(node, "wallet/gettransactioninfobyid", {"value": made.id})
+        assert paid["fee"] == 1_000_000 + paid["receipt"]["energy_usage_total"] * 100
+        assert post(node, "wallet/gettransactionfrompending", {"value": made.id}) == {}
+        assert post(node, "wallet/gettransactionbyid", {"value": made.id})["txID"] == made.id
+
+    def test_an_address_without_trx_is_no_account(self, node: TronNode, payer: TronpyPayer) -> None:
+        signed = payer.built(approve()).sign(payer._key)
+        node.chain.fund_native(payer.address, 0)
+        assert self.resources(node, payer) == {}
+        answer = post(node, "wallet/broadcasttransaction", signed.to_json())
+        assert bytes.fromhex(answer["message"]).decode().endswith(f"account [{payer.address}] does not exist")
+
+    def test_nobody_pays_for_bandwidth_without_trx(self, node: TronNode, payer: TronpyPayer) -> None:
+        payer.pay([approve()])
+        signed = payer.built(pay()).sign(payer._key)
+        node.chain.fund_native(payer.address, 539_999)
+        assert post(node, "wallet/broadcasttransaction", signed.to_json())["code"] == "BANDWITH_ERROR"
+
+    def test_trx_create_the_account_that_they_are_sent_to_and_the_sender_pays_for_that(
+        self, node: TronNode, payer: TronpyPayer
+    ) -> None:
+        other = TronpyPayer(node.url, Account.create().key.hex())
+        before = payer.balance(None, payer.address)
+        assert payer.send_trx(other.address, 2_000_000)["fee"] == 1_100_000
+        assert payer.send_trx(other.address, 1_000_000)["fee"] == 0, "it is one, and the bandwidth is free"
+        assert other.balance(None, other.address) == 3_000_000
+        assert before - payer.balance(None, payer.address) >= 4_100_000
+        assert self.resources(node, other)["freeNetLimit"] == 600

@@ -137,7 +137,7 @@ def _unknown_entries(mutants: Sequence[Any]) -> list[str]:
     for mutant in mutants:
         keys.setdefault(_relative(mutant.path), set()).add(mutant.key)
     return [
-        f"survivors.toml names what is no mutant: {path}: {json.dumps(key)}"
+        f"survivors.toml names what is not a mutant: {path}: {json.dumps(key)}"
         for path, known in keys.items()
         for key in LISTED.get(path, {}).keys() - known
     ]

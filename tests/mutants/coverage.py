@@ -24,7 +24,7 @@ from tests.mutants.rooms import ROOT
 
 OPTIONS = ["-q", "-p", "no:cacheprovider", "--capture=sys", "--tb=no", "--no-header", "--no-summary"]
 Line = tuple[str, int]
-SECONDS, LISTED_SECONDS = 120.0, 8.0
+SECONDS, LISTED_SECONDS = 30.0, 8.0
 """Seconds of tests per mutant in addition to those of its own module: the fastest that execute it. The second number is
 for mutants listed in survivors.toml."""
 

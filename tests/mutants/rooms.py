@@ -9,6 +9,7 @@ TARGETS = {
     "base": "*.py",
     "chains/catalogue": "*.py",
     "chains/calldata": "**/*.py",
+    "chains/proofs": "*.py",
     "chains/nodes": "blocks.py escrow/*.py conversions/logs.py conversions/past_rates.py rpc/hex_values.py rpc/jsonrpc.py logs.py "
     "ranges.py receipts.py relaying.py safes/reads.py safes/service.py simulation.py transfers.py",
     "platform/storage": "store.py items.py",
@@ -18,6 +19,7 @@ TARGETS = {
     "platform/privacy": "rules.py",
     "webhooks": "**/rules.py samples.py",
     "accounts": "**/rules.py sign_in/passwords.py branding/images.py",
+    "mail": "rules.py",
     "relayer": "rules.py following.py keys/kms.py",
     "commerce/core": "*.py",
     "commerce/service": "calls.py creation.py operating.py paying.py refunding.py rules.py running.py steps.py terms.py",
@@ -39,6 +41,7 @@ TARGETS = {
     "payments/transfers": "**/rules.py",
     "payments/search": "**/rules.py",
     "recurring": "rules.py periods.py forks.py creation.py",
+    "gasless": "rules.py",
     "checkout": "**/rules.py crosschain/*.py",
     "pages": "payment/check.js",
 }
@@ -58,7 +61,7 @@ class Room:
 def rooms(only: str | None) -> Iterator[Room]:
     """Yields the rooms with their mutated modules. Raises LookupError for an unknown room."""
     if only is not None and only not in TARGETS:
-        raise LookupError(f"{only} is no room: {', '.join(TARGETS)}")
+        raise LookupError(f"{only} is not a room: {', '.join(TARGETS)}")
     for name in TARGETS if only is None else [only]:
         found = (path for pattern in TARGETS[name].split() for path in sorted((ROOT / "chalicelib" / name).glob(pattern)))
         targets = tuple(path for path in dict.fromkeys(found) if path.name != "__init__.py")

@@ -60,10 +60,10 @@ class CappedNode(TroubledNode):
         answers = answers if is_batch else [answers]
         self.requests += 1
         self.calls.update(call["method"] for call in by_id.values())
-        told = [self._told(by_id[answer["id"]], answer) for answer in answers]
-        return json.dumps(told if is_batch else told[0]).encode()
+        answered = [self._capped(by_id[answer["id"]], answer) for answer in answers]
+        return json.dumps(answered if is_batch else answered[0]).encode()
 
-    def _told(self, call: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    def _capped(self, call: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
         method, head = call["method"], {"jsonrpc": "2.0", "id": answer["id"]}
         if method in self.missing:
             return {**head, "error": {"code": -32601, "message": f"the method {method} does not exist"}}

@@ -14,7 +14,7 @@ from chalicelib.chains.calldata.conversions.proxy import ConvertedPayment, pay_e
 from chalicelib.chains.calldata.conversions.rates import PathRate
 from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.catalogue.contracts import BATCH, ERC20_CONVERSION_PROXY, NATIVE_CONVERSION_PROXY, address_of
-from chalicelib.chains.catalogue.conversions import conversion_proxy, from_on_chain_units, on_chain_units
+from chalicelib.chains.catalogue.conversions import conversion_proxy, on_chain_units
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.logs import LoggedConversion, ProxyTransfer
 from chalicelib.chains.nodes.transfers import transfers_of
@@ -77,8 +77,8 @@ def test_an_invoice_in_fiat_is_paid_in_a_token_to_the_last_unit(
     assert allowance(mainnet.chain, USDC.address, mainnet.address, proxy) == left >= 0
     (transfer,) = paid("mainnet", receipt)
     converted = said(transfer)
-    assert (converted.currency, from_on_chain_units(invoice, converted.amount)) == (invoice.hash, amount)
-    assert from_on_chain_units(invoice, converted.fee_amount) == fee
+    assert (converted.currency, converted.amount) == (invoice.hash, on_chain_units(invoice, amount))
+    assert converted.fee_amount == on_chain_units(invoice, fee)
     assert converted.max_rate_age == HOUR
     assert (transfer.amount, transfer.fee_amount, transfer.payee) == (to_payee, to_collector, PAYEE.lower())
     assert transfer.token_address == USDC.address.lower()

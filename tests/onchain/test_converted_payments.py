@@ -161,8 +161,8 @@ def hold_quote(shop: Shop, request: Request, numerator: int, denominator: int) -
     rate = Rate(
         invoice.id, payment.id, BaseUnits(numerator), BaseUnits(denominator), RateSource.CHAINLINK, now
     )
-    held = timedelta(minutes=30)
-    shop.world.services.store.write(Quote(request.request_id, 0, rate, now - held, now + held))
+    lifetime = timedelta(minutes=30)
+    shop.world.services.store.write(Quote(request.request_id, 0, rate, now - lifetime, now + lifetime))
 
 
 def test_a_rate_that_moves_within_the_limit_pays_in_full_and_beyond_it_nothing_is_recorded(shop: Shop) -> None:

@@ -53,7 +53,7 @@ def state(commerce: Commerce, info: PaymentInfo) -> tuple[bool, int, int]:
     return found.collected, found.capturable, found.refundable
 
 
-def told(commerce: Commerce, info: PaymentInfo) -> list[LoggedEscrow]:
+def logged(commerce: Commerce, info: PaymentInfo) -> list[LoggedEscrow]:
     named = payment_hash(info, commerce.contracts)
     events = [each for each in commerce.events() if each.reference_topic == named]
     assert all(each.escrow is not None and each.amount == each.escrow.amount for each in events)
@@ -84,7 +84,7 @@ def test_an_authorization_takes_its_amount_from_the_payer_alone_and_holds_it(
     assert commerce.authorize(info, amount, collection(commerce, info, way)) is None
     assert moved() == [-amount, 0, 0, 0, 0]
     assert state(commerce, info) == (True, amount, 0)
-    assert told(commerce, info)[-1] == LoggedEscrow(
+    assert logged(commerce, info)[-1] == LoggedEscrow(
         EscrowEventKind.AUTHORIZED, payment_hash(info, commerce.contracts), amount, hex_address(commerce.payer)
     )
 
@@ -96,7 +96,7 @@ def test_a_pre_approval_moves_nothing_and_is_told_by_the_collector(
     assert commerce.pre_approve(info) is None
     assert moved() == NOTHING
     assert commerce.state(info) == EscrowState(False, 0, 0, pre_approved=True)
-    assert told(commerce, info) == [
+    assert logged(commerce, info) == [
         LoggedEscrow(EscrowEventKind.PRE_APPROVED, payment_hash(info, commerce.contracts), 0)
     ]
 
@@ -109,7 +109,7 @@ def test_a_capture_pays_the_merchant_less_the_fee(
     assert commerce.capture(info, 600_000, CaptureFee(bps, FEE_RECEIVER)) is None
     assert moved() == [-1_000_000, 600_000 - fee, fee, 0, 0]
     assert state(commerce, info) == (True, 400_000, 600_000)
-    captured = told(commerce, info)[-1]
+    captured = logged(commerce, info)[-1]
     assert (captured.kind, captured.amount) == (EscrowEventKind.CAPTURED, 600_000)
     assert (captured.fee_bps, captured.fee_receiver) == (bps, hex_address(FEE_RECEIVER))
 
@@ -153,7 +153,7 @@ def test_a_void_gives_all_that_is_held_back(commerce: Commerce, moved: Callable[
     assert commerce.void(info) is None
     assert moved() == [-600_000, 585_000, 15_000, 0, 0]
     assert state(commerce, info) == (True, 0, 600_000)
-    assert (told(commerce, info)[-1].kind, told(commerce, info)[-1].amount) == (EscrowEventKind.VOIDED, 400_000)
+    assert (logged(commerce, info)[-1].kind, logged(commerce, info)[-1].amount) == (EscrowEventKind.VOIDED, 400_000)
 
 
 def test_a_reclaim_gives_the_payer_all_that_is_held(commerce: Commerce, moved: Callable[[], list[int]]) -> None:
@@ -161,7 +161,7 @@ def test_a_reclaim_gives_the_payer_all_that_is_held(commerce: Commerce, moved: C
     assert commerce.capture(info, 300_000) is None
     assert commerce.reclaim(info, at=info.authorization_expiry) is None
     assert moved() == [-300_000, 300_000, 0, 0, 0]
-    assert (told(commerce, info)[-1].kind, told(commerce, info)[-1].amount) == (EscrowEventKind.RECLAIMED, 700_000)
+    assert (logged(commerce, info)[-1].kind, logged(commerce, info)[-1].amount) == (EscrowEventKind.RECLAIMED, 700_000)
 
 
 def test_a_charge_takes_and_pays_at_once(commerce: Commerce, moved: Callable[[], list[int]]) -> None:
@@ -170,7 +170,7 @@ def test_a_charge_takes_and_pays_at_once(commerce: Commerce, moved: Callable[[],
     assert commerce.charge(info, 800_000, FEE) is None
     assert moved() == [-800_000, 780_000, 20_000, 0, 0]
     assert state(commerce, info) == (True, 0, 800_000)
-    assert told(commerce, info)[-1] == LoggedEscrow(
+    assert logged(commerce, info)[-1] == LoggedEscrow(
         kind=EscrowEventKind.CHARGED,
         payment_hash=payment_hash(info, commerce.contracts),
         amount=800_000,
@@ -189,7 +189,7 @@ def test_refunds_come_from_the_operator_up_to_what_was_captured(
         assert commerce.refund(info, part) is None
     assert moved() == [-400_000, 585_000, 15_000, -600_000, 0]
     assert state(commerce, info) == (True, 400_000, 0)
-    assert (told(commerce, info)[-1].kind, told(commerce, info)[-1].amount) == (EscrowEventKind.REFUNDED, 500_000)
+    assert (logged(commerce, info)[-1].kind, logged(commerce, info)[-1].amount) == (EscrowEventKind.REFUNDED, 500_000)
 
 
 def test_the_whole_life_of_a_payment_moves_exact_amounts(commerce: Commerce, moved: Callable[[], list[int]]) -> None:
@@ -201,7 +201,7 @@ def test_the_whole_life_of_a_payment_moves_exact_amounts(commerce: Commerce, mov
     assert commerce.refund(info, 100_000) is None
     assert moved() == [-300_000, 390_000, 10_000, -100_000, 0]
     assert state(commerce, info) == (True, 0, 300_000)
-    assert [each.kind.value for each in told(commerce, info)] == [
+    assert [each.kind.value for each in logged(commerce, info)] == [
         "pre_approved", "authorized", "captured", "voided", "refunded"
     ]  # fmt: skip
 

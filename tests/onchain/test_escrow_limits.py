@@ -32,10 +32,10 @@ NOT_ALLOWED = error("InvalidSender(address,address)")
 NOT_PRE_APPROVED = error("PaymentNotPreApproved(bytes32)")
 PRE_APPROVAL_OVER = error("AfterPreApprovalExpiry(uint48,uint48)")
 AUTHORIZATION_OVER = error("AfterAuthorizationExpiry(uint48,uint48)")
-HELD_STILL = error("BeforeAuthorizationExpiry(uint48,uint48)")
+STILL_AUTHORIZED = error("BeforeAuthorizationExpiry(uint48,uint48)")
 REFUNDS_OVER = error("AfterRefundExpiry(uint48,uint48)")
 COLLECTED = error("PaymentAlreadyCollected(bytes32)")
-NOTHING_HELD = error("ZeroAuthorization(bytes32)")
+NOTHING_AUTHORIZED = error("ZeroAuthorization(bytes32)")
 TOO_MUCH = error("InsufficientAuthorization(bytes32,uint256,uint256)")
 ABOVE_CAPTURE = error("RefundExceedsCapture(uint256,uint256)")
 ZERO = error("ZeroAmount()")
@@ -94,7 +94,7 @@ def test_a_payment_is_captured_until_the_second_before_its_authorization_expires
 
 def test_a_payment_is_reclaimed_from_the_second_at_which_its_authorization_expires(commerce: Commerce) -> None:
     info = commerce.authorized()
-    assert commerce.reclaim(info, at=info.authorization_expiry - 1) == HELD_STILL
+    assert commerce.reclaim(info, at=info.authorization_expiry - 1) == STILL_AUTHORIZED
     assert commerce.reclaim(info, at=info.authorization_expiry) is None
 
 
@@ -102,8 +102,8 @@ def test_a_payment_can_be_voided_after_its_authorization_expired_until_it_is_rec
     first, second = commerce.authorized(), commerce.authorized()
     assert commerce.void(first, at=first.authorization_expiry + HOUR) is None
     assert commerce.reclaim(second) is None
-    assert commerce.void(second) == NOTHING_HELD
-    assert commerce.reclaim(first) == NOTHING_HELD
+    assert commerce.void(second) == NOTHING_AUTHORIZED
+    assert commerce.reclaim(first) == NOTHING_AUTHORIZED
 
 
 def test_a_payment_is_refunded_until_the_second_before_refunds_end(commerce: Commerce) -> None:
@@ -141,7 +141,7 @@ def test_amounts_are_above_zero_and_at_most_what_there_is(commerce: Commerce) ->
     assert commerce.capture(info, 0) == ZERO
     assert commerce.capture(info, 900_000) is None
     assert commerce.capture(info, 1) == TOO_MUCH
-    assert commerce.void(info) == NOTHING_HELD
+    assert commerce.void(info) == NOTHING_AUTHORIZED
     assert commerce.refund(info, 900_001) == ABOVE_CAPTURE
     assert commerce.refund(info, 0) == ZERO
     assert commerce.refund(info, 900_000) is None

@@ -10,7 +10,8 @@ import pytest
 from eth_account import Account
 
 from chalicelib.accounts.sign_in import flows as sessions
-from chalicelib.accounts.sign_in.flows import SignedChallenge
+from chalicelib.accounts.sign_in import wallets
+from chalicelib.accounts.sign_in.wallets import SignedChallenge
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest, Unauthorized
 from chalicelib.base.keccak import keccak256
@@ -203,7 +204,7 @@ def test_a_factory_that_deploys_another_contract_signs_for_that_one_alone(node: 
 
 
 def signed_in(world: World, address: str, sign: Callable[[str], str]) -> Session:
-    challenge = sessions.challenge(world.services, address, SEPOLIA)
+    challenge = wallets.challenge(world.services, address, SEPOLIA)
     signed = SignedChallenge(challenge.challenge_id, challenge.nonce, challenge.message, sign(challenge.message))
     return sessions.sign_in(world.services, signed, None, ACTOR)[0]
 
@@ -254,7 +255,7 @@ def test_a_contract_that_is_no_safe_cannot_be_waited_for(world: World, place: Pl
     world.tick()  # detection has begun
     contract, payment = place(program), world.create_link()
     draft = Announcement(None, "0x" + "ab" * 32, None, "SEPOLIA", "fUSDC", contract)
-    with pytest.raises(BadRequest, match="payerAddress is no Safe on SEPOLIA"):
+    with pytest.raises(BadRequest, match="payerAddress is not a Safe on SEPOLIA"):
         announcements.record(world.services, payment.link.token, Viewer(world.account_id, None), draft)
 
 

@@ -32,6 +32,7 @@ from tests.onchain.ledger import NATIVE, Ledger, allowance, assert_completed, co
 from tests.onchain.payer import Payer
 from tests.onchain.tether_double import CREATION as TETHER
 from tests.support.errors import body_of
+from tests.support.rehearsed import rehearsed
 
 PAYEES = tuple(evm_address("0x" + byte * 20) for byte in ("a1", "b2", "c3"))
 OTHER_FEE_ADDRESS = evm_address("0x" + "fe" * 20)
@@ -182,6 +183,7 @@ def set_fee_limit(chain: Chain, limit: int) -> None:
     chain.receipt(chain.send_as(DEPLOYER, {"to": address_of(BATCH, chain.network), "data": data}))
 
 
+@rehearsed
 def test_two_hundred_payments_of_one_batch_are_detected_in_few_transactions(
     cloud: Cloud, chain_of: Of, payer_on: Of
 ) -> None:
@@ -367,7 +369,7 @@ def test_a_multicall_whose_child_was_paid_alone_is_partly_settled_and_refused_wi
 
 
 def combine(world: World, children: list[PayableLink]) -> PayableLink:
-    return multicalls.create(world.services, world.owner, [child.link.token for child in children], None).payment
+    return multicalls.create(world.services, world.owner, [child.link.token for child in children], None).payable
 
 
 def status(world: World, parent: PayableLink) -> LinkStatus:

@@ -14,7 +14,7 @@ from chalicelib.chains.nodes.chains import Chains
 from chalicelib.commerce.service.running import run_due
 from chalicelib.crosschain.service.payment_intents import running
 from chalicelib.crosschain.service.payment_intents.records import End, Stage
-from chalicelib.relayer.holdings.records import HELD, HeldTokens, HeldTotal
+from chalicelib.relayer.holdings.records import TOTAL, Holding, HoldingsTotal
 from chalicelib.relayer.tracking import track
 from infra.local.across import Bridge
 from infra.local.across_relayer import Relayer
@@ -35,8 +35,8 @@ RECEIPT, LOGS = "eth_getTransactionReceipt", "eth_getLogs"
 def hold_for_others(world: World, chain: Chain, account: str, token: str) -> None:
     """Tokens of another payer are in the service's account on their way."""
     chain.fund_token(account, token, OTHERS)
-    entry = HeldTokens("base", account, token.lower(), "another payer", world.clock(), BaseUnits(OTHERS))
-    world.services.store.write(entry, HeldTotal("base", account, token.lower(), Counts({HELD: OTHERS})))
+    entry = Holding("base", account, token.lower(), "another payer", world.clock(), BaseUnits(OTHERS))
+    world.services.store.write(entry, HoldingsTotal("base", account, token.lower(), Counts({TOTAL: OTHERS})))
 
 
 def read_by(world: World, urls: dict[str, tuple[str, ...]]) -> None:

@@ -215,7 +215,8 @@ def test_tron_is_read_and_paid_as_the_other_networks(tron: TronNode) -> None:
 
     sent = [broadcast(node, tron, key, owner, each) for each in (grant, payment)]
     reading = node.read_wallet(owner, [USDT], TRON_BATCH_CONTRACT)
-    assert (reading.tokens[USDT].allowance, reading.native_balance) == (0, 1_000 * 10**6)
+    assert reading.tokens[USDT].allowance == 0
+    assert 900 * 10**6 < reading.native_balance < 1_000 * 10**6, "energy and bandwidth are paid by burning TRX"
     assert tron.chain.token_balance(USDT, TRON_PAYEE) == 12
 
     newest = tron.head()
@@ -250,8 +251,8 @@ def broadcast(node: TronChain, tron: TronNode, key: Any, owner: str, transaction
     assert recover_signer(raw, signature) == owner
     wrong = node.broadcast(signed_transaction(raw, [signature[:64] + bytes([signature[64] ^ 1])]))
     assert (wrong.result, wrong.code) == (False, "SIGERROR")
-    told = node.broadcast(signed_transaction(raw, [signature]))
-    assert (told.result, told.txid, told.code) == (True, tx_id(raw), "SUCCESS")
+    answer = node.broadcast(signed_transaction(raw, [signature]))
+    assert (answer.result, answer.txid, answer.code) == (True, tx_id(raw), "SUCCESS")
     again = node.broadcast(signed_transaction(raw, [signature]))
     assert (again.result, again.code) == (False, "DUP_TRANSACTION_ERROR")
-    return told.txid
+    return answer.txid

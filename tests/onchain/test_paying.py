@@ -32,6 +32,7 @@ from tests.fakes.world import FEE_ADDRESS, PAYEE, World
 from tests.onchain.ledger import NATIVE, Ledger, allowance, settle
 from tests.onchain.market import ETH, EUR, USD, USDC, market_of_mainnet
 from tests.onchain.payer import FAU, FUSDC, Payer
+from tests.support.rehearsed import rehearsed
 
 FEE = Fee("1", FEE_ADDRESS)
 OTHERS = tuple(evm_address("0x" + byte * 20) for byte in ("a1", "b2", "c3"))
@@ -148,6 +149,7 @@ def test_a_batch_of_tokens_and_the_coin_pays_everybody_exactly(world: World, cha
     assert {each.status for each in loaded(world, body)} == {RequestStatus.PAID}
 
 
+@rehearsed
 def test_two_hundred_payouts_fit_into_one_transaction(world: World, chain: Chain, payer: Payer) -> None:
     payees = [evm_address(f"0x{0xA11CE0000 + number:040x}") for number in range(200)]
     items = [Item("1.5", None, payee, "fUSDC-sepolia", "fUSDC-sepolia") for payee in payees]

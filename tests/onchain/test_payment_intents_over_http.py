@@ -13,7 +13,7 @@ from eth_account.messages import encode_typed_data
 from chalicelib.base.addresses import evm_address
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.nodes.chains import Chains
-from chalicelib.crosschain.service.payment_intents.jobs import run_payment_intents
+from chalicelib.crosschain.service.payment_intents.running import run_due
 from chalicelib.platform.outbound.lifi import Lifi
 from chalicelib.relayer.tracking import track
 from infra.local.across import Bridge
@@ -158,7 +158,7 @@ class Deployment:
 
     def minutes(self, count: int) -> None:
         for _ in range(count):
-            run_payment_intents(self.world.services)
+            run_due(self.world.services)
             self.world.advance(20)
             self.tick()
             track(self.world.services, "base")

@@ -29,12 +29,14 @@ def transfers_of(world: World, payment: PayableLink) -> list[dict[str, Any]]:
     """The body of GET /v2/secure-payments/:token/transfers."""
     caller = Caller(Mode.API_KEY, world.account_id, "key", "digest", "credential", Tier.DEFAULT, None)
     actor = Actor(world.account_id, "key", "127.0.0.1", "-")
-    call = Call(world.services, caller, actor, None, None, {"token": payment.link.token})
+    services = world.services
+    path = {"token": payment.link.token}
+    call = Call(services, caller, actor, None, None, path, services.clock(), services.entropy)
     found: list[dict[str, Any]] = list_transfers(call).model_dump(mode="json")["transfers"]
     return found
 
 
-def held(chain: Chain, who: Payer, token: str | None) -> int:
+def balance(chain: Chain, who: Payer, token: str | None) -> int:
     return chain.token_balance(token, who.address) if token else chain.native_balance(who.address)
 
 
@@ -61,10 +63,10 @@ def test_what_was_paid_twice_comes_back_to_the_payer_to_the_last_unit(
     assert (exact["classification"], exact["refund"]) == ("exact", None)
     assert (duplicate["classification"], duplicate["excessAmount"]) == ("duplicate", "2")
     assert duplicate["payerAddress"] == duplicate["refund"]["payer"] == payer.address
-    before = held(chain, payer, token), held(chain, payee, token)
+    before = balance(chain, payer, token), balance(chain, payee, token)
     gas = sent(chain, payee, duplicate["refund"]["transactions"])
-    assert held(chain, payer, token) - before[0] == 2 * unit
-    assert before[1] - held(chain, payee, token) == 2 * unit + (0 if token else gas)
+    assert balance(chain, payer, token) - before[0] == 2 * unit
+    assert before[1] - balance(chain, payee, token) == 2 * unit + (0 if token else gas)
     chain.mine(2)
     assert world.tick() == 0, "a refund is no payment of the link"
 
@@ -85,8 +87,8 @@ def test_more_than_was_asked_for_and_a_token_that_was_not_are_returned_as_far_as
     wrong, over = transfers_of(world, payment)
     assert [wrong["classification"], over["classification"]] == ["wrong_token", "over"]
     assert (wrong["currency"], wrong["excessAmount"], over["excessAmount"]) == ("FAU-sepolia", None, "7.5")
-    before = held(chain, payer, FAU), held(chain, payer, FUSDC)
+    before = balance(chain, payer, FAU), balance(chain, payer, FUSDC)
     for found in (wrong, over):
         sent(chain, payee, found["refund"]["transactions"])
-    assert held(chain, payer, FAU) - before[0] == 12_500_000
-    assert held(chain, payer, FUSDC) - before[1] == 7_500_000
+    assert balance(chain, payer, FAU) - before[0] == 12_500_000
+    assert balance(chain, payer, FUSDC) - before[1] == 7_500_000

@@ -175,7 +175,7 @@ def test_a_transaction_of_somebody_else_with_the_same_key_supersedes_the_call(re
     relayer.submit(relayer.call(1))
     relayer.drop()
     relayer.use_nonce(0)
-    for _ in range(4):
+    for _ in range(8):  # a search that takes long goes on at the next look
         relayer.look(blocks=3)
     assert relayer.outcome(relayer.call(1)).status is CallStatus.SUPERSEDED
     assert relayer.executions(1) == 0

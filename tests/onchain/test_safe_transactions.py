@@ -45,11 +45,11 @@ class Merchant:
     def announce(self, payment: PayableLink, transaction: SafeTransaction, **changes: Any) -> None:
         """The owners' service knows the transaction, and the payer announces it."""
         safe_tx_hash = self.safe.hash(transaction)
-        told = safe_calldata.SafeTransaction(
+        proposed = safe_calldata.SafeTransaction(
             transaction.to, transaction.value, transaction.data, transaction.operation
         )
         terms = SafeTerms(transaction.nonce, transaction.safe_tx_gas)
-        self.world.safes.known["sepolia", safe_tx_hash] = Proposal(self.safe.address, told, terms)
+        self.world.safes.known["sepolia", safe_tx_hash] = Proposal(self.safe.address, proposed, terms)
         self.claim(payment, safe_tx_hash, **{"payer_address": self.safe.address, **changes})
         assert not self.is_free(payment)
 

@@ -63,7 +63,7 @@ def test_a_multicall_is_paid_through_the_batch_contract(
     payer = tron_payer_of(library)
     children = [payout(world, payer.address, payee, fee) for payee in PAYEES]
     tokens = [child.link.token for child in children]
-    parent = multicalls.create(world.services, world.owner, tokens, None).payment
+    parent = multicalls.create(world.services, world.owner, tokens, None).payable
     body = pay_body(world, parent, payer.address)
     assert body["executionKind"] == "tron_batch"
     assert body["references"] == [child.requests[0].payment_reference for child in children]

@@ -16,6 +16,8 @@ const SAFE = dirname(require.resolve("@safe-global/safe-contracts/package.json")
 const VIEM = dirname(require.resolve("viem/package.json"));
 const ACROSS = dirname(require.resolve("@across-protocol/contracts/package.json"));
 const { erc6492SignatureValidatorByteCode } = require(join(VIEM, "_cjs/constants/contracts.js"));
+const FACTORIES = "@requestnetwork/smart-contracts/dist/src/types/factories/src/contracts";
+const { ERC20SingleRequestProxy__factory: SingleRequestProxy } = require(`${FACTORIES}/ERC20SingleRequestProxy__factory`);
 const { panicReasons } = require(join(VIEM, "_cjs/constants/solidity.js"));
 
 // Our name of a network -> viem's, which is found by the chain id.
@@ -139,10 +141,16 @@ console.log(JSON.stringify({
   ),
   safeTxTypehash: safeSource.match(/SAFE_TX_TYPEHASH = (0x[0-9a-f]{64});/)[1],
   validator: { bytecode: erc6492SignatureValidatorByteCode, version: read(join(VIEM, "package.json")).version },
+  singleRequestProxy: {
+    creation: SingleRequestProxy.bytecode,
+    sha256: ethers.sha256(SingleRequestProxy.bytecode).slice(2),
+    version: require("@requestnetwork/smart-contracts/package.json").version,
+  },
   panics: panicReasons,
   abis: {
     ...mapped(CONTRACTS, (artifact) => described(artifact.getContractAbi())),
     ERC20: described(viem.erc20Abi),
+    ERC20SingleRequestProxy: described(SingleRequestProxy.abi),
     Multicall3: described(viem.multicall3Abi),
     Safe: described(safeArtifact("SafeL2.sol/SafeL2.json").abi),
     MultiSendCallOnly: described(multiSendCallOnly.abi),
@@ -205,7 +213,26 @@ console.log(JSON.stringify({
       "error PaymentNotPreApproved(bytes32 paymentInfoHash)",
       "error PaymentAlreadyPreApproved(bytes32 paymentInfoHash)",
     ]),
-    ERC3009: described(["function authorizationState(address authorizer, bytes32 nonce) view returns (bool)"]),
+    ERC3009: described([
+      "function authorizationState(address authorizer, bytes32 nonce) view returns (bool)",
+      "function receiveWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, "
+        + "bytes32 nonce, bytes signature)",
+      "event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)",
+    ]),
+    Simple7702Account: described(["function executeBatch((address target, uint256 value, bytes data)[] calls)"]),
+    UniversalResolver: described([
+      "function resolve(bytes name, bytes data) view returns (bytes answer, address resolver)",
+      "function reverse(bytes address_, uint256 coinType) view returns (string name, address resolver, address reverse)",
+      "error ResolverNotFound(bytes name)", "error ResolverNotContract(bytes name, address resolver)",
+      "error UnsupportedResolverProfile(bytes4 selector)", "error ResolverError(bytes errorData)",
+    ]),
+    AddrResolver: described(["function addr(bytes32 node) view returns (address)"]),
+    AddressResolver: described(["function addr(bytes32 node, uint256 coinType) view returns (bytes)"]),
+    // EIP-3668 and ENSIP-21.
+    Gateways: described([
+      "error OffchainLookup(address sender, string[] urls, bytes callData, bytes4 callbackFunction, bytes extraData)",
+      "function query((address sender, string[] urls, bytes data)[] queries) view returns (bool[] failures, bytes[] responses)",
+    ]),
     // ERC-2612, with the version that some tokens tell.
     ERC2612: described([
       "function permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s)",

@@ -22,30 +22,31 @@ def ask(questions: Sequence[Mapping[str, Any]]) -> list[Any]:
 
     One process answers all tests, because loading the libraries takes longer than answering.
     """
-    return _ask("wallets.js", questions)
+    return list(served("wallets.js", questions))
 
 
 def ask_builder(questions: Sequence[Mapping[str, Any]]) -> list[Any]:
     """The answers of payments/build.js, which builds payments with npm packages, as those of `ask`."""
-    return _ask("payments/build.js", questions)
+    return list(served("payments/build.js", questions))
 
 
 def ask_detection(questions: Sequence[Mapping[str, Any]]) -> list[Any]:
     """The payments that payments/detect.js finds among logs with an npm package, as those of `ask`."""
-    return _ask("payments/detect.js", questions)
+    return list(served("payments/detect.js", questions))
 
 
 def ask_router(questions: Sequence[Mapping[str, Any]]) -> list[Any]:
     """What a router answers npm @lifi/sdk (lifi.js), as those of `ask`."""
-    return _ask("lifi.js", questions)
+    return list(served("lifi.js", questions))
 
 
 def ask_urls(texts: Sequence[str]) -> list[Any]:
     """Host, port, user name and password that a browser reads in URLs (urls.js), None for one that it refuses."""
-    return _ask("urls.js", [{"url": text} for text in texts])
+    return list(served("urls.js", [{"url": text} for text in texts]))
 
 
-def _ask(script: str, questions: Sequence[Mapping[str, Any]]) -> list[Any]:
+def served(script: str, questions: Any = ()) -> Any:
+    """What a script answers to a line of questions, in a process that stays."""
     process = _running(script)
     assert process.stdin and process.stdout
     process.stdin.write(json.dumps(list(questions)) + "\n")
@@ -54,16 +55,15 @@ def _ask(script: str, questions: Sequence[Mapping[str, Any]]) -> list[Any]:
     if not line:
         _running.cache_clear()
         raise AssertionError(process.communicate()[1])
-    found: list[Any] = json.loads(line)
-    return found
+    return json.loads(line)
 
 
 def run(script: str, questions: Any = ()) -> Any:
     """The JSON that a script writes when it reads the questions."""
     ran = subprocess.run(
-        _command(script),
+        command(script),
         input=json.dumps(list(questions)),
-        env=_environment(),
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=180,
@@ -75,16 +75,16 @@ def run(script: str, questions: Any = ()) -> Any:
 @cache
 def _running(script: str) -> subprocess.Popen[str]:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(_command(script), env=_environment(), encoding="utf-8", **pipes)  # type: ignore[call-overload]
+    process = subprocess.Popen(command(script), env=environment(), encoding="utf-8", **pipes)  # type: ignore[call-overload]
     atexit.register(process.kill)
     return process  # type: ignore[no-any-return]
 
 
-def _command(script: str) -> list[str]:
+def command(script: str) -> list[str]:
     node = shutil.which("node") or str(ROOT / ".venv/bin/node")
     return [node, str(SCRIPTS / script)]
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     search = os.pathsep.join(filter(None, (str(MODULES), os.environ.get("NODE_PATH"))))
     return {**os.environ, "NODE_PATH": search}

@@ -2,11 +2,25 @@
 // Input: in each line a JSON array of {ask, ...}; output: for each line a JSON array of the answers, in order.
 const { createInterface } = require("node:readline");
 const { createPublicClient, hashMessage, hashTypedData, http, verifyMessage, verifyTypedData } = require("viem");
+const { encodeFunctionData, parseAbi, toHex } = require("viem");
+const { mainnet } = require("viem/chains");
+const { namehash, normalize, packetToBytes, toCoinType } = require("viem/ens");
 const { privateKeyToAccount } = require("viem/accounts");
 const { parseSiweMessage } = require("viem/siwe");
 const { SiweMessage } = require("siwe");
 const { TronWeb, utils } = require("tronweb");
+const { ContractFactory, getCreate2Address, keccak256, ZeroHash } = require("ethers");
+const FACTORIES = "@requestnetwork/smart-contracts/dist/src/types/factories/src/contracts";
+const { ERC20SingleRequestProxy__factory: SingleRequestProxy } = require(`${FACTORIES}/ERC20SingleRequestProxy__factory`);
 
+const ADDRESS_ABI = parseAbi([
+  "function addr(bytes32 node) view returns (address)",
+  "function addr(bytes32 node, uint256 coinType) view returns (bytes)",
+]);
+const RESOLVER_ABI = parseAbi([
+  "function resolve(bytes name, bytes data) view returns (bytes, address)",
+  "function reverse(bytes lookupAddress, uint256 coinType) view returns (string, address, address)",
+]);
 const tron = new TronWeb({ fullHost: "http://127.0.0.1:1" }); // signing needs no node
 
 const answers = {
@@ -42,6 +56,31 @@ const answers = {
     };
   },
 
+  // ENS: the form of a name, null if it has none; and the calls to the universal resolver
+  async normalize({ name }) {
+    try {
+      return normalize(name);
+    } catch {
+      return null;
+    }
+  },
+  async ens({ name, address, chainId }) {
+    const coin = toCoinType(chainId);
+    const node = namehash(name);
+    const data = encodeFunctionData({
+      abi: ADDRESS_ABI,
+      functionName: "addr",
+      args: chainId === 1 ? [node] : [node, coin],
+    });
+    const call = (functionName, args) => encodeFunctionData({ abi: RESOLVER_ABI, functionName, args });
+    return {
+      coin: String(coin),
+      resolver: mainnet.contracts.ensUniversalResolver.address,
+      resolve: call("resolve", [toHex(packetToBytes(name)), data]),
+      reverse: call("reverse", [address, coin]),
+    };
+  },
+
   // what the libraries say about signatures that others made
   async verify({ address, message, signature }) {
     return verifyMessage({ address, message, signature });
@@ -54,6 +93,12 @@ const answers = {
   },
   async verifyTronTyped({ address, typed, signature }) {
     return tron.trx.verifyTypedData(typed.domain, typed.types, typed.message, signature, address);
+  },
+
+  // where a deployer puts an ERC20SingleRequestProxy with these constructor arguments, with salt 0
+  async singleRequestProxy({ deployer, of }) {
+    const { data } = await new ContractFactory(SingleRequestProxy.abi, SingleRequestProxy.bytecode).getDeployTransaction(...of);
+    return { creation: data, address: getCreate2Address(deployer, ZeroHash, keccak256(data)) };
   },
 
   // a sign-in message is read back, and verified

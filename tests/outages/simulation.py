@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links import store as link_store
-from chalicelib.payments.links.jobs import expire_links
+from chalicelib.payments.links.expiry import expire_due
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.links.rules import status_at
 from chalicelib.payments.recording.jobs import sweep_transfers
@@ -191,7 +191,7 @@ class _Run:
     def _run_jobs(self) -> None:
         """One minute: the schedules, and the messages that are due in it."""
         start_scans(self._services)
-        for schedule in (sweep_transfers, sweep_outbox, expire_links):
+        for schedule in (sweep_transfers, sweep_outbox, expire_due):
             schedule(self._services)
         queue, end = self.world.queue, self.world.now + timedelta(seconds=30)
         while due := [message for message in queue.messages if message.due <= end]:

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.payments.links.records import LinkStatus
 from tests.outages.simulation import CURRENCIES, Outage, Outcome, Plan, random_failures, random_plan, simulate
 
-SCHEDULES = int(os.environ.get("OUTAGE_SCHEDULES", "50"))
+SCHEDULES = int(os.environ.get("OUTAGE_SCHEDULES", "6"))
 """`make chaos` takes 10,000."""
 SCHEDULES_PER_PLAN = 25
 EVENTS = {"payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"}

@@ -29,7 +29,7 @@ def create_cloud(rpc_urls: dict[str, str]) -> None:
     kms = boto3.client("kms")
     key = kms.create_key()["KeyMetadata"]["KeyId"]
     kms.create_alias(AliasName=f"alias/{PREFIX}-secrets", TargetKeyId=key)
-    secrets = {"rpc-urls": json.dumps(rpc_urls), "relayer-key": "11" * 32}
+    secrets = {"rpc-urls": json.dumps({**rpc_urls, "gasless_networks": "mainnet"}), "relayer-key": "11" * 32}
     for name, text in secrets.items():
         boto3.client("secretsmanager").create_secret(Name=f"{PREFIX}-{name}", SecretString=text)
 
@@ -86,14 +86,17 @@ Configured = Callable[..., AbstractContextManager[None]]
 
 @pytest.fixture
 def configured(api: Api) -> Configured:
-    """`with configured(LINK_LIFETIME_SECONDS="1"):` restarts the services with other settings."""
+    """`with configured(LINK_LIFETIME_SECONDS="1"):` restarts the services with other settings; a stopped clock is kept."""
 
     @contextmanager
     def other_settings(**changes: str) -> Iterator[None]:
         before: dict[str, Any] = {name: os.environ.get(name) for name in changes}
+        clock = running().clock
         os.environ.update(changes)
         try:
             restart()
+            if isinstance(clock, Clock):
+                run_on(replace(running(), clock=clock))
             api.listen()
             yield
         finally:
@@ -102,6 +105,8 @@ def configured(api: Api) -> Configured:
                 if value is not None:
                     os.environ[name] = value
             restart()
+            if isinstance(clock, Clock):
+                run_on(replace(running(), clock=clock))
 
     return other_settings
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from http import HTTPStatus
 from typing import Any
 
 from moto.core import DEFAULT_ACCOUNT_ID
@@ -17,6 +16,7 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.chains.catalogue.tokens import find_tokens
 from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.access.credentials.rules import credential_hash
+from chalicelib.platform.http.errors import phrase_of
 from infra import admin
 from tests.fakes.world import PAYEE, PREFIX, in_process_tables
 from tests.support.running import running
@@ -93,7 +93,7 @@ class Api:
         if reply.status >= 400 and method != "HEAD":
             body = reply.json
             assert body["statusCode"] == reply.status
-            assert body["error"] == HTTPStatus(reply.status).phrase
+            assert body["error"] == phrase_of(reply.status)
             assert body["message"]
             text = reply.body.decode()
             assert not any(hint in text for hint in ("Traceback", "botocore", "arn:", PREFIX, ".py")), text

@@ -31,11 +31,11 @@ def commerce_payment(account_id: str, **changes: Any) -> CommercePayment:
     return stored
 
 
-def executing(account_id: str, kind: OperationKind, amount: int, **changes: Any) -> str:
+def executing(account_id: str, kind: OperationKind, amount: int, *, has_fee: bool = True, **changes: Any) -> str:
     """The request id of a payment with an operation that is under way, so that asking for it again changes nothing."""
     now = running().clock()
     pending = PendingOperation(1, kind, BaseUnits(amount), now, payer=WALLET, transaction_hash=TX_HASH)
-    if kind in (OperationKind.CAPTURE, OperationKind.CHARGE):
+    if has_fee and kind in (OperationKind.CAPTURE, OperationKind.CHARGE):
         pending = replace(pending, fee_bps=250, fee_receiver=PAYEE)
     return commerce_payment(account_id, pending=pending, operations=1, **changes).request_id
 

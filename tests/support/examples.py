@@ -10,12 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from chalicelib.accounts.email.records import Purpose as LinkPurpose
+from chalicelib.accounts.email.rules import mark_of, permit
 from chalicelib.accounts.payees.records import Action
 from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.accounts.sign_in import wallets
 from chalicelib.base import ids
-from chalicelib.base.money import Fee
+from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.calldata.checkout import pay_one
 from chalicelib.chains.calldata.erc2612 import TokenPermit
+from chalicelib.chains.calldata.token_domains import TokenDomain
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.flows import signable_transactions
@@ -23,25 +27,40 @@ from chalicelib.commerce.core.records import OperationKind
 from chalicelib.crosschain.service.payment_intents.rules import Wish, offered
 from chalicelib.crosschain.service.router import flows as bridging
 from chalicelib.crosschain.service.router.rules import Purpose, Wanted
+from chalicelib.gasless import rules as gasless_rules
 from chalicelib.offramp.payers.records import Payer
 from chalicelib.payments.announced.announcements import Announcement
+from chalicelib.payments.archive import store as archive_store
+from chalicelib.payments.archive.lines import packed
+from chalicelib.payments.archive.rules import prefix_of
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.payable.rules import Owed, direct
 from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.flows import save_many
+from chalicelib.payments.requests.plain_transfers.rules import with_address
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.scanning.records import Cursor
+from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.people.records import Role
 from chalicelib.platform.http.operation import OPERATIONS, Operation
 from chalicelib.relayer import flows as relayer
+from chalicelib.relayer.records import Role as RelayerRole
+from chalicelib.webhooks.deliveries import store as deliveries
 from chalicelib.webhooks.deliveries.records import Delivery
+from chalicelib.webhooks.deliveries.rules import deliveries_of
+from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.records import Event
-from infra.documents.openapi import examples_of
+from chalicelib.webhooks.samples import sample_event
+from infra.documents.operations import examples
 from infra.local.provider import ACCOUNT, signed_headers
 from tests.fakes.payouts import store_payouts
 from tests.fakes.recurring import signature_of
-from tests.fakes.requests import store_request
+from tests.fakes.requests import standalone, store_request
 from tests.fakes.tron import signed_call
 from tests.fakes.wallets import tron_wallet
 from tests.fakes.world import WALLET
@@ -86,6 +105,21 @@ def of_owner(make: Callable[[Tenant], Any]) -> Make:
     return lambda owner, way: make(owner)
 
 
+def archived_request(owner: Tenant, way: Way) -> None:
+    """In the month of the example, whenever that is run."""
+    found = archive_store.whole(running().store, paid_payable(owner, way))
+    assert found is not None
+    name = f"{prefix_of(owner.account_id, '2025-10')}20261105T083000-{found.payable_id}.jsonl.gz"
+    running().archive.put(name, packed([found]))
+
+
+def paid_payable(owner: Tenant, way: Way) -> str:
+    """The payable of a paid request."""
+    found = request_store.payable_id(running().store, paid_request(owner, way))
+    assert found is not None
+    return found
+
+
 def a_webhook(owner: Tenant, way: Way) -> str:
     """Webhooks of a client id are its own; a key or a session alone means those of the account."""
     return owner.webhook_of_client() if Mode.CLIENT_ID in way.serves else owner.webhook_of_account()
@@ -97,6 +131,16 @@ def a_failed_delivery(owner: Tenant, way: Way) -> Delivery:
         client_id = owner.client_id if Mode.CLIENT_ID in way.serves else None
         owner.failed = owner.failed_delivery(a_webhook(owner, way), client_id)
     return owner.failed
+
+
+def a_delivered_event(owner: Tenant, way: Way) -> str:
+    """An event with a delivery to a webhook of the account."""
+    services = running()
+    endpoint = webhooks.own_endpoint(services, owner.account_id, None, owner.webhook_of_account(), only_public=False)
+    event = sample_event("payment.confirmed", owner.account_id, None, event_context(services))
+    (delivery,) = deliveries_of(event, [endpoint], services.clock())
+    services.store.write(event, *deliveries.creation([delivery]))
+    return event.event_id
 
 
 def a_link(owner: Tenant, way: Way) -> dict[str, Any]:
@@ -120,15 +164,26 @@ def payout_tokens(owner: Tenant) -> list[str]:
 
 def multicall_token(owner: Tenant) -> str:
     account = Owner(owner.account_id, None, None)
-    return multicalls.create(running(), account, payout_tokens(owner), None).payment.link.token
+    return multicalls.create(running(), account, payout_tokens(owner), None).payable.link.token
 
 
 def signed(action: Action) -> Make:
     return lambda owner, way: dict(zip(("nonce", "signature"), owner.signed(action), strict=True))
 
 
+def a_change(owner: Tenant, way: Way) -> None:
+    owner.waiting_change()
+
+
+def an_own_change(owner: Tenant, way: Way) -> str:
+    """A change that the person asked for who is signed in last."""
+    return owner.waiting_change(owner.opened.person_id)
+
+
 WEBHOOK = {"webhook_id": a_webhook}
+MEMBER = {"person_id": of_owner(Tenant.colleague)}
 KEY, CLIENT = {"key_id": of_owner(Tenant.key_id)}, {"id": of_owner(Tenant.client_record_id)}
+CHANGE = {"change_id": of_owner(Tenant.waiting_change)}
 TOKEN = {"token": of_owner(Tenant.link_token)}
 PAYER = {"client_user_id": of_owner(Tenant.payer)}
 REQUEST = {"request_id": of_owner(Tenant.recurring_id)}
@@ -140,8 +195,19 @@ def registered(owner: Tenant, way: Way) -> None:
     sessions.register(running(), "ann@shop.example", "correct horse", owner.actor)
 
 
+def stored_token(purpose: LinkPurpose) -> str:
+    """The token of a link to an address that is registered for it: a new one each time."""
+    text = ids.session_token(running().entropy)
+    name = f"{text[:20].lower()}@shop.example"
+    person = sessions.register(running(), name, "correct horse", Actor("", "anonymous", "", ""))
+    mark = mark_of(person.password_hash)
+    permitted = replace(permit(purpose, name, running().clock()), person_id=person.person_id, password_mark=mark)
+    running().store.write(replace(permitted, token_hash=credential_hash(text)))
+    return text
+
+
 def answered(owner: Tenant, way: Way) -> dict[str, str]:
-    asked = sessions.challenge(running(), owner.wallet.address, 1)
+    asked = wallets.challenge(running(), owner.wallet.address, 1)
     signature = owner.wallet.sign(asked.message)
     return {
         "challengeId": asked.challenge_id,
@@ -182,6 +248,14 @@ def paid_token(owner: Tenant, way: Way) -> str:
     return token
 
 
+def plain_request(owner: Tenant, way: Way) -> str:
+    """A request with an address for plain transfers."""
+    services = running()
+    request = with_address(standalone(services, owner.account_id), Fee(), ())
+    save_many(services, [request])
+    return request.request_id
+
+
 def settled_request(owner: Tenant, way: Way) -> str:
     """As recording leaves it: with its payment and its totals."""
     request = request_store.request(running().store, owner.recurring_id())
@@ -192,6 +266,11 @@ def settled_request(owner: Tenant, way: Way) -> str:
     paid = replace(before, paid=request.amount, status=RequestStatus.PAID, payment_count=1, tx_hash=tx_hash)
     running().store.write(*counted(before, paid))
     return request.request_id
+
+
+def partly_paid_request(owner: Tenant, way: Way) -> str:
+    part = {"paid": BaseUnits(4_000_000), "received": BaseUnits(4_000_000), "status": RequestStatus.PARTIALLY_PAID}
+    return store_request(running(), owner.account_id, **part, tx_hash="0x" + "ab" * 32).request_id
 
 
 def paid_request(owner: Tenant, way: Way) -> str:
@@ -258,12 +337,39 @@ def signed_intent(owner: Tenant, way: Way) -> dict[str, Any]:
     return {"signedPaymentIntent": signed, "signedApprovalPermit": {**signed, "nonce": "1"}}
 
 
+def offered_gasless(owner: Tenant, way: Way) -> str:
+    """A gasless payment of a request in USDC on mainnet."""
+    services = running()
+    request = store_request(services, owner.account_id, currency=USDC_MAINNET.id)
+    position = direct(Owed(request, request.amount, Fee()))
+    sender = relayer.account_address(services, "mainnet", RelayerRole.GASLESS)
+    domain = TokenDomain(USDC_MAINNET.address, "USD Coin", "2", USDC_MAINNET.chain_id)
+    price = gasless_rules.Price(BaseUnits(120_000), BaseUnits(10**9))
+    payment_id = gasless_rules.offer_id(position, None, WALLET, sender, services.clock())
+    wish = gasless_rules.Wish(payment_id, position, None, WALLET, sender, domain, price)
+    owner.gasless = gasless_rules.offered(wish, services.clock())
+    services.store.write(owner.gasless)
+    return owner.gasless.payment_id
+
+
 COMMERCE = "/v2/commerce-payments/{request_id}"
 
 
 def of_payment(make: Callable[[str], str], **facts: Any) -> Example:
     """An example about a commerce payment; `make` stores one of an account, and returns its request id."""
     return example({"request_id": lambda owner, way: make(owner.account_id)}, **facts)
+
+
+def of_capture(kind: OperationKind, amount: int, **changes: Any) -> Example:
+    """An example that captures, with a fee unless a session asks, which names none."""
+
+    def request_id(owner: Tenant, way: Way) -> str:
+        return executing(owner.account_id, kind, amount, has_fee=Mode.SESSION not in way.serves, **changes)
+
+    def body(owner: Tenant, way: Way) -> dict[str, Any]:
+        return {"feeBps": None, "feeReceiver": None} if Mode.SESSION in way.serves else {}
+
+    return example({"request_id": request_id}, body=body, secret_only="Send feeBps", others=(404, 403))
 
 
 EXAMPLES: dict[tuple[str, str], Example] = {
@@ -278,7 +384,11 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/request/{request_id}"): example({"request_id": settled_request}),
     ("GET", "/v2/request/{request_id}/status"): example({"request_id": settled_request}),
     ("PATCH", "/v2/request/{request_id}"): example(REQUEST),
+    ("POST", "/v2/request/{request_id}/cancel"): example(UNPAID),
+    ("POST", "/v2/request/{request_id}/accept"): example({"request_id": partly_paid_request}),
     ("POST", "/v2/secure-payments"): example(body=a_link),
+    ("PATCH", "/v2/secure-payments/{token}"): example(TOKEN),
+    ("POST", "/v2/secure-payments/{token}/cancel"): example(TOKEN),
     ("GET", "/v2/secure-payments"): example(
         query=lambda owner, way: {"requestId": owner.request_id()}, others=(404,), secret_only="A client ID is public"
     ),
@@ -297,6 +407,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/secure-payments/{token}/transfers"): example({"token": paid_token}),
     ("GET", "/v2/request/{request_id}/pay"): example(UNPAID),
     ("GET", "/v2/request/{request_id}/routes"): example(UNPAID),
+    ("GET", "/v2/request/{request_id}/plain-transfer"): example({"request_id": plain_request}),
     ("POST", "/v2/payouts"): example(),
     ("POST", "/v2/pay"): example(),
     ("POST", "/v2/payouts/batch"): example(),
@@ -314,14 +425,9 @@ EXAMPLES: dict[tuple[str, str], Example] = {
         )
     }),
     ("POST", f"{COMMERCE}/authorize/calldata"): of_payment(lambda name: commerce_payment(name).request_id),
-    ("POST", f"{COMMERCE}/charge"): of_payment(
-        lambda name: executing(name, OperationKind.CHARGE, AMOUNT), secret_only="Send feeBps", others=(404, 403)
-    ),
+    ("POST", f"{COMMERCE}/charge"): of_capture(OperationKind.CHARGE, AMOUNT),
     ("POST", f"{COMMERCE}/charge/calldata"): of_payment(lambda name: commerce_payment(name).request_id),
-    ("POST", f"{COMMERCE}/capture"): of_payment(
-        lambda name: executing(name, OperationKind.CAPTURE, 60_000_000, authorized=AMOUNT),
-        secret_only="Send feeBps", others=(404, 403)
-    ),
+    ("POST", f"{COMMERCE}/capture"): of_capture(OperationKind.CAPTURE, 60_000_000, authorized=AMOUNT),
     ("POST", f"{COMMERCE}/capture/calldata"): of_payment(
         lambda name: commerce_payment(name, authorized=AMOUNT).request_id
     ),
@@ -340,15 +446,20 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", f"{COMMERCE}/reclaim/calldata"): of_payment(lambda name: expired(name).request_id),
     ("GET", f"{COMMERCE}/status"): of_payment(with_events),
     ("GET", "/v2/request"): example(before=paid_request),
+    ("GET", "/v2/archive/requests"): example(before=archived_request),
     ("POST", "/v2/request/payment-intents/{intent_id}"): example(
         {"intent_id": lambda owner, way: owner.offered.intent_id}, body=signed_intent
     ),
     ("DELETE", "/v2/request/payment-intents/{intent_id}"): example({"intent_id": offered_intent}),
+    ("POST", "/v2/gasless-payments/{payment_id}"): example({"payment_id": offered_gasless}),
+    ("GET", "/v2/gasless-payments/{payment_id}"): example({"payment_id": offered_gasless}),
     ("GET", "/v2/payments"): example(before=has_payment),
     ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),
     ("POST", "/v2/request/{request_id}/refund"): example({"request_id": paid_request}),
     ("POST", "/v2/secure-payments/{token}/intent"): example(TOKEN, before=scanned),
     ("DELETE", "/v2/secure-payments/{token}/intent"): example({"token": waiting_token}),
+    ("POST", "/v2/secure-payments/{token}/signing"): example(TOKEN),
+    ("DELETE", "/v2/secure-payments/{token}/signing"): example(TOKEN),
     ("POST", "/v2/secure-payments/{token}/refresh-step-transaction"): example(
         {"token": of_owner(Tenant.bridged_token)}, body=own_step
     ),
@@ -364,8 +475,10 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v1/webhook"): example(),
     ("GET", "/v1/webhook"): example(before=a_webhook),
     ("PUT", "/v1/webhook/{webhook_id}"): example(WEBHOOK),
+    ("POST", "/v1/webhook/{webhook_id}/secret"): example(WEBHOOK),
     ("DELETE", "/v1/webhook/{webhook_id}"): example(WEBHOOK),
     ("GET", "/v1/webhook/events"): example(before=has_event),
+    ("GET", "/v1/webhook/events/{event_id}/deliveries"): example({"event_id": a_delivered_event}),
     ("GET", "/v1/webhook/{webhook_id}/deliveries"): example(
         {"webhook_id": lambda owner, way: a_failed_delivery(owner, way).webhook_id}
     ),
@@ -380,11 +493,59 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v1/auth/wallet/challenge"): example(),
     ("POST", "/v1/auth/wallet/verify"): example(body=answered),
     ("POST", "/v1/auth/register"): example(),
+    ("GET", "/v1/auth/email"): example(),
+    ("PUT", "/v1/auth/email"): example(),
+    ("POST", "/v1/auth/email/confirmation"): example(),
+    ("POST", "/v1/auth/email/confirm"): example(body=lambda owner, way: {"token": stored_token(LinkPurpose.CONFIRM)}),
+    ("POST", "/v1/auth/password/forgot"): example(),
+    ("POST", "/v1/auth/password/reset"): example(body=lambda owner, way: {"token": stored_token(LinkPurpose.RESET)}),
+    ("GET", "/v1/notifications"): example(),
+    ("PUT", "/v1/notifications"): example(),
     ("POST", "/v1/auth/login"): example(before=registered),
     ("POST", "/v1/auth/logout"): example(),
     ("GET", "/v1/auth/me"): example(),
+    ("POST", "/v1/auth/switch"): example(body=lambda owner, way: {"accountId": owner.other_account(way)}),
+    ("POST", "/v1/auth/identities/challenge"): example(),
+    ("POST", "/v1/auth/identities"): example(body=lambda owner, way: owner.wallet_to_add()),
+    ("DELETE", "/v1/auth/identities/{identity_id}"): example(
+        {"identity_id": lambda owner, way: owner.spare_identity(way)}
+    ),
+    ("POST", "/v1/auth/proofs/password"): example(before=lambda owner, way: owner.with_password()),
+    ("POST", "/v1/auth/proofs/wallet/challenge"): example(),
+    ("POST", "/v1/auth/proofs/wallet"): example(body=lambda owner, way: owner.wallet_proof(way)),
+    ("POST", "/v1/auth/passkey/options"): example(),
+    ("POST", "/v1/auth/passkey"): example(body=lambda owner, way: {"credential": owner.passkey_sign_in()}),
+    ("POST", "/v1/auth/proofs/passkey/options"): example(before=lambda owner, way: owner.passkey_id()),
+    ("POST", "/v1/auth/proofs/passkey"): example(body=lambda owner, way: {"credential": owner.passkey_proof()}),
+    ("POST", "/v1/passkeys/options"): example(),
+    ("POST", "/v1/passkeys"): example(body=lambda owner, way: {"credential": owner.new_passkey()}),
+    ("GET", "/v1/passkeys"): example(before=lambda owner, way: owner.passkey_id()),
+    ("PUT", "/v1/passkeys/{passkey_id}"): example({"passkey_id": lambda owner, way: owner.passkey_id(way)}),
+    ("DELETE", "/v1/passkeys/{passkey_id}"): example({"passkey_id": lambda owner, way: owner.passkey_id(way)}),
+    ("GET", "/v1/account"): example(),
+    ("PUT", "/v1/account"): example(),
+    ("GET", "/v1/members"): example(),
+    ("PUT", "/v1/members/{person_id}"): example(MEMBER),
+    ("DELETE", "/v1/members/{person_id}"): example(MEMBER),
+    ("DELETE", "/v1/members/{person_id}/sessions"): example(MEMBER),
+    ("POST", "/v1/members/leave"): example(before=lambda owner, way: owner.colleague(Role.OWNER)),
+    ("POST", "/v1/invitations"): example(),
+    ("GET", "/v1/invitations"): example(before=lambda owner, way: owner.invitation("bob@shop.example")),
+    ("DELETE", "/v1/invitations/{invitation_id}"): example(
+        {"invitation_id": lambda owner, way: owner.invitation("bob@shop.example")[0].invitation_id}
+    ),
+    ("POST", "/v1/auth/invitations/look-up"): example(body=lambda owner, way: {"secret": owner.secret_for_new()}),
+    ("POST", "/v1/auth/invitations/accept"): example(
+        body=lambda owner, way: {"secret": Tenant().invitation(owner.name_of(way))[1]}
+    ),
+    ("POST", "/v1/auth/invitations/register"): example(body=lambda owner, way: {"secret": owner.secret_for_new()}),
     ("GET", "/v1/auth/sessions"): example(),
-    ("DELETE", "/v1/auth/sessions/{session_id}"): example({"session_id": of_owner(Tenant.session_id)}),
+    ("DELETE", "/v1/auth/sessions/{session_id}"): example({"session_id": lambda owner, way: owner.session_id(way)}),
+    ("GET", "/v1/changes"): example(before=a_change),
+    ("GET", "/v1/changes/{change_id}"): example(CHANGE),
+    ("POST", "/v1/changes/{change_id}/approve"): example(CHANGE),
+    ("POST", "/v1/changes/{change_id}/refuse"): example(CHANGE),
+    ("POST", "/v1/changes/{change_id}/withdraw"): example({"change_id": an_own_change}),
     ("GET", "/v1/audit"): example(before=a_webhook),
     ("POST", "/v1/api-keys"): example(),
     ("GET", "/v1/api-keys"): example(before=of_owner(Tenant.key_id)),
@@ -403,6 +564,10 @@ EXAMPLES: dict[tuple[str, str], Example] = {
             ("PUT", f"{host}/{{id}}/branding"): example(CLIENT),
             ("GET", f"{host}/{{id}}/branding"): example(CLIENT, before=of_owner(Tenant.branded)),
             ("DELETE", f"{host}/{{id}}/branding"): example(CLIENT),
+            ("PUT", f"{host}/{{id}}/domain"): example(CLIENT),
+            ("GET", f"{host}/{{id}}/domain"): example(CLIENT, before=of_owner(Tenant.named)),
+            ("DELETE", f"{host}/{{id}}/domain"): example(CLIENT),
+            ("POST", f"{host}/{{id}}/domain/check"): example(CLIENT, before=of_owner(Tenant.named)),
         }.items()
     },
     ("POST", "/v2/payer"): example(),
@@ -415,6 +580,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ),
     ("POST", "/v2/provider-events"): example(body=an_event, signs=signed_headers),
     ("POST", "/v2/orchestrators"): example(),
+    ("DELETE", "/v2/orchestrators/{orchestrator_id}"): example({"orchestrator_id": of_owner(Tenant.registered)}),
     ("GET", "/v2/orchestrators/client-ids"): example(before=linked_once),
     ("POST", "/v2/orchestrators/client-ids"): example(
         body=lambda owner, way: {"clientId": owner.client_id}, others=(404,)
@@ -504,7 +670,7 @@ def prepared(known: Operation, owner: Tenant, way: Way) -> Prepared:
 
 def documented(known: Operation) -> dict[str, Any]:
     """The example in the document: `path`, `query`, `body` and `answer`."""
-    return examples_of(OPERATIONS[known]).get(known.name, {})
+    return examples(OPERATIONS[known]).get(known.name, {})
 
 
 def request(api: Api, known: Operation, headers: Headers, owner: Tenant, way: Way) -> Reply:
@@ -523,10 +689,13 @@ def is_barred(known: Operation, way: Way) -> bool:
 
 
 def bar_of(known: Operation, way: Way) -> str | None:
-    """How the refusal begins: the operation is for sessions of wallets, or for secret credentials; None if it is not."""
+    """How the refusal begins: the operation is for sessions of wallets, or for secret credentials, or a password is no
+    proof for it; None if it is not refused."""
     facts = EXAMPLES[known.method, known.path]
     if facts.wallet_only and way.name == "e-mail session":
         return "wallet session required"
+    if known.name == "remove_passkey" and way.name == "e-mail session":
+        return "This needs a proof of your presence"  # of the passkey that is there to be removed
     is_pair = way.name == "orchestrator pair" and Mode.ORCHESTRATOR not in known.modes  # it counts as a client id there
     return facts.secret_only if facts.secret_only and (way.name == "client id" or is_pair) else None
 

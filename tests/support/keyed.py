@@ -11,9 +11,10 @@ from typing import Any
 from urllib.parse import quote
 
 import app
+from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.idempotency.records import IdempotentRequest
-from chalicelib.platform.access.sessions.records import SessionKind
-from chalicelib.platform.access.sessions.rules import open_session, pointer_of
+from chalicelib.platform.access.sessions.records import Session
+from chalicelib.platform.access.sessions.rules import pointer_of, proved
 from chalicelib.platform.http.operation import Operation
 from chalicelib.platform.http.pipeline import handle
 from chalicelib.platform.http.request import HttpRequest
@@ -23,11 +24,13 @@ from tests.fakes.announcements import with_safe
 from tests.fakes.crash import Crash, FragileQueue, FragileWrites, Tripwire
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import PREFIX, PlainSecrets, World, in_process_tables
+from tests.support.members import opened
 
 ADDRESS, ORIGIN = "203.0.113.7", "https://shop.example"
 WALLET = evm_wallet("keyed")
 _ciphertexts = itertools.count()
-_IS_NO_EFFECT = ("RATE", "USED", "REPEAT", "BAN")
+_IS_NO_EFFECT = ("RATE", "USED", "REPEAT", "BAN", "COUNTS")
+"""Into how many items counts are divided depends on the ids that a process has drawn."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +98,8 @@ class Account:
         self.key = admin.create_api_key(services, self.account_id, "server")
         self.client_id = admin.create_client_id(services, self.account_id, "web", [ORIGIN])
         world.client_id = self.client_id
-        self.session = self._session(SessionKind.EMAIL, "shop@shop.example")
-        self.wallet_session = self._session(SessionKind.WALLET, WALLET.address)
+        self.session = opened(services, self.account_id, "shop@shop.example")[1]
+        self.wallet_session = opened(services, self.account_id, WALLET.address)[1]
 
     @property
     def by_key(self) -> dict[str, str]:
@@ -110,11 +113,14 @@ class Account:
     def by_session(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self.session}"}
 
-    def _session(self, kind: SessionKind, subject: str) -> str:
-        services = self.world.services
-        session, token = open_session(self.account_id, kind, subject, services.clock(), services.entropy)
-        services.store.write(session, pointer_of(session))
-        return token
+    def prove_presence(self) -> None:
+        """Both people prove their presence again, as a proof counts for five minutes."""
+        store = self.world.services.store
+        for token in (self.session, self.wallet_session):
+            session = store.get(Session, Session.KEY.of(token_hash=credential_hash(token)))
+            assert session is not None
+            again = proved(session, session.proved_by, self.world.now)
+            store.write(again, pointer_of(again))
 
 
 class Deployment:

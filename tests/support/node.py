@@ -12,9 +12,16 @@ from typing import Any
 
 from eth_abi import decode, encode
 
+from chalicelib.chains.calldata.plain_transfers import DEPLOYER
+
 _AGGREGATE3, _APPROVE = "82ad56cb", "095ea7b3"
 _SAFE_NONCE, _SEPOLIA = "affed0e0", 11155111
 _ETH_BALANCE, _BALANCE_OF, _ALLOWANCE, _BATCH_FEE = "4d2301cc", "70a08231", "dd62ed3e", "f8b823e4"
+ENERGY_PRICE = 100
+_PARAMETERS = {"getTransactionFee": 1000, "getEnergyFee": ENERGY_PRICE, "getCreateAccountFee": 100_000}
+_PARAMETERS |= {"getCreateNewAccountFeeInSystemContract": 1_000_000}
+_PARAMETERS |= {"getMemoFee": 1_000_000, "getMultiSignFee": 1_000_000}
+_RESOURCES = {"freeNetLimit": 600, "TotalEnergyLimit": 180_000_000_000}
 
 
 @dataclass
@@ -37,6 +44,17 @@ class Node:
     asked: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
     """Signed Tron transactions as hex."""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """Those of Tron, which replace the usual ones."""
+    resources: dict[str, Any] = field(default_factory=dict)
+    """Fields of every Tron account, which replace the usual ones."""
+    energy: int = 31_000
+    """What every call on Tron takes."""
+    found: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The responses to who looks for a transaction on Tron, by path; {} otherwise."""
+    answers_no_broadcast: bool = False
+    reverts: set[str] = field(default_factory=set)
+    """Selectors, without 0x, of calls that fail on Tron."""
     verdict: dict[str, Any] = field(default_factory=dict)
     """Fields of the response to a Tron transaction, which replace those of an accepted one."""
 
@@ -55,6 +73,8 @@ class Node:
         self.batch_fee, self.contracts, self.safes, self.refuses_approval = 0, set(), set(), False
         self.transactions = {}
         self.answers_with, self.status = None, 200
+        self.answers_no_broadcast = False
+        self.parameters, self.resources, self.energy, self.reverts, self.found = {}, {}, 31_000, set(), {}
         self.asked.clear()
         self.sent.clear()
         self.verdict = {}
@@ -70,12 +90,22 @@ class Node:
         return json.dumps([{"jsonrpc": "2.0", "id": call["id"], **self._one(call)} for call in calls]).encode()
 
     def answer_wallet(self, path: str, body: dict[str, Any]) -> bytes:
-        """Returns java-tron's response to a signed transaction or to a constant call."""
+        """Returns java-tron's response about prices, an account, a constant call or a signed transaction."""
         self.asked.append(path)
         if path == "/wallet/triggerconstantcontract":
-            tried = {"result": {"result": True}, "constant_result": [""], "transaction": {"ret": [{}]}}
-            return json.dumps({**tried, "energy_used": 31_000}).encode()
+            ret = {"ret": "FAILED"} if body["data"][:8] in self.reverts else {}
+            tried = {"result": {"result": True}, "constant_result": [""], "transaction": {"ret": [ret]}}
+            return json.dumps({**tried, "energy_used": self.energy}).encode()
+        if path == "/wallet/getchainparameters":
+            known = {**_PARAMETERS, **self.parameters}
+            return json.dumps({"chainParameter": [{"key": key, "value": value} for key, value in known.items()]}).encode()
+        if path == "/wallet/getaccountresource":
+            return json.dumps({**_RESOURCES, **self.resources}).encode()
+        if path in ("/wallet/gettransactionbyid", "/wallet/gettransactionfrompending"):
+            return json.dumps(self.found.get(path, {})).encode()
         assert path == "/wallet/broadcasthex"
+        if self.answers_no_broadcast:
+            return b"{}"
         self.sent.append(body["transaction"])
         return json.dumps({"result": True, "code": "SUCCESS", "txid": "", "message": "", **self.verdict}).encode()
 
@@ -96,7 +126,7 @@ class Node:
             case "eth_gasPrice", _:
                 return {"result": hex(self.gas_price)}
             case "eth_getCode", [address, _]:
-                return {"result": "0x6001" if address.lower() in self.contracts else "0x"}
+                return {"result": "0x6001" if address.lower() in {DEPLOYER.lower(), *self.contracts} else "0x"}
             case "eth_call", [{"data": data}, _] if data[2:10] == _AGGREGATE3:
                 return {"result": "0x" + self._aggregate(bytes.fromhex(data[10:])).hex()}
             case "eth_call", [{"data": data}, _] if data[2:10] == _APPROVE and self.refuses_approval:
@@ -118,9 +148,9 @@ class Node:
         return encode(["(bool,bytes)[]"], [[(True, self._read(inner)) for _, _, inner in calls]])
 
     def _read(self, data: bytes) -> bytes:
-        held = {_ETH_BALANCE: self.native, _BALANCE_OF: self.balance, _ALLOWANCE: self.allowance}
-        held[_BATCH_FEE] = self.batch_fee
-        return encode(["uint256"], [held.get(data[:4].hex(), 0)])
+        pass_fds = {_ETH_BALANCE: self.native, _BALANCE_OF: self.balance, _ALLOWANCE: self.allowance}
+        pass_fds[_BATCH_FEE] = self.batch_fee
+        return encode(["uint256"], [pass_fds.get(data[:4].hex(), 0)])
 
 
 def _handler(node: Node) -> type[BaseHTTPRequestHandler]:
@@ -130,7 +160,9 @@ def _handler(node: Node) -> type[BaseHTTPRequestHandler]:
             if self.path.startswith("/wallet/"):
                 answer = node.answer_wallet(self.path, body)
             elif self.path == "/jsonrpc":
-                answer = json.dumps(json.loads(node.answer([body]))[0]).encode()
+                (response,) = json.loads(node.answer([body]))
+                price = {"result": hex(ENERGY_PRICE)} if body["method"] == "eth_gasPrice" else {}
+                answer = json.dumps({**response, **price}).encode()
             else:
                 answer = node.answer(body if isinstance(body, list) else [body])
             self.send_response(node.status)

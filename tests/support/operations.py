@@ -1,4 +1,4 @@
-"""The models in the annotations of an operation's view."""
+"""The models in the annotations of an operation's view, and one operation of each kind."""
 
 from importlib import import_module
 
@@ -9,3 +9,8 @@ from chalicelib.platform.http.view import Models, models_of
 def models(known: Operation) -> Models:
     """Returns the models of a routed operation."""
     return models_of(getattr(import_module(OPERATIONS[known]), known.name))
+
+
+def one_of_each_kind() -> list[Operation]:
+    """An operation for each way to be called: what the pipeline does with a request alone, it does for all of a kind."""
+    return list({(known.modes, known.method == "GET"): known for known in OPERATIONS}.values())

@@ -6,15 +6,18 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 from app import build
 from chalicelib.platform.services import Services, assemble
 from chalicelib.platform.settings import Settings
 from infra.local.gateway import Server
+from tests.fakes.objects import FakeObjects
 from tests.fakes.router import FakeRouter
+from tests.fakes.txt_records import FakeTxtRecords
 from tests.fakes.world import PlainSigningKeys
 
-_held: list[Services] = []
+_kept: list[Services] = []
 _PARTS = ("escrow", "preApproval", "erc3009", "permit2", "operatorRefund")
 ESCROW = {
     "ESCROW_CONTRACTS": json.dumps(
@@ -25,23 +28,24 @@ ESCROW = {
 
 
 def running() -> Services:
-    """Returns the services of the app in this process; assembles them if there are none. Their router and the keys of
-    the service's own account are in memory."""
-    if not _held:
+    """Returns the services of the app in this process; assembles them if there are none. Their router, archive, DNS and the
+    keys of the service's own account are in memory."""
+    if not _kept:
         networks = json.dumps({"sepolia": "secret", "mainnet": "secret"})
         services = assemble(Settings.read({**ESCROW, **os.environ, "RELAYER_KEYS": networks}))
-        _held.append(replace(services, router=FakeRouter(services.clock), signing_keys=PlainSigningKeys()))
-    return _held[0]
+        fakes: dict[str, Any] = {"router": FakeRouter(services.clock), "signing_keys": PlainSigningKeys(), "txt_records": FakeTxtRecords()}
+        _kept.append(replace(services, archive=FakeObjects(), **fakes))
+    return _kept[0]
 
 
 def run_on(services: Services) -> None:
     """Makes the app use these services from the next request on."""
-    _held[:] = [services]
+    _kept[:] = [services]
 
 
 def restart() -> None:
     """Makes the next request assemble new services, as in a new process."""
-    _held.clear()
+    _kept.clear()
 
 
 app = build(Settings.read(), running)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from chalicelib.pages.assets import assets, template
+from chalicelib.pages.assets import served, template
 
 METAS = '<meta name="api-url" content="https://api.example"><meta name="client-id" content="cli_page">'
 FACTS = f"{METAS}<noscript><p>You pay 1 USDC</p></noscript>"
@@ -27,21 +27,21 @@ class Served:
             return self.altered[path]
         if path == "/":
             return self.facts.join(template()), HTML
-        asset = assets().get(path.removeprefix("/pages/"))
+        asset = served().get(path.removeprefix("/pages/"))
         return (asset.text, asset.content_type) if asset else None
 
 
 @contextmanager
-def serving(served: Served) -> Iterator[str]:
+def serving(page: Served) -> Iterator[str]:
     """Yields the URL of a link on that host."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            answer = served.answer(self.path.partition("?")[0])
+            answer = page.answer(self.path.partition("?")[0])
             text, content_type = answer or ("", "text/plain")
-            self.send_response(served.status if answer else 404)
+            self.send_response(page.status if answer else 404)
             self.send_header("content-type", content_type)
-            for name, value in served.headers.items():
+            for name, value in page.headers.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(text.encode())

@@ -1,6 +1,7 @@
 """A tenant: credentials of every kind and one of everything that an account can own, created on demand."""
 
 import itertools
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -9,14 +10,26 @@ from typing import Any
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.accounts.branding.rules import BrandingDraft
+from chalicelib.accounts.changes.effects import effects_of
+from chalicelib.accounts.changes.records import Asker, AskingSession, PendingChange
 from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.client_ids.rules import ClientIdSettings
+from chalicelib.accounts.domains import flows as domains
+from chalicelib.accounts.members import invitations
+from chalicelib.accounts.members.records import Invitation
 from chalicelib.accounts.orchestrators import flows as orchestrators
+from chalicelib.accounts.passkeys import flows as passkeys
 from chalicelib.accounts.payees import flows as destinations
 from chalicelib.accounts.payees.records import Action
 from chalicelib.accounts.payees.rules import checked_route, signing_data
+from chalicelib.accounts.sign_in import identities, wallets
+from chalicelib.accounts.sign_in.passwords import SALT_BYTES, password_hash
+from chalicelib.accounts.sign_in.records import Purpose
+from chalicelib.accounts.sign_in.rules import Wanted
+from chalicelib.base import ids
 from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.crosschain.service.payment_intents.records import PaymentIntent
+from chalicelib.gasless.records import GaslessPayment
 from chalicelib.offramp.payers import bank_accounts
 from chalicelib.offramp.payers import flows as payers
 from chalicelib.payments.links import flows as links
@@ -26,12 +39,16 @@ from chalicelib.payments.requests.creation import Draft
 from chalicelib.payments.requests.records import Frequency, Recurrence
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.access.audit.records import Actor
-from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.callers import Member, Owner
+from chalicelib.platform.access.credentials import store as credentials
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus, OrchestratorKey
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.modes import Mode
-from chalicelib.platform.access.sessions.records import Session, SessionKind, SessionPointer, Wallet
-from chalicelib.platform.access.sessions.rules import open_session
+from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people.records import Role
+from chalicelib.platform.access.sessions.records import Session, SessionKind, Wallet
+from chalicelib.platform.access.sessions.rules import pointer_of
+from chalicelib.platform.settings import origin_of
 from chalicelib.platform.storage.store import Delete
 from chalicelib.webhooks.deliveries import store as deliveries
 from chalicelib.webhooks.deliveries.records import Delivery
@@ -40,12 +57,14 @@ from chalicelib.webhooks.endpoints import flows as webhooks
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.samples import sample_event
 from infra import admin
+from tests.fakes import passkeys as authenticator
 from tests.fakes.compliance import BANK, PERSON
 from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, USDT_TRON, sign
 from tests.fakes.recurring import store_recurring
 from tests.fakes.wallets import EvmWallet, evm_wallet
 from tests.fakes.world import PAYEE, draft
 from tests.support.client import ORIGIN
+from tests.support.members import member_of, opened, person_named
 from tests.support.running import running
 
 Headers = dict[str, str]
@@ -62,6 +81,7 @@ class Tenant:
         services = running()
         self.failed: Delivery | None = None
         self.offered: PaymentIntent
+        self.gasless: GaslessPayment
         self.account_id = admin.create_account(services, self.name)
         self.actor = Actor(self.account_id, "test", "127.0.0.1", "-")
         self.wallet: EvmWallet = evm_wallet(self.name)
@@ -93,10 +113,13 @@ class Tenant:
         return {"x-client-id": self.client_id, "origin": ORIGIN}
 
     def by_wallet(self) -> Headers:
-        return {"cookie": f"session_token={self._signed_in(SessionKind.WALLET, self.wallet.address)[1]}"}
+        return {"cookie": f"session_token={self._signed_in(self.wallet.address)[1]}"}
 
     def by_email(self) -> Headers:
-        return {"authorization": f"Bearer {self._signed_in(SessionKind.EMAIL, 'ann@shop.example')[1]}"}
+        return {"authorization": f"Bearer {self._signed_in(f'ann@{self.name}.example')[1]}"}
+
+    def by_role(self, role: Role) -> Headers:
+        return {"cookie": f"session_token={self._signed_in(self.wallet.address, role)[1]}"}
 
     def by_orchestrator_key(self) -> Headers:
         if not hasattr(self, "orchestrator"):
@@ -170,8 +193,110 @@ class Tenant:
     def branded(self) -> None:
         branding.put(running(), self.actor, self.client_record_id(), BrandingDraft())
 
-    def session_id(self) -> str:
-        return self._signed_in(SessionKind.WALLET, self.wallet.address)[0].session_id
+    def named(self) -> None:
+        domains.put(running(), self.actor, self.client_record_id(), "shop.example")
+
+    def name_of(self, way: "Way") -> str:
+        """The name of the person who signs in by this way."""
+        return f"ann@{self.name}.example" if way.name == "e-mail session" else self.wallet.address
+
+    def session_id(self, way: "Way") -> str:
+        return self._signed_in(self.name_of(way))[0].session_id
+
+    def other_account(self, way: "Way") -> str:
+        """Another account of the person who signs in by this way."""
+        other = admin.create_account(running(), "another")
+        member_of(running(), other, self.name_of(way))
+        return other
+
+    def colleague(self, role: Role = Role.VIEWER) -> str:
+        """The id of a new member."""
+        return member_of(running(), self.account_id, f"bob{next(_numbers)}@shop.example", role).person_id
+
+    def invitation(self, name: str) -> tuple[Invitation, str]:
+        """An open invitation of the account for whoever signs in with this name, and its secret."""
+        return invitations.invite(running(), self.actor, None, name, Role.FINANCE)
+
+    def secret_for_new(self) -> str:
+        """The secret of an invitation for an e-mail address that is not registered."""
+        return self.invitation(f"new{next(_numbers)}@shop.example")[1]
+
+    def wallet_to_add(self) -> dict[str, str]:
+        """A challenge of the session that was opened last, as a new wallet has signed it."""
+        wallet = evm_wallet(f"added{next(_numbers)}")
+        asked = wallets.challenge(running(), wallet.address, 1, Wanted(Purpose.ADD, self.opened.session_id))
+        signature = wallet.sign(asked.message)
+        return {"challengeId": asked.challenge_id, "nonce": asked.nonce, "message": asked.message, "signature": signature}
+
+    def spare_identity(self, way: "Way") -> str:
+        """The id of a second way to sign in of the person who signs in by this way."""
+        person = person_named(running(), self.name_of(way), self.account_id)
+        return identities.add(running(), person, f"spare{next(_numbers)}@shop.example", self.actor).name_hash
+
+    @property
+    def opened(self) -> Session:
+        """The session that was opened last."""
+        if not hasattr(self, "last"):
+            self._signed_in(self.wallet.address)
+        return self.last
+
+    def _party(self) -> str:
+        return origin_of(running().settings.auth_url)
+
+    def _acting(self) -> Member:
+        """The person of the session that was opened last, as the pipeline has them."""
+        store, session = running().store, self.opened
+        account, person = credentials.account(store, session.account_id), people.person(store, session.person_id)
+        membership = people.membership(store, session.account_id, session.person_id)
+        assert account is not None and person is not None and membership is not None
+        return Member(session, account, membership, person)
+
+    def new_passkey(self) -> dict[str, Any]:
+        """A new credential for the session that was opened last."""
+        self.passkey, credential = authenticator.create(
+            passkeys.ask_to_register(running(), self._acting()), self._party()
+        )
+        return credential
+
+    def passkey_id(self, way: "Way | None" = None) -> str:
+        """The id of a passkey that is registered for the person who signs in by this way."""
+        if way is not None:
+            self._signed_in(self.name_of(way))
+        return passkeys.register(running(), self._acting(), self.new_passkey(), "phone", self.actor).passkey_id
+
+    def passkey_proof(self) -> dict[str, Any]:
+        """An assertion that proves presence in the session that was opened last, whose person gets a passkey."""
+        session = self.opened
+        self.passkey_id()
+        self.last = session
+        return authenticator.get(self.passkey, passkeys.ask_to_prove(running(), self._acting()), self._party())
+
+    def passkey_sign_in(self) -> dict[str, Any]:
+        """An assertion that signs in the wallet's person, who gets a passkey."""
+        self._signed_in(self.wallet.address)
+        self.passkey_id()
+        return authenticator.get(self.passkey, passkeys.ask_to_sign_in(running()), self._party())
+
+    def wallet_proof(self, way: "Way") -> dict[str, str]:
+        """A challenge that proves presence in the session that was opened last, as a wallet of the person signed it."""
+        wallet = self.wallet
+        if self.opened.subject != wallet.address:
+            wallet = evm_wallet(f"proving{next(_numbers)}")
+            identities.add(running(), self._acting().person, wallet.address, self.actor)
+        asked = wallets.challenge(running(), wallet.address, 1, Wanted(Purpose.PROVE, self.opened.session_id))
+        signature = wallet.sign(asked.message)
+        return {"challengeId": asked.challenge_id, "nonce": asked.nonce, "message": asked.message, "signature": signature}
+
+    def with_password(self) -> None:
+        """Gives a password to the person of the session that was opened last."""
+        person = people.person(running().store, self.opened.person_id)
+        assert person is not None
+        hashed = password_hash("correct horse", bytes(SALT_BYTES))
+        running().store.write(replace(person, password_hash=hashed))
+
+    def registered(self) -> str:
+        """Registers an orchestrator; returns its id."""
+        return orchestrators.register(running(), self.actor, self.name, "ops@platform.example")[0].orchestrator_id
 
     def linked(self) -> str:
         self.by_orchestrator_key()
@@ -208,6 +333,32 @@ class Tenant:
         bank_accounts.add(running(), self.account_id, name, BANK)
         return name
 
+    def waiting_change(self, person_id: str | None = None) -> str:
+        """The id of a change of the client id's fee that waits: a colleague has asked for it, or this person."""
+        services, asked_by = running(), person_id or self.colleague(Role.OWNER)
+        joined = people.membership(services.store, self.account_id, asked_by)
+        assert joined is not None
+        session = AskingSession("-", joined.joined_at, SessionKind.EMAIL, "bob@shop.example", has_second_factor=False)
+        asker = Asker(Mode.SESSION, f"person:{asked_by}", "203.0.113.7", "-", asked_by, session)
+        charged = replace(self.client, fee_percentage="1.5", fee_address=self.wallet.address)
+        now = services.clock()
+        change = PendingChange(
+            account_id=self.account_id,
+            change_id=ids.ulid(now, services.entropy),
+            operation="update_client_id_by_session",
+            path=json.dumps({"id": self.client_record_id()}),
+            query="{}",
+            body=json.dumps({"feePercentage": "1.5", "feeAddress": self.wallet.address}),
+            effects=effects_of(services.store, self.account_id, [(self.client, charged)]),
+            scope=None,
+            asker=asker,
+            asked_at=now,
+            expires_at=now + timedelta(days=8),
+            notice_id="-",
+            takes_effect_at=now + timedelta(days=1),
+        )
+        return services.store.write(change).change_id
+
     # --- invalid credentials ---
 
     def spoil(self, headers: Headers, header: str, kind: type, **changes: Any) -> Headers:
@@ -230,6 +381,22 @@ class Tenant:
         running().store.write(Delete(self._session(_token(headers))))
         return headers
 
+    def unproved(self, headers: Headers) -> Headers:
+        """The presence of the person was last proved six minutes ago."""
+        session = self._session(_token(headers))
+        running().store.write(replace(session, proved_at=session.proved_at - timedelta(minutes=6)), pointer_of(session))
+        return headers
+
+    def demand_second_factor(self) -> None:
+        account = credentials.account(running().store, self.account_id)
+        assert account is not None
+        running().store.write(replace(account, requires_second_factor=True))
+
+    def switch_approvals_on(self) -> None:
+        account = credentials.account(running().store, self.account_id)
+        assert account is not None
+        running().store.write(replace(account, has_approvals=True))
+
     def outlive(self, headers: Headers) -> Headers:
         session = self._session(_token(headers))
         running().store.write(replace(session, expires_at=session.created_at - timedelta(seconds=1)))
@@ -239,13 +406,10 @@ class Tenant:
         owner = Owner(self.account_id, None, None)
         return links.create(running(), owner, draft(fee_percentage=None, fee_address=None))
 
-    def _signed_in(self, kind: SessionKind, subject: str) -> tuple[Session, str]:
-        services = running()
-        opened = open_session(self.account_id, kind, subject, services.clock(), services.entropy)
-        session = opened[0]
-        pointer = SessionPointer(self.account_id, session.session_id, session.token_hash, session.expires_at)
-        services.store.write(session, pointer)
-        return opened
+    def _signed_in(self, name: str, role: Role = Role.OWNER) -> tuple[Session, str]:
+        session, token = opened(running(), self.account_id, name, role)
+        self.last = session
+        return session, token
 
     def _session(self, token: str) -> Session:
         found = running().store.get(Session, Session.KEY.of(token_hash=credential_hash(token)))

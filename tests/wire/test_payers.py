@@ -138,7 +138,7 @@ def test_what_is_wrong_with_a_person_is_said_and_nothing_is_sent(client: Client,
     answer = client.post("/v2/payer", {**ADA, **changes}, 400)
     assert_fits("validation error", answer)
     assert answer["message"] == message
-    assert client.world.compliance.seen == []
+    assert client.world.compliance.calls == []
 
 
 BANK_REFUSALS = [
@@ -164,7 +164,7 @@ def test_what_is_wrong_with_bank_details_is_said_and_nothing_is_sent(
     client.post("/v2/payer", ADA, status=200)
     answer = client.post(f"{PATH}/payment-details", {**BANKS["swiftInternational"], **changes}, 400)
     assert answer["message"] == message
-    assert len(client.world.compliance.seen) == 1
+    assert len(client.world.compliance.calls) == 1
 
 
 @pytest.mark.parametrize("name", [name for name in ADA if name not in ("clientUserId",)])

@@ -52,8 +52,8 @@ sys.stdin.readline()
 for _ in range(300):
     found = list_transfers.sync(link.token, client=client)
     listed = list_deliveries.sync(hook.id, client=client)
-    told = len(getattr(listed, "deliveries", ())) >= EVENTS
-    if isinstance(found, TransfersAnswer) and found.transfers and told:
+    delivered = len(getattr(listed, "deliveries", ())) >= EVENTS
+    if isinstance(found, TransfersAnswer) and found.transfers and delivered:
         break
     time.sleep(0.2)
 completed = read_secure_payment.sync(link.token, client=client)

@@ -30,6 +30,7 @@ async function run(): Promise<void> {
   const currencies = await listCurrencies({ query: { network: 'sepolia', symbol: 'fUSDC' }, throwOnError: true });
   const [token] = [currencies.data].flat();
   const hook = await createWebhook({ body: { url: 'http://127.0.0.1:64999/typescript' }, throwOnError: true });
+  if (!('id' in hook.data)) throw new Error(JSON.stringify(hook.data)); // it waits for an approval
   const item = { amount: '12.50', payee: stack.payee, invoiceCurrency: token.id, paymentCurrency: token.id };
   const created = await createSecurePayment({
     body: { requests: [item], reference: 'generated', feePercentage: '1', feeAddress: stack.payee },

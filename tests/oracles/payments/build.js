@@ -1,18 +1,20 @@
-// Builds conversion payments, and finds conversion paths, with npm @requestnetwork/payment-processor.
+// Builds payments, and finds conversion paths, with npm @requestnetwork/payment-processor.
 // Input: in each line a JSON array of {ask, ...}; output: for each line a JSON array of the answers, in order.
 const { createInterface } = require("node:readline");
-const { BigNumber } = require("ethers");
+const { BigNumber, providers } = require("ethers");
 const { CurrencyManager } = require("@requestnetwork/currency");
 const PAYMENTS = "@requestnetwork/payment-processor/dist/payment";
 const { prepareAnyToErc20ProxyPaymentTransaction } = require(`${PAYMENTS}/any-to-erc20-proxy`);
 const { prepareAnyToEthProxyPaymentTransaction } = require(`${PAYMENTS}/any-to-eth-proxy`);
-const { prepareBatchConversionPaymentTransaction } = require(`${PAYMENTS}/batch-conversion-proxy`);
+const batches = require(`${PAYMENTS}/batch-conversion-proxy`);
 
 // The feeds of the newest currency package, which has moved on since the processor's own.
 const FEEDS = "../../../infra/local/node_modules/@requestnetwork/currency/dist/aggregators";
 const NETWORKS = ["mainnet", "matic"];
 const feeds = Object.fromEntries(NETWORKS.map((name) => [name, require(`${FEEDS}/${name}.json`)]));
 const currencyManager = new CurrencyManager(CurrencyManager.getDefaultList(), undefined, feeds);
+const BATCH_VERSION = "0.1.0";
+const nowhere = new providers.StaticJsonRpcProvider("http://127.0.0.1:1", { name: "none", chainId: 1 });
 const VERSIONS = {
   "pn-any-to-erc20-proxy": "0.1.0",
   "pn-any-to-eth-proxy": "0.2.0",
@@ -62,16 +64,20 @@ const answers = {
     return plain(prepareAnyToEthProxyPaymentTransaction(request(item), settings(item)));
   },
 
-  // What the processor says of the value lacks the fees of native payments, so it is not answered.
-  batch({ items }) {
+  // What the processor says of the value lacks the fees of native payments, so it is not answered. With an amount to
+  // approve, the data of the approval is answered too.
+  batch({ items, approve }) {
     const enriched = items.map((item) => ({
       paymentNetworkId: item.id,
       request: request(item),
       paymentSettings: settings(item),
     }));
-    const options = { conversion: { currencyManager }, skipFeeUSDLimit: true, version: "0.1.0" };
-    const { to, data } = prepareBatchConversionPaymentTransaction(enriched, options);
-    return { to, data };
+    const options = { conversion: { currencyManager }, skipFeeUSDLimit: true, version: BATCH_VERSION };
+    const { to, data } = batches.prepareBatchConversionPaymentTransaction(enriched, options);
+    if (!approve) return { to, data };
+    const { request: first } = enriched[0];
+    const amount = BigNumber.from(approve);
+    return { to, data, approval: batches.encodeApproveErc20BatchConversion(first, nowhere, amount, undefined, BATCH_VERSION) };
   },
 
   // The processor seconds that it takes to answer a question a number of times, this process's start left out.
