@@ -25,8 +25,9 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def _keep(session: pytest.Session, status: int | None) -> None:
-    if session.config.cache is not None and not hasattr(session.config, "workerinput"):
-        session.config.cache.set(ENDED, status)
+    cache: pytest.Cache | None = getattr(session.config, "cache", None)  # None without the plugin that keeps it
+    if cache is not None and not hasattr(session.config, "workerinput"):
+        cache.set(ENDED, status)
 
 
 def last_failed(cache: pytest.Cache) -> list[str]:

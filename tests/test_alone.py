@@ -43,6 +43,7 @@ def run_twice(folder: Path, options: str = "", **files: str) -> subprocess.Compl
     (folder / "pytest.ini").write_text(f"[pytest]\naddopts = {options}\n")
     (folder / "conftest.py").write_text(
         "import pytest\n"
+        "pytest_plugins = ('tests.alone',)\n"
         "@pytest.hookimpl(tryfirst=True)\n"
         "def pytest_collection_modifyitems(items):\n"
         "    for item in items:\n"
@@ -50,7 +51,7 @@ def run_twice(folder: Path, options: str = "", **files: str) -> subprocess.Compl
     )
     for name, text in files.items():
         (folder / f"test_{name}.py").write_text("\n".join(line.removeprefix("    ") for line in text.splitlines()))
-    run(folder, "pytest", "-p", "tests.alone", "-p", "no:schemathesis", "-n", "2", "--dist", "loadgroup")
+    run(folder, "pytest", "-p", "no:schemathesis", "-n", "2", "--dist", "loadgroup")
     return run(folder, "tests.alone")
 
 
