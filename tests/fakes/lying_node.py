@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
+from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.nodes import Nodes
@@ -134,3 +135,18 @@ def served(services: Any, network: str, *nodes: Any) -> Any:
 
     chains: Any = SimpleNamespace(of=of, evm=of, tron=others.tron, networks=others.networks)
     return replace(services, chains=chains)
+
+
+class Liar:
+    """A node that answers some calls as a test wants, by the names of its methods, and all others as its chain does."""
+
+    def __init__(self, chain: Any, **answers: Any) -> None:
+        self.chain, self.answers = chain, answers
+
+    def __getattr__(self, name: str) -> Any:
+        return self.answers[name] if name in self.answers else getattr(self.chain, name)
+
+
+def silent(*args: Any, **kwargs: Any) -> Any:
+    """What any method of a dead node does."""
+    raise ChainUnavailable("does not answer")

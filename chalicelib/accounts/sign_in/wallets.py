@@ -11,6 +11,7 @@ from chalicelib.base.addresses import address_of_family
 from chalicelib.base.errors import BadRequest, TooManyRequests, Unauthorized
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.catalogue.networks import network, network_of_chain
+from chalicelib.chains.nodes.agreement import agree
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.people import store as people
 from chalicelib.platform.access.rate_limits import flows as limits
@@ -65,7 +66,7 @@ def issued_challenge(
 
 def signer(services: Services, issued: Challenge, signed: SignedChallenge, actor: Actor) -> Wallet:
     """The wallet that signed. Raises Unauthorized for a wrong signature, which is recorded; ChainUnavailable if the
-    contract of the wallet cannot be called."""
+    contract of the wallet cannot be called, or the nodes of its network do not agree on what it says."""
     wallet = _signer(services, issued, signatures.signature_bytes(signed.signature))
     if wallet is None:
         _record_refusal(services, issued.message, actor)
@@ -76,9 +77,10 @@ def signer(services: Services, issued: Challenge, signed: SignedChallenge, actor
 def _signer(services: Services, challenge: Challenge, signature: bytes) -> Wallet | None:
     """The signer; None if the challenge's wallet did not sign.
 
-    If the recovered address is not the wallet, the wallet contract on the challenge's chain checks the signature. Its
-    name includes the chain, because the same address may belong to somebody else on another chain: contracts on
-    different chains are different people.
+    If the recovered address is not the wallet, the contract on the challenge's chain checks the signature, and the
+    nodes have to agree on its answer: one of them alone could sign anybody in. The wallet's name includes the chain,
+    because the same address may belong to somebody else on another chain: contracts on different chains are different
+    people.
     """
     by_key = Wallet(challenge.address)
     if challenge.family == "tron":
@@ -90,7 +92,10 @@ def _signer(services: Services, challenge: Challenge, signature: bytes) -> Walle
     if chain is None or chain.family != "evm" or chain.name not in services.chains.networks:
         return None
     digest = signatures.personal_digest(challenge.message)
-    if not services.chains.of(chain.name).is_valid_signature(challenge.address, digest, signature):
+    accepted = agree(
+        services.chains.of(chain.name), lambda node: node.is_valid_signature(challenge.address, digest, signature)
+    )
+    if not accepted.value:
         return None
     return Wallet(challenge.address, challenge.chain_id)
 

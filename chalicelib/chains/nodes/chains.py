@@ -25,15 +25,17 @@ class Chains:
         escrows: "Escrows | None" = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         on_error: Callable[[str], None] = lambda network: None,
+        on_disagreement: Callable[[str, str], None] = lambda network, reason: None,
     ) -> None:
         """`escrows` are the contracts of commerce payments that replace those of the catalogue.
 
-        `on_error` is called with the network of each request to a node that failed.
+        `on_error` is called with the network of each request to a node that failed, `on_disagreement` with a network
+        and the reason where its nodes say different things of what decides (chains/nodes/agreement.py).
         """
         self._secrets = secrets
         self._escrows = escrows or {}
         self._clock = clock
-        self._on_error = on_error
+        self._on_error, self._on_disagreement = on_error, on_disagreement
         self._chains: dict[str, tuple[tuple[str, ...], Chain]] = {}
 
     @property
@@ -69,7 +71,7 @@ class Chains:
         from chalicelib.chains.nodes.nodes import Nodes
 
         each = [(host_of(url), self._of_node(name, url, 1 / len(urls))) for url in urls]
-        return cast("Chain", Nodes(each, self._clock))
+        return cast("Chain", Nodes(each, self._clock, self._on_disagreement))
 
     def _of_node(self, name: str, url: str, share: float) -> "Chain":
         """Imports the module of the family here, so that processes which read no chain do not load it."""

@@ -72,9 +72,18 @@ class Node:
 
 
 class Nodes:
-    """The nodes of one network as one `Chain`. `chains` are those of single nodes by host, the preferred one first."""
+    """The nodes of one network as one `Chain`. `chains` are those of single nodes by host, the preferred one first.
 
-    def __init__(self, chains: Sequence[tuple[str, "Chain"]], clock: Callable[[], datetime]) -> None:
+    `report` is called with the network and a reason where a decision is held because the nodes disagree.
+    """
+
+    def __init__(
+        self,
+        chains: Sequence[tuple[str, "Chain"]],
+        clock: Callable[[], datetime],
+        report: Callable[[str, str], None] = lambda network, reason: None,
+    ) -> None:
+        self.report = report
         self.nodes = tuple(Node(host, chain, clock) for host, chain in chains)
         for node in self.nodes:
             node.others = [each for each in self.nodes if each is not node]

@@ -1,4 +1,6 @@
-"""Reads what became of an announced transaction, from the Safe Transaction Service and the node."""
+"""Reads what became of an announced transaction, from the Safe Transaction Service and the nodes.
+
+What ends it, and so frees its link, is what the nodes agree on (chains/nodes/agreement.py)."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,6 +11,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.calldata.safe import safe_tx_hash
 from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.nodes.agreement import agree, agreed_facts, agreed_transaction
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailable
@@ -22,6 +25,7 @@ from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.evm import EvmChain
+    from chalicelib.chains.nodes.safes.reads import SafeEvent
 
 _RANGES_PER_CHECK = 5
 
@@ -48,10 +52,10 @@ def observed(
     announced, block, executed = execution(services, chain, announced, cursor.scanned_to, cursor.range_limit)
     nonce, block_time = None, detected_to
     if block != cursor.scanned_to:
-        block_time = chain.block_facts([block])[block].time
+        block_time = agreed_facts(chain, [block]).value[block].time
     elif announced.wallet is not None and announced.nonce is not None and executed is None:
         safe = announced.wallet
-        nonce = _read_or_none(lambda: chain.safe_nonce(safe, block))
+        nonce = _read_or_none(lambda: agree(chain, lambda node: node.safe_nonce(safe, block)).value)
     observation = Observation(block, block_time, detected_to, executed, nonce, False, is_unknown)
     return announced, observation
 
@@ -68,7 +72,7 @@ def _observed_sent(
     assert cursor.read_until is not None, "checked before"
     observation = Observation(cursor.scanned_to, cursor.read_until, cursor.read_until, None, None, False)
     try:
-        sent = chain.sent_transaction(announced.transaction_hash)
+        sent = agreed_transaction(chain, announced.transaction_hash, cursor.scanned_to).value
     except ChainUnavailable as error:
         services.log.warning(
             "transaction not read", extra={"announced_id": announced.announced_id, "reason": error.message}
@@ -78,7 +82,8 @@ def _observed_sent(
         count = None
         if announced.wallet is not None and announced.nonce is not None:
             sender = announced.wallet
-            count = _read_or_none(lambda: chain.transaction_count(sender, cursor.scanned_to))
+            block = cursor.scanned_to
+            count = _read_or_none(lambda: agree(chain, lambda node: node.transaction_count(sender, block)).value)
         return announced, replace(observation, nonce=count, is_unknown=True)
     if announced.proof is None and not pays_link(payable, sent):
         return announced, replace(observation, is_foreign=True)
@@ -112,7 +117,7 @@ def execution(
     for _ in range(_RANGES_PER_CHECK):
         last = min(block + announcements.span_of(announced, max_span), newest)
         try:
-            event = chain.safe_event(announced.wallet, announced.safe_tx_hash, BlockRange(block + 1, last))
+            event = _safe_event(chain, announced.wallet, announced.safe_tx_hash, BlockRange(block + 1, last))
         except (RangeTooLarge, ChainUnavailable) as error:
             facts = {"announced_id": announced.announced_id, "blocks": last - block, "reason": str(error)}
             services.log.warning("events of a Safe not read", extra=facts)
@@ -123,6 +128,10 @@ def execution(
         if block == newest:
             break
     return announced, block, None
+
+
+def _safe_event(chain: "EvmChain", safe: str, safe_tx_hash: str, blocks: BlockRange) -> "SafeEvent | None":
+    return agree(chain, lambda node: node.safe_event(safe, safe_tx_hash, blocks)).value
 
 
 def _read_or_none(nonce: Callable[[], int | None]) -> int | None:

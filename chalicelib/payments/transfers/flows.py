@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
+from chalicelib.chains.nodes.agreement import Agreed, agree
 from chalicelib.chains.nodes.receipts import PaymentSender
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.reading import Viewer, load_request, load_visible
@@ -149,11 +150,15 @@ def _payers(
 ) -> dict[ClassifiedTransfer, PaymentSender | None]:
     if not refundable:
         return {}
-    chain = services.chains.of(refundable[0].request.network)
-    read = chain.payers_of(
-        [refund_offers.paid_transfer(each.request, each.transfer, each.token) for each in refundable if each.token]
-    )
-    return {each: _reachable(each, payer) for each, payer in zip(refundable, read, strict=True)}
+    paid = [refund_offers.paid_transfer(each.request, each.transfer, each.token) for each in refundable if each.token]
+    read = agree(services.chains.of(refundable[0].request.network), lambda node: node.payers_of(paid))
+    return _reachable_payers(refundable, read)
+
+
+def _reachable_payers(
+    refundable: Sequence[ClassifiedTransfer], read: Agreed[tuple[PaymentSender | None, ...]]
+) -> dict[ClassifiedTransfer, PaymentSender | None]:
+    return {each: _reachable(each, payer) for each, payer in zip(refundable, read.value, strict=True)}
 
 
 def _reachable(each: ClassifiedTransfer, payer: PaymentSender | None) -> PaymentSender | None:

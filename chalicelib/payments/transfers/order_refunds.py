@@ -12,6 +12,8 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, format_amount, parse_amount
 from chalicelib.chains.catalogue.tokens import family_of
+from chalicelib.chains.nodes.agreement import Agreed, agree
+from chalicelib.chains.nodes.receipts import PaymentSender
 from chalicelib.payments.links.reading import Viewer, load_request
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording.rules import confirmed
@@ -50,7 +52,7 @@ def refund(services: Services, name: str, viewer: Viewer, amount: str | None, to
     """The refund of an amount of a request, in its token, to who paid it or to a named address; of all that is left if
     no amount is given.
 
-    Up to four reads for the request, one query for its payments, up to two requests to the node, and two reads and one
+    Up to four reads for the request, one query for its payments, up to two requests to each node, and two reads and one
     transaction for the reference. It moves nothing, and the same call again has the same answer until one is sent.
     Raises NotFound, BadRequest, ChainUnavailable, and Conflict if less is left or the receiver has to be named.
     """
@@ -116,18 +118,25 @@ def _payers(services: Services, request: Request, payments: Sequence[Payment]) -
     moved = sum(each.amount for each in payments)
     if len(payments) > MAX_RECEIPTS or moved != request.received:
         return None
-    found = services.chains.of(request.network).payers_of(
-        [refund_offers.paid_transfer(request, each, currency_of(request)) for each in payments]
-    )
+    paid = [refund_offers.paid_transfer(request, each, currency_of(request)) for each in payments]
+    found = agree(services.chains.of(request.network), lambda node: node.payers_of(paid))
+    by_address = _amounts_by_payer(request, payments, found)
+    return None if by_address is None else _with_returned(services, request, by_address)
+
+
+def _amounts_by_payer(
+    request: Request, payments: Sequence[Payment], senders: Agreed[tuple[PaymentSender | None, ...]]
+) -> dict[str, int] | None:
+    """What each address has paid, in base units; None if a payment has no address here to which it can be refunded."""
     by_address = dict[str, int]()
-    for payment, sender in zip(payments, found, strict=True):
+    for payment, sender in zip(payments, senders.value, strict=True):
         address = sender.address if sender is not None and sender.is_wallet else None
         if sender is not None and sender.bridged_from is not None and payment.origin is not None:
             address = payment.origin.refund_to
         if address is None or hex_address(address) == request.payee_in_logs:
             return None
         by_address[address] = by_address.get(address, 0) + payment.amount
-    return _with_returned(services, request, by_address)
+    return by_address
 
 
 def _with_returned(services: Services, request: Request, paid: Mapping[str, int]) -> list[_Payer]:

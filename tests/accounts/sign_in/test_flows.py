@@ -13,6 +13,8 @@ from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.accounts.sign_in.wallets import SignedChallenge
 from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound, TooManyRequests, Unauthorized
 from chalicelib.base.signatures import personal_digest
+from chalicelib.chains.nodes.agreement import TooFewNodes
+from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.people import store as people
@@ -26,6 +28,7 @@ from chalicelib.platform.access.sessions.rules import EMAIL_LIFETIME, WALLET_IDL
 from chalicelib.platform.storage.store import Delete, Throttled
 from infra.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
+from tests.fakes.lying_node import Liar, served, silent
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet, with_v
 from tests.fakes.world import PREFIX, START, World
 from tests.support.light_passwords import light_passwords
@@ -334,6 +337,22 @@ def test_a_contract_wallet_is_asked_on_the_chain_of_its_challenge(world: World) 
         sign_in(world, signed)
     world.chain.signed.add((CONTRACT, personal_digest(challenge.message), signature))
     assert sign_in(world, signed)[0].subject == CONTRACT
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_node_of_two_signs_nobody_in_with_a_contract_wallet(world: World, is_first: bool) -> None:
+    challenge = asked(world, CONTRACT, SEPOLIA)
+    signed = answered(challenge, "0x" + "ff" * 130)
+    liar = Liar(world.chain, is_valid_signature=lambda *given: True)
+    nodes = (liar, world.chain) if is_first else (world.chain, liar)
+    with pytest.raises(NodesDisagree):
+        sessions.sign_in(served(world.services, "sepolia", *nodes), signed, None, ACTOR)
+    with pytest.raises(TooFewNodes):
+        lonely = served(world.services, "sepolia", liar, Liar(world.chain, is_valid_signature=silent))
+        sessions.sign_in(lonely, signed, None, ACTOR)
+    world.chain.signed.add((CONTRACT, personal_digest(challenge.message), bytes.fromhex("ff" * 130)))
+    agreeing = served(world.services, "sepolia", *nodes)
+    assert sessions.sign_in(agreeing, signed, None, ACTOR)[0].subject == CONTRACT
 
 
 def test_a_contract_wallet_is_somebody_else_on_another_chain(world: World) -> None:

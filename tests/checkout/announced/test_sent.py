@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +23,7 @@ from chalicelib.payments.links.sent_transactions import Outcome, warnings
 from chalicelib.payments.requests.references import reference_topic
 from tests.fakes.announcements import MINUTE, PAGE, SAFE, is_free, let_pass, record, stored, track, with_safe
 from tests.fakes.chain import SENDER
+from tests.fakes.lying_node import Liar, served
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import World, in_process_aws
 from tests.support.errors import body_of
@@ -43,6 +45,25 @@ def sent(tx_hash: str) -> Announcement:
 def pay(world: World, payment: PayableLink) -> tuple[str, AnnouncedTransaction]:
     tx_hash = world.chain.send(payment.requests[0])
     return tx_hash, record(world, payment, sent(tx_hash))
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_node_of_two_does_not_free_a_link_by_saying_that_its_transaction_failed(world: World, is_first: bool) -> None:
+    payment = world.create_link()
+    tx_hash, _ = pay(world, payment)
+    world.chain.include(tx_hash)
+    let_pass(world, 1)
+    honest: Any = world.chain
+
+    def failed(tx_hash: str) -> SentTransaction:
+        return replace(honest.sent_transaction(tx_hash), success=False, paid_topics=())
+
+    liar = Liar(honest, sent_transaction=failed)
+    services = served(world.services, "sepolia", *((liar, honest) if is_first else (honest, liar)))
+    assert track(world, services).status is AnnouncedStatus.PENDING
+    assert not is_free(world, payment)
+    only = served(world.services, "sepolia", liar)
+    assert track(world, only).status is AnnouncedStatus.FAILED, "of the only node it is the word that counts"
 
 
 def test_a_link_waits_for_a_transaction_that_was_sent_until_its_payment_is_detected(world: World) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict, NotFound
+from chalicelib.chains.nodes.nodes import NodesDisagree
+from chalicelib.chains.nodes.receipts import PaymentSender
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.recording.refunds import MAX_ANNOUNCED
 from chalicelib.payments.requests.payments.records import Direction, Payment, SentRefund
@@ -18,6 +20,7 @@ from chalicelib.payments.transfers import order_refunds
 from chalicelib.payments.transfers.order_refunds import OrderRefund
 from chalicelib.webhooks.records import Event
 from tests.fakes.event_bodies import assert_is_described
+from tests.fakes.lying_node import Liar, served
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import PAYEE, WALLET, World
 from tests.payments.recording.test_refunds import refund_of
@@ -72,6 +75,20 @@ class Shop:
 @pytest.fixture
 def shop() -> Shop:
     return Shop()
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_no_node_of_two_has_a_refund_offered_to_an_address_of_its_own(shop: Shop, is_first: bool) -> None:
+    shop.pay()
+    honest: Any = shop.world.chain
+    liar = Liar(honest, payers_of=lambda paid: tuple(PaymentSender(OTHER, is_wallet=True) for _ in paid))
+    nodes = (liar, honest) if is_first else (honest, liar)
+    services = served(shop.world.services, shop.request.network, *nodes)
+    viewer = Viewer(shop.world.account_id, None)
+    with pytest.raises(NodesDisagree):
+        order_refunds.refund(services, shop.request.request_id, viewer, None, None)
+    agreeing = served(shop.world.services, shop.request.network, honest, honest)
+    assert order_refunds.refund(agreeing, shop.request.request_id, viewer, None, None).offer.payer == WALLET
 
 
 def test_half_of_an_order_is_refunded_and_then_the_rest(shop: Shop) -> None:

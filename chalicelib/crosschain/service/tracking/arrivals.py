@@ -7,6 +7,7 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.nodes.agreement import agree, agreed_facts, compared_logs
 from chalicelib.chains.nodes.bridges.deposits import UNFILLED, LoggedFill, fills_in, sent_tokens
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Returned
@@ -35,8 +36,8 @@ def read_arrival(
     bridge_transfer: BridgeTransfer,
     unavailable: set[str],
 ) -> ArrivalObservation:
-    """What became of a deposit on its destination chain, up to where detection has read that. Raises ChainUnavailable,
-    RangeTooLarge."""
+    """What became of a deposit on its destination chain, up to where detection has read that, as the nodes agree.
+    Raises ChainUnavailable, RangeTooLarge."""
     cursor = scan_store.cursor(services.store, bridge_transfer.destination)
     deposit = bridge_transfer.deposit
     assert deposit is not None and bridge_transfer.relay_hash is not None, "it was deposited"
@@ -49,14 +50,15 @@ def read_arrival(
     if found is None:
         if cursor.read_until <= deposit.fill_deadline:
             return ArrivalObservation(Arrival.OPEN, last)
-        if chain.fill_status(bridge_transfer.relay_hash, cursor.scanned_to) in UNFILLED:
+        relay_hash, block = bridge_transfer.relay_hash, cursor.scanned_to
+        if agree(chain, lambda node: node.fill_status(relay_hash, block)).value in UNFILLED:
             return ArrivalObservation(Arrival.EXPIRED, last)
         found = _hinted(services, chain, announced, bridge_transfer, unavailable)
         if found is None or found.block_number > cursor.scanned_to:
             return ArrivalObservation(Arrival.UNCLEAR, last)
-    if chain.block_facts([found.block_number])[found.block_number].hash != found.block_hash:
+    if agreed_facts(chain, [found.block_number]).value[found.block_number].hash != found.block_hash:
         raise InconsistentNode(chain.network, f"a fill is of block {found.block_hash}, which is not canonical")
-    logs = chain.logs_of_transactions([found.tx_hash])
+    logs = _logs_of_transaction(chain, found.tx_hash)
     return _filled(payable.requests, deposit, found, logs, bridge_transfer.searched_to)
 
 
@@ -68,7 +70,10 @@ def _searched(
     last, span = min(bridge_transfer.searched_to, cursor.scanned_to), max(cursor.range_limit // 2, 1)
     deposit_id = bridge_transfer.deposit_id
     for blocks, found in searched(
-        lambda blocks: chain.fills(origin_chain_id, deposit_id, blocks), last, cursor.scanned_to, span
+        lambda blocks: agree(chain, lambda node: node.fills(origin_chain_id, deposit_id, blocks)).value,
+        last,
+        cursor.scanned_to,
+        span,
     ):
         own = next((each for each in found if each.key == bridge_transfer.fill_key), None)
         if own is not None:
@@ -96,8 +101,12 @@ def _hinted(
         return None
     if claim.receiving_hash is None or claim.receiving_chain_id != destination.chain_id:
         return None
-    logs = chain.logs_of_transactions([claim.receiving_hash])
+    logs = _logs_of_transaction(chain, claim.receiving_hash)
     return next((each for each in fills_in(chain.network, logs) if each.key == bridge_transfer.fill_key), None)
+
+
+def _logs_of_transaction(chain: "EvmChain", tx_hash: str) -> tuple[Mapping[str, Any], ...]:
+    return agree(chain, lambda node: node.logs_of_transactions([tx_hash]), compared=compared_logs).value
 
 
 def _filled(

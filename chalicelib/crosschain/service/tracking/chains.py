@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.nodes.agreement import agreed_head
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.platform.services import Services
@@ -17,9 +18,10 @@ RANGES_PER_CHECK = 5
 
 
 def newest_deep(services: Services, chain: "EvmChain") -> int:
-    """The newest block of a chain that is deep enough. One request."""
+    """The newest block of a chain that is deep enough at every node that answers. One request to each. Raises
+    ChainUnavailable."""
     known = known_network(chain.network)
-    return max(chain.head() - services.settings.confirmations.get(known.name, known.confirmations) + 1, 0)
+    return max(agreed_head(chain).value - services.settings.confirmations.get(known.name, known.confirmations) + 1, 0)
 
 
 def searched(read: Callable[[BlockRange], T], last: int, newest: int, span: int) -> Iterator[tuple[BlockRange, T]]:

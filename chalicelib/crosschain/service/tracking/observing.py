@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.crosschain.core.records import Stage
 from chalicelib.crosschain.service.tracking.arrivals import read_arrival
@@ -69,13 +70,15 @@ def observed(
 
 
 def _answer(services: Services, name: str, unavailable: set[str], read: Callable[[], T]) -> T | None:
-    """What a network's node answers; None if it does not. A refusal of one range concerns this deposit alone."""
+    """What a network's nodes answer; None if they do not. A refusal of one range concerns this deposit alone."""
     if name in unavailable:
         return None
     try:
         return read()
     except RangeTooLarge as error:
         services.log.warning("events of the bridge not read", extra={"network": name, "reason": str(error)})
+    except NodesDisagree as error:  # about this deposit: the others of this run are read all the same
+        services.log.error("announced transaction not checked", extra={"network": name, "reason": error.reason})
     except ChainUnavailable as error:
         services.log.error("announced transaction not checked", extra={"network": name, "reason": error.message})
         unavailable.add(name)

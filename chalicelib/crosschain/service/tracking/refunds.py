@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 from chalicelib.chains.catalogue.networks import known_network
 from chalicelib.chains.catalogue.tokens import known_token
-from chalicelib.chains.nodes.logs import InconsistentNode
-from chalicelib.crosschain.core.records import BridgeTransfer, Returned
+from chalicelib.chains.nodes.agreement import agree, agreed_facts
+from chalicelib.chains.nodes.bridges.deposits import LoggedReturn
+from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
+from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Returned
 from chalicelib.crosschain.service.tracking.chains import newest_deep, searched
 from chalicelib.crosschain.service.tracking.observations import RefundObservation
 from chalicelib.payments.links.records import AnnouncedTransaction
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 def read_refund(
     services: Services, announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer
 ) -> RefundObservation:
-    """What the bridge returned on the source chain after the deadline. Raises ChainUnavailable, RangeTooLarge."""
+    """What the bridge returned on the source chain after the deadline, as its nodes agree. Raises ChainUnavailable,
+    RangeTooLarge."""
     chain, deposit = services.chains.evm(announced.network), bridge_transfer.deposit
     assert deposit is not None, "it was deposited"
     token = known_token(deposit.input_token)
@@ -29,10 +32,10 @@ def read_refund(
         last = _last_block_until(chain, deposit.fill_deadline, bridge_transfer.deposited_block or 0, newest)
     span = max(known_network(announced.network).log_range // 2, 1)
     for blocks, found in searched(
-        lambda blocks: chain.returns(token.address, deposit.depositor, deposit.input_amount, blocks), last, newest, span
+        lambda blocks: _returns(chain, token.address, deposit, blocks), last, newest, span
     ):
         for each in found:
-            facts = chain.block_facts([each.block_number])[each.block_number]
+            facts = agreed_facts(chain, [each.block_number]).value[each.block_number]
             if facts.hash != each.block_hash:
                 raise InconsistentNode(chain.network, f"a refund is of block {each.block_hash}, not canonical")
             if facts.time > deposit.fill_deadline:
@@ -43,11 +46,16 @@ def read_refund(
     return RefundObservation(last)
 
 
+def _returns(chain: "EvmChain", token: str, deposit: Deposit, blocks: BlockRange) -> tuple[LoggedReturn, ...]:
+    read = agree(chain, lambda node: node.returns(token, deposit.depositor, deposit.input_amount, blocks))
+    return read.value
+
+
 def _last_block_until(chain: "EvmChain", instant: datetime, first: int, newest: int) -> int:
     """The last block up to an instant among those from `first` to `newest`; `first` if all are later."""
     while first < newest:
         middle = (first + newest + 1) // 2
-        if chain.block_facts([middle])[middle].time <= instant:
+        if agreed_facts(chain, [middle]).value[middle].time <= instant:
             first = middle
         else:
             newest = middle - 1

@@ -1,4 +1,6 @@
-"""Reads what the source chain says of a transaction: whether it is in a block, and what it deposits there."""
+"""Reads what the source chain says of a transaction: whether it is in a block, and what it deposits there.
+
+It ends or frees something, so the nodes of the chain have to agree on it (chains/nodes/agreement.py)."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -6,6 +8,7 @@ from typing import TYPE_CHECKING
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.calldata.transaction import SentTransaction, Transaction
 from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.nodes.agreement import agree, agreed_facts, agreed_transaction
 from chalicelib.chains.nodes.bridges.deposits import fill_key, relay_hash
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.crosschain.service.router.rules import read_source
@@ -41,7 +44,7 @@ def read_source_chain(
         )
         announced = replace(announced, scanned_to=last if executed is None else before)
         tx_hash = executed.transaction_hash if executed is not None else None
-    sent = chain.sent_transaction(tx_hash) if tx_hash is not None else None
+    sent = agreed_transaction(chain, tx_hash, newest).value if tx_hash is not None else None
     if sent is None and announced.safe_tx_hash is not None and tx_hash is not None:
         raise InconsistentNode(chain.network, "it has the event of a Safe, but not its transaction")
     if sent is not None and tx_hash is not None:
@@ -49,7 +52,8 @@ def read_source_chain(
             services, payable, announced, source_observation(chain, payable, newest, sent, tx_hash)
         )
     outcome = _missing(chain, announced, newest, is_unknown)
-    return announced, SourceObservation(outcome, chain.block_facts([newest])[newest].time, proof=announced.proof)
+    time = agreed_facts(chain, [newest]).value[newest].time
+    return announced, SourceObservation(outcome, time, proof=announced.proof)
 
 
 def _directed(
@@ -70,10 +74,10 @@ def _directed(
 def source_observation(
     chain: "EvmChain", payable: Payable, newest: int, sent: SentTransaction, tx_hash: str
 ) -> SourceObservation:
-    """What a transaction that the node has says. Raises InconsistentNode if its block is not the canonical one."""
+    """What a transaction that the nodes have says. Raises InconsistentNode if its block is not the canonical one."""
     source = known_network(chain.network)
     is_deep = sent.block is not None and sent.block <= newest
-    facts = chain.block_facts([newest, *([sent.block] if is_deep and sent.block is not None else [])])
+    facts = agreed_facts(chain, [newest, *([sent.block] if is_deep and sent.block is not None else [])]).value
     paid = paid_by(source, payable.requests, sent)
     observation = SourceObservation(
         Source.WAITING,
@@ -110,14 +114,17 @@ def source_observation(
 def _missing(chain: "EvmChain", announced: AnnouncedTransaction, newest: int, is_unknown: bool) -> Source:
     """What is known of a transaction that the node does not have: whether its nonce is used, as far as it is known."""
     if announced.safe_tx_hash is not None:
-        if announced.wallet is not None and announced.nonce is not None:
-            count = chain.safe_nonce(announced.wallet, newest)
+        safe = announced.wallet
+        if safe is not None and announced.nonce is not None:
+            count = agree(chain, lambda node: node.safe_nonce(safe, newest)).value
             if count is not None and count > announced.nonce and announced.scanned_to >= newest:
                 return Source.REPLACED
         return Source.MISSING if is_unknown else Source.WAITING
     if announced.wallet is None or announced.nonce is None:
         return Source.MISSING
-    return Source.REPLACED if chain.transaction_count(announced.wallet, newest) > announced.nonce else Source.MISSING
+    wallet = announced.wallet
+    count = agree(chain, lambda node: node.transaction_count(wallet, newest)).value
+    return Source.REPLACED if count > announced.nonce else Source.MISSING
 
 
 def _reason(chain: "EvmChain", sent: SentTransaction, block: int) -> str | None:

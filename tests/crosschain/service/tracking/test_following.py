@@ -29,6 +29,7 @@ from tests.crosschain.service.router import diamond
 from tests.fakes.announcements import PAGE
 from tests.fakes.bridge import CONFIRMATIONS, MINUTE, Bridge, Sent
 from tests.fakes.chain import SENDER
+from tests.fakes.lying_node import Liar, served
 
 NOWHERE = "0x" + "ee" * 32
 OTHER = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
@@ -167,6 +168,28 @@ def test_what_nobody_fills_is_refunding_until_the_source_chain_has_the_refund(br
     (body,) = failures(bridge)
     assert body["subStatus"] == "bounced"
     assert body["failureReason"].endswith(f"USDC on base in {SENDER}")
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_node_of_two_does_not_free_a_link_by_saying_that_the_deposit_reverted(bridge: Bridge, is_first: bool) -> None:
+    payment = bridge.link()
+    sent = bridge.send(payment)
+    bridge.announce(payment, sent)
+    bridge.include(sent)
+    honest: Any = bridge.world.services.chains.evm("base")
+
+    def reverted(tx_hash: str) -> Any:
+        true = honest.sent_transaction(tx_hash)
+        return replace(true, success=False, deposits=()) if true is not None else None
+
+    liar, true_services = Liar(honest, sent_transaction=reverted), bridge.world.services
+    bridge.world.services = served(true_services, "base", *((liar, honest) if is_first else (honest, liar)))
+    bridge.track()
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.SOURCE)
+    assert not is_free(bridge, payment)
+    bridge.world.services = true_services
+    bridge.track()
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
 
 
 def test_a_transaction_that_reverts_frees_the_link_once_its_block_is_deep_enough(bridge: Bridge) -> None:

@@ -1,0 +1,112 @@
+"""Readings that decide something: what the nodes of a network say alike.
+
+One node can lie, be behind or be replaced by somebody else. So what moves money, signs somebody in, or ends or frees
+something is decided by an `Agreed` value: every configured node was asked, all that answered said the same, and at
+least two did. Otherwise nothing is decided, and it is asked again later. With one node configured, it is the word of
+that node.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.frozen import frozen
+
+if TYPE_CHECKING:
+    from chalicelib.chains.calldata.transaction import SentTransaction
+    from chalicelib.chains.nodes.evm import EvmChain
+    from chalicelib.chains.nodes.logs import BlockFacts
+    from chalicelib.chains.nodes.protocol import Chain
+
+T = TypeVar("T")
+C = TypeVar("C", bound="Chain")
+_COMPARED_IN_LOGS = ("transactionHash", "blockHash", "address", "topics", "data")
+_MOST_SHOWN = 400
+"""Characters of an answer that are in the log."""
+
+
+@frozen
+class Agreed(Generic[T]):
+    """A value that the nodes of a network agree on. Only `agree` and `agreed_head` make it."""
+
+    value: T
+
+
+class TooFewNodes(ChainUnavailable):
+    """Of several nodes of a network only one answers, which is not enough to decide something."""
+
+    def __init__(self, network: str, reason: str) -> None:
+        super().__init__(f"Only one node of {network} responds, and its answer has to be confirmed by another one")
+        self.reason = reason
+
+
+def agree(
+    chain: C,
+    read: Callable[[C], T],
+    *,
+    compared: Callable[[T], Any] = lambda value: value,
+    chosen: Callable[[Sequence[T]], T] = lambda values: values[0],
+) -> Agreed[T]:
+    """What `read` returns of each configured node.
+
+    `compared` is what has to be equal of the answers, all by default; `chosen` says which of equal ones is taken, the
+    preferred node's by default. Raises NodesDisagree if answers differ, which raises the alarm; TooFewNodes if several
+    are configured and one answers; the first ChainUnavailable if none does; and what else `read` raises.
+    """
+    from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree, every_node, host_of  # for those that read a chain
+
+    nodes, answers = every_node(chain), list[tuple[C, T]]()
+    failure: ChainUnavailable | None = None
+    for node in nodes:
+        try:
+            answers.append((node, read(node)))
+        except ChainUnavailable as error:
+            failure = failure or error
+    if failure is not None and not answers:
+        raise failure
+    if len(answers) < min(len(nodes), 2):
+        raise TooFewNodes(chain.network, f"{host_of(answers[0][0])} alone, of {len(nodes)} nodes")
+    (first, value), *others = answers
+    for other, said in others:
+        if compared(said) != compared(value):
+            first_said, other_said = (repr(compared(each))[:_MOST_SHOWN] for each in (value, said))
+            reason = f"{host_of(first)} says {first_said}, {host_of(other)} says {other_said}"
+            if isinstance(chain, Nodes):
+                chain.report(chain.network, reason)
+            raise NodesDisagree(chain.network, reason)
+    return Agreed(chosen([said for _, said in answers]))
+
+
+def agreed_head(chain: "Chain") -> Agreed[int]:
+    """The newest block that all nodes have that answer, at least two of several. Raises as `agree`."""
+    return agree(chain, lambda node: node.head(), compared=lambda head: None, chosen=min)
+
+
+def agreed_facts(chain: "Chain", numbers: Sequence[int]) -> "Agreed[dict[int, BlockFacts]]":
+    """The canonical hash and the time of the block at each height. Raises as `agree`."""
+    return agree(chain, lambda node: node.block_facts(numbers))
+
+
+def agreed_transaction(chain: "EvmChain", tx_hash: str, newest: int) -> "Agreed[SentTransaction | None]":
+    """The transaction with that hash, whose block and outcome are agreed on if that is at most the block `newest`.
+
+    What is in no such block is in the mempools of some nodes and not of others, so any node that has it is believed:
+    its bytes have the hash. None if no node has it. Raises as `agree`.
+    """
+
+    def if_deep(sent: "SentTransaction | None") -> "SentTransaction | None":
+        return sent if sent is not None and sent.block is not None and sent.block <= newest else None
+
+    return agree(
+        chain,
+        lambda node: node.sent_transaction(tx_hash),
+        compared=if_deep,
+        chosen=lambda said: next((each for each in said if each is not None), None),
+    )
+
+
+def compared_logs(logs: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+    """What has to be equal of the logs of transactions: each in its place, and not the number that a node gives it in
+    its block, which honest nodes count differently."""
+    ordered = sorted(logs, key=lambda log: (log["transactionHash"], int(log["logIndex"], 16)))
+    return [tuple(log[name] for name in _COMPARED_IN_LOGS) for log in ordered]

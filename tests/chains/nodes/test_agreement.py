@@ -1,0 +1,137 @@
+"""What decides something is what all nodes say that answer, at least two of several."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.calldata.transaction import SentTransaction
+from chalicelib.chains.nodes.agreement import (
+    TooFewNodes,
+    agree,
+    agreed_facts,
+    agreed_head,
+    agreed_transaction,
+    compared_logs,
+)
+from chalicelib.chains.nodes.logs import BlockFacts
+from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
+from tests.fakes.chain import SENDER
+from tests.fakes.lying_node import silent
+
+NOW = datetime(2026, 3, 15, tzinfo=UTC)
+HASH = "0x" + "ab" * 32
+
+
+class Stub:
+    network, escrow = "base", None
+
+    def __init__(self, **answers: Callable[..., Any]) -> None:
+        self.answers = answers
+
+    def __getattr__(self, name: str) -> Any:
+        return self.answers.get(name, silent)
+
+
+def nodes_of(*stubs: Stub, reports: list[str] | None = None) -> Any:
+    def report(network: str, reason: str) -> None:
+        if reports is not None:
+            reports.append(f"{network}: {reason}")
+
+    return Nodes([(f"host{number}", stub) for number, stub in enumerate(stubs)], lambda: NOW, report)  # type: ignore[misc]
+
+
+def saying(value: Any) -> Stub:
+    return Stub(has_code=lambda address: value)
+
+
+def read(*stubs: Stub, reports: list[str] | None = None) -> Any:
+    return agree(nodes_of(*stubs, reports=reports), lambda node: node.has_code("0x")).value
+
+
+def test_what_all_nodes_say_is_agreed() -> None:
+    assert read(saying(True), saying(True), saying(True)) is True
+
+
+def test_of_three_nodes_two_are_enough_if_the_third_is_silent() -> None:
+    for stubs in permutations((saying(False), saying(False), Stub())):
+        assert read(*stubs) is False
+
+
+def test_one_that_says_something_else_is_reported_and_nothing_is_decided() -> None:
+    for stubs in permutations((saying(True), saying(True), saying(False))):
+        reports = list[str]()
+        with pytest.raises(NodesDisagree):
+            read(*stubs, reports=reports)
+        (report,) = reports
+        assert report.startswith("base: host0 says ")
+
+
+def test_of_several_nodes_one_alone_decides_nothing() -> None:
+    for stubs in permutations((saying(True), Stub(), Stub())):
+        with pytest.raises(TooFewNodes, match="Only one node of base responds"):
+            read(*stubs)
+
+
+def test_without_any_answer_the_first_failure_is_raised() -> None:
+    with pytest.raises(ChainUnavailable, match="does not answer"):
+        read(Stub(), Stub())
+
+
+def test_the_only_node_of_a_network_is_believed() -> None:
+    assert agree(saying(True), lambda node: node.has_code("0x")).value is True  # type: ignore[type-var]
+    assert read(saying(True)) is True
+
+
+def test_the_newest_block_is_one_that_all_nodes_have() -> None:
+    heads = [Stub(head=lambda number=number: number) for number in (12, 10, 11)]
+    for stubs in permutations(heads):
+        assert agreed_head(nodes_of(*stubs)).value == 10
+
+
+def test_a_block_with_another_time_at_one_node_is_not_agreed() -> None:
+    times = (NOW, NOW.replace(year=2027))
+    stubs = [Stub(block_facts=lambda numbers, time=time: {1: BlockFacts(HASH, time)}) for time in times]
+    with pytest.raises(NodesDisagree):
+        agreed_facts(nodes_of(*stubs), [1])
+    assert agreed_facts(nodes_of(stubs[0], stubs[0]), [1]).value[1].time == NOW
+
+
+def sent(block: int | None, success: bool | None) -> SentTransaction:
+    return SentTransaction(SENDER, SENDER, "0x", 1, block, success)
+
+
+def transaction(newest: int, *said: SentTransaction | None) -> SentTransaction | None:
+    stubs = [Stub(sent_transaction=lambda tx_hash, each=each: each) for each in said]
+    return agreed_transaction(nodes_of(*stubs), HASH, newest).value
+
+
+def test_a_transaction_in_a_deep_block_is_agreed_on_with_its_outcome() -> None:
+    assert transaction(5, sent(5, True), sent(5, True)) == sent(5, True)
+    for liar in (sent(5, False), sent(4, True), sent(None, None), None):
+        for said in permutations((sent(5, True), liar)):
+            with pytest.raises(NodesDisagree):
+                transaction(5, *said)
+
+
+def test_a_transaction_in_no_deep_block_is_had_from_any_node_that_knows_it() -> None:
+    for said in permutations((None, sent(None, None), None)):
+        assert transaction(5, *said) == sent(None, None)
+    assert transaction(5, None, sent(6, True)) == sent(6, True)
+    assert transaction(5, None, None) is None
+
+
+def log(index: int, data: str, tx_hash: str = HASH) -> dict[str, Any]:
+    return {
+        "transactionHash": tx_hash, "blockHash": HASH, "address": SENDER, "topics": [HASH], "data": data,
+        "logIndex": hex(index),
+    }  # fmt: skip
+
+
+def test_logs_that_a_node_numbers_in_another_way_are_the_same() -> None:
+    assert compared_logs([log(7, "0x01"), log(8, "0x02")]) == compared_logs([log(1, "0x02"), log(0, "0x01")])
+    assert compared_logs([log(7, "0x01"), log(8, "0x02")]) != compared_logs([log(7, "0x02"), log(8, "0x01")])
+    assert compared_logs([log(7, "0x01")]) != compared_logs([log(7, "0x01"), log(8, "0x01")])
