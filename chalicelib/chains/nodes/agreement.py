@@ -82,6 +82,11 @@ def agreed_head(chain: "Chain") -> Agreed[int]:
     return agree(chain, lambda node: node.head(), compared=lambda head: None, chosen=min)
 
 
+def has_agreed_code(chain: "Chain", address: str) -> bool:
+    """Whether there is a contract at the address, which is called where its signature is checked. Raises as `agree`."""
+    return agree(chain, lambda node: node.has_code(address)).value
+
+
 def agreed_facts(chain: "Chain", numbers: Sequence[int]) -> "Agreed[dict[int, BlockFacts]]":
     """The canonical hash and the time of the block at each height. Raises as `agree`."""
     return agree(chain, lambda node: node.block_facts(numbers))

@@ -8,6 +8,7 @@ What decides, the reading of blocks, takes one node for a whole tick, and compar
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.ranges import BlockRefused, RangeReading, RangeTooLarge
-from chalicelib.chains.nodes.readings import NodeView
+from chalicelib.chains.nodes.readings import AccountReading, NodeView
 from chalicelib.chains.nodes.rpc.http_client import TOTAL_SECONDS
 from chalicelib.chains.nodes.rpc.jsonrpc import RpcError
 
@@ -103,6 +104,17 @@ class Nodes:
             return self._first_answer(lambda node: getattr(node, name)(*args, **kwargs))
 
         return call
+
+    def read_account(self, address: str) -> AccountReading:
+        """An account as one node sees it, with prices that no node names alone: base fee and tip are the lower medians
+        of what all nodes say that answer. One request to each."""
+        read: list[AccountReading | None] = [_or_none(partial(each.read_account, address)) for each in self._in_order()]
+        answers = [each for each in read if each is not None]
+        if not answers:
+            raise ChainUnavailable(f"No {self.network} node answers")
+        middle = (len(answers) - 1) // 2
+        base_fee, tip = (sorted(prices)[middle] for prices in zip(*((a.base_fee, a.tip) for a in answers), strict=True))
+        return replace(answers[0], base_fee=base_fee, tip=tip)
 
     def send_raw(self, signed: Sequence[str]) -> tuple[str | None, ...]:
         """Sends transactions to one node after the other, until one says nothing against any of them."""

@@ -12,6 +12,7 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import Conflict
 from chalicelib.chains.calldata import erc6492
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.nodes.agreement import has_agreed_code
 from chalicelib.commerce.core.expiry import forgotten_at
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.core.rules import gone_back
@@ -93,7 +94,7 @@ def _signed(services: Services, pending: PendingOperation, call: Call) -> Call:
             "wallet first, or send the payer's own transactions"
         )
     deploys = factory is not None
-    if not deploys and not services.chains.evm(call.network).has_code(pending.payer):
+    if not deploys and not has_agreed_code(services.chains.evm(call.network), pending.payer):
         return call
     gas = COLLECT_GAS + signature_gas(call.network, deploys)
     return replace(call, gas_limit=gas, runs_foreign_code=True)

@@ -5,23 +5,26 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import permutations
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from chalicelib.base.errors import BadGateway, ChainUnavailable
+from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.chains import Chains, host_of
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.nodes import Node, Nodes, NodesDisagree, check_others, one_node, others_of, read_by_another
 from chalicelib.chains.nodes.ranges import BlockRefused, RangeTooLarge
-from chalicelib.chains.nodes.readings import NodeView
+from chalicelib.chains.nodes.readings import AccountReading, NodeView
 from chalicelib.chains.nodes.rpc import http_client
 from chalicelib.chains.nodes.rpc.jsonrpc import RpcError
 from chalicelib.chains.nodes.tron import BroadcastResult
 
 NOW = datetime(2026, 3, 15, tzinfo=UTC)
+PAYER = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 ACCEPTED = BroadcastResult(True, "id", "SUCCESS", "")
 
 
@@ -91,6 +94,22 @@ def test_without_a_node_that_answers_the_first_error_is_raised() -> None:
     with pytest.raises(RpcError) as raised:
         nodes_of(Stub(raising(LIMIT)), Stub(raising(UNAVAILABLE))).head()
     assert raised.value is LIMIT
+
+
+def test_no_node_alone_names_the_price_of_gas() -> None:
+    def account(base_fee: int, tip: int) -> Stub:
+        return Stub(lambda address: AccountReading(100, 7, BaseUnits(5), BaseUnits(base_fee), BaseUnits(tip)))
+
+    for stubs in permutations((account(10, 1), account(11, 199), account(900, 2))):
+        read = nodes_of(*stubs).read_account(PAYER)
+        assert (read.base_fee, read.tip) == (11, 2), "the middle one of three"
+    for stubs in permutations((account(10, 1), account(11, 199))):
+        read = nodes_of(*stubs).read_account(PAYER)
+        assert (read.base_fee, read.tip) == (10, 1), "the lower one of two"
+    read = nodes_of(account(10, 1), Stub(raising(UNAVAILABLE))).read_account(PAYER)
+    assert (read.nonce, read.tip) == (7, 1)
+    with pytest.raises(ChainUnavailable):
+        nodes_of(Stub(raising(UNAVAILABLE)), Stub(raising(UNAVAILABLE))).read_account(PAYER)
 
 
 def test_facts_of_the_network_are_no_calls() -> None:

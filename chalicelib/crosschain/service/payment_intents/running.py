@@ -14,6 +14,7 @@ from datetime import timedelta
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.calldata import erc20, erc2612
+from chalicelib.chains.nodes.agreement import has_agreed_code
 from chalicelib.crosschain.service.payment_intents import ending, locked_rates, locking, rules, stages, store
 from chalicelib.crosschain.service.payment_intents.ending import facts_of
 from chalicelib.crosschain.service.payment_intents.flows import is_wanted, trouble
@@ -124,7 +125,7 @@ def _submit_take(services: Services, intent: PaymentIntent) -> tuple[str | None,
 
     The approval may be refused because somebody else has sent it: what counts is whether the tokens can be taken.
     """
-    is_contract = services.chains.evm(intent.network).has_code(intent.payer)
+    is_contract = has_agreed_code(services.chains.evm(intent.network), intent.payer)
     taking = stages.move(intent, inward=True)
     calls = [replace(stages.call_of(intent, "take", stages.take_call(intent), is_contract), moves=taking)]
     if intent.approval_signature is not None and intent.token_permit is not None:
