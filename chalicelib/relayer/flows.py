@@ -13,7 +13,10 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, parse_amount
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.contracts import PERMIT2, RECURRING_PROXY, deployed_on
+from chalicelib.chains.catalogue.escrows import escrow_contracts
 from chalicelib.chains.catalogue.networks import relayer_limits
+from chalicelib.chains.nodes.agreement import agree
 from chalicelib.chains.nodes.readings import AccountReading, StepResult, TokenBalances
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
 from chalicelib.platform.services import Services
@@ -27,6 +30,7 @@ from chalicelib.relayer.holdings import store as holdings_store
 from chalicelib.relayer.holdings.rules import booked
 from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of, signers_of
 from chalicelib.relayer.records import (
+    ANY,
     WITHDRAWN,
     AccountUse,
     CallStatus,
@@ -35,6 +39,7 @@ from chalicelib.relayer.records import (
     RelayerAccount,
     Role,
     Source,
+    TakenFunds,
     Taking,
 )
 from chalicelib.relayer.rules import Budget, Call, Reservation, Submission, SubmissionStatus
@@ -43,6 +48,7 @@ from chalicelib.relayer.store import Known
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.evm import EvmChain
+    from chalicelib.chains.nodes.protocol import Chain
 
 MOST_CALLS = 10
 _ATTEMPTS = 20
@@ -284,7 +290,7 @@ def _refused(reasons: Mapping[str, str]) -> Iterator[Submission]:
 
 def _known(services: Services, signer: Signer, calls: Sequence[Call]) -> Known:
     network, keys = calls[0].network, [call.key for call in calls]
-    counters = [each.counter(network) for each in _takings(calls).values()]
+    counters = _counters(services, network, calls)
     day = f"{services.clock():%Y-%m-%d}"
     uses = [AccountUse(network, name, day) for name in dict.fromkeys(c.account_id for c in calls)]
     reverts_of = dict.fromkeys(c.reverts_of for c in calls)
@@ -296,20 +302,51 @@ def _takings(calls: Sequence[Call]) -> dict[Source, Taking]:
     return {call.takes.source: call.takes for call in calls if call.takes is not None}
 
 
-def _left(services: Services, network: str, calls: Sequence[Call], known: Known) -> dict[Source, int]:
-    """What wallets have apart from what open calls take, of those from which more than one call takes.
+def _counters(services: Services, network: str, calls: Sequence[Call]) -> list[TakenFunds]:
+    """The counts of what open calls take from the same wallets, by all contracts by which this service takes tokens."""
+    own = [address for name, address in deployed_on(network).items() if name in (PERMIT2, RECURRING_PROXY)]
+    contracts = escrow_contracts(network, services.settings.escrow_contracts)
+    own += [contracts.pre_approval, contracts.erc3009] if contracts is not None else []
+    takings = _takings(calls).values()
+    every = [replace(takes, spender=each) for takes in takings for each in (takes.spender, *own)]
+    return list({each.source: each.counter(network) for each in every}.values())
 
-    A request to the node for each of those. It is read after the counts: calls that end in between are subtracted twice
-    rather than never. Calls that begin in between change the account, so that this is read again.
+
+def _left(services: Services, network: str, calls: Sequence[Call], known: Known) -> dict[Source, int]:
+    """What wallets have, and have allowed, apart from what open calls take, where more than one call takes.
+
+    A request to each node for each of those, of whose answers the least counts. It is read after the counts: calls that
+    end in between are subtracted twice rather than never. Calls that begin in between change the account, so that this
+    is read again.
     """
-    several = Counter(call.takes.source for call in calls if call.takes is not None)
-    left = {}
-    for source, taking in _takings(calls).items():
-        under_way = known.taken.get(source, 0)
-        if under_way or several[source] > 1:
-            tokens = services.chains.of(network).read_wallet(taking.wallet, [taking.token], taking.spender).tokens
-            left[source] = min(tokens[taking.token].balance, tokens[taking.token].allowance) - under_way
+    under_way = Counter(known.taken)
+    for (wallet, token, _), amount in known.taken.items():
+        under_way[wallet, token, ANY] += amount
+    several = Counter(call.takes.of_all_spenders for call in calls if call.takes is not None)
+    contracts, left = escrow_contracts(network, services.settings.escrow_contracts), dict[Source, int]()
+    for source, takes in _takings(calls).items():
+        if under_way[takes.of_all_spenders] or several[takes.of_all_spenders] > 1:
+            balance, allowance = _holding(services, network, takes)
+            left[takes.of_all_spenders] = balance - under_way[takes.of_all_spenders]
+            if contracts is None or takes.spender != contracts.erc3009:  # which takes what was signed, allowed or not
+                left[source] = allowance - under_way[source]
     return left
+
+
+def _holding(services: Services, network: str, takes: Taking) -> tuple[int, int]:
+    """The balance and the allowance that a call takes from, in base units; of each the least that a node says."""
+
+    def read(node: "Chain") -> tuple[int, int]:
+        found = node.read_wallet(takes.wallet, [takes.token], takes.spender).tokens[takes.token]
+        return found.balance, found.allowance
+
+    said = agree(
+        services.chains.of(network),
+        read,
+        compared=lambda each: None,
+        chosen=lambda each: (min(balance for balance, _ in each), min(allowance for _, allowance in each)),
+    )
+    return said.value
 
 
 def _send_accepted(

@@ -15,7 +15,9 @@ TRANSACTION_RETENTION = timedelta(days=90)
 USE_RETENTION = timedelta(days=3)
 """How long after its day began it is kept what the calls for an account may cost."""
 Source = tuple[str, str, str]
-"""Where tokens are taken from on a network: a wallet, a token and the spender that it allows them to, in lower case."""
+"""Where tokens are taken from on a network: a wallet, a token and the spender that it allows them to, in lower case; or
+ANY, for all that is taken of the token from the wallet."""
+ANY = "*"
 UNDER_WAY = "under way"
 """The name of the only count of TakenFunds."""
 
@@ -69,7 +71,8 @@ class TakenFunds(Record):
 
 @frozen
 class Taking:
-    """Tokens that a call takes from a wallet, which has allowed them to `spender`; `amount` is in base units."""
+    """Tokens that a call takes from a wallet, which has allowed them to `spender`, or signed a transfer to it; `amount`
+    is in base units."""
 
     wallet: str
     token: str
@@ -79,6 +82,10 @@ class Taking:
     @property
     def source(self) -> Source:
         return self.wallet.lower(), self.token.lower(), self.spender.lower()
+
+    @property
+    def of_all_spenders(self) -> Source:
+        return self.wallet.lower(), self.token.lower(), ANY
 
     def counter(self, network: str) -> TakenFunds:
         """The count that it is part of while its call is open, without what is stored."""

@@ -50,6 +50,7 @@ FREE_REVERTS = 3
 """How many calls for an account may be reverted one after the other before its next ones are made later."""
 _FIRST_DELAY, _LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=6)
 _MOST_DOUBLINGS = 10
+_PAYER, _PAYERS_DELAY = "payer/", timedelta(days=1)
 _SIGNATURE_GAS, _SIGNATURE_GAS_WITHOUT_P256 = 100_000, 400_000
 _DEPLOYING_GAS = 600_000
 
@@ -65,7 +66,7 @@ def signature_gas(network: str, deploys: bool = False) -> int:
 
 def payer_name(address: str) -> str:
     """The name under which the reverts of a payer are counted."""
-    return f"payer/{address.lower()}"
+    return f"{_PAYER}{address.lower()}"
 
 
 class Use(StrEnum):
@@ -236,7 +237,8 @@ def reserve(
     """Gives nonces to the calls that succeed now and can be paid for; `wanted` has each with its result on the newest
     state. What a call may cost at most counts towards the limit of the day (UTC).
 
-    `left` is what wallets have apart from what open calls take; of the other wallets one call at most takes. `uses` is
+    `left` is what wallets have and have allowed apart from what open calls take; of what is not in it one call at most
+    takes. `uses` is
     what the calls of the day may cost so far, by the account of this service that they are for; `reverts` are by
     `Call.reverts_of`.
     """
@@ -259,8 +261,9 @@ def reserve(
         submission = _slowed(call, (reverts or {}).get(call.reverts_of), now) or _submission(
             call, result, fees, (spent, use), cost, balance, budget
         )
-        taken = call.takes if call.takes and call.takes.source in left else None
-        if submission.status is SubmissionStatus.ACCEPTED and taken and left[taken.source] < taken.amount:
+        sources = (call.takes.source, call.takes.of_all_spenders) if call.takes is not None else ()
+        amount, contested = call.takes.amount if call.takes is not None else 0, left.keys() & set(sources)
+        if submission.status is SubmissionStatus.ACCEPTED and any(left[each] < amount for each in contested):
             submission = Submission(call.key, SubmissionStatus.WAITING, TAKEN)
         if call.role is Role.GASLESS and account.next_nonce > reading.nonce:
             submission = Submission(call.key, SubmissionStatus.WAITING, IN_FLIGHT)
@@ -269,8 +272,8 @@ def reserve(
             continue
         transactions.append(_transaction(account, call, gas, fees, now))
         calls.append(RelayedCall(call.key, call.network, account.sender, account.next_nonce, now))
-        if taken:
-            left[taken.source] -= taken.amount
+        for each in contested:
+            left[each] -= amount
         balance = BaseUnits(balance - cost)
         nonces = 1 if call.delegate is None else 2
         account = replace(account, next_nonce=account.next_nonce + nonces, spent=BaseUnits(spent))
@@ -295,7 +298,12 @@ def _slowed(call: Call, reverts: Reverts | None, now: datetime) -> Submission | 
 
 def delay_of(reverts: Reverts | None, now: datetime) -> str | None:
     """Why the next call waits after others were reverted one after the other, which cost gas for nothing; None if it
-    does not: each further revert doubles the delay."""
+    does not. For an account each further revert doubles the delay; a payer's next call is made a day later, as anybody
+    can have any number of wallets, and each may cost one reverted call in a day."""
+    if reverts is not None and reverts.count and reverts.account_id.startswith(_PAYER):
+        until = reverts.last_at + _PAYERS_DELAY
+        reason = f"the last call for this payer was reverted: the next is made at {until:%Y-%m-%d %H:%M:%S} UTC"
+        return None if now >= until else reason
     if reverts is None or reverts.count < FREE_REVERTS:
         return None
     further = min(reverts.count - FREE_REVERTS, _MOST_DOUBLINGS)

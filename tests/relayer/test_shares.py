@@ -8,13 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
+from chalicelib.chains.catalogue.contracts import PERMIT2, RECURRING_PROXY, address_of
 from chalicelib.chains.nodes.readings import AccountReading, StepResult
+from chalicelib.chains.nodes.wallets import TokenReading
 from chalicelib.relayer import flows, rules, store
 from chalicelib.relayer.holdings.records import Move
-from chalicelib.relayer.records import AccountUse, RelayerAccount, Reverts
+from chalicelib.relayer.records import AccountUse, RelayerAccount, Reverts, Taking
 from chalicelib.relayer.rules import Budget, Call, SubmissionStatus, Use
+from tests.fakes.chain import FakeChain, FakeChains
+from tests.fakes.escrows import CONTRACTS
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import PAYEE, START, WALLET, World
+
+TOKEN = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 
 READING = AccountReading(100, 0, BaseUnits(10**24), BaseUnits(10), BaseUnits(1))
 GAS = 100_000
@@ -180,14 +186,15 @@ def test_what_a_payer_has_reverted_delays_that_payer_alone() -> None:
         (sent,) = flows.submit(services, [Call(key, "sepolia", PAYEE, data, account_id="shop", payer=payer)])
         return sent.status
 
-    for number in range(rules.FREE_REVERTS):
-        assert submit(f"bad/{number}", "0xbad0", WALLET) is SubmissionStatus.ACCEPTED
-        world.advance(61)
-        world.relay(services)
-    assert submit("same", "0x12", WALLET.lower()) is SubmissionStatus.POSTPONED
+    assert submit("bad", "0xbad0", WALLET) is SubmissionStatus.ACCEPTED
+    world.advance(61)
+    world.relay(services)
+    assert submit("same", "0x12", WALLET.lower()) is SubmissionStatus.POSTPONED, "one reverted call in a day"
     assert flows.delays(services, "sepolia", [WALLET, PAYEE]).keys() == {WALLET}
     assert submit("other", "0x12", PAYEE) is SubmissionStatus.ACCEPTED
     assert submit("none", "0x12", None) is SubmissionStatus.ACCEPTED
+    world.advance(60 * 60 * 24)
+    assert submit("same", "0x12", WALLET) is SubmissionStatus.ACCEPTED
 
 
 def test_reverts_are_counted_until_a_call_succeeds() -> None:
@@ -213,3 +220,42 @@ def test_reverts_are_counted_until_a_call_succeeds() -> None:
     world.relay(services)
     counted = store.reverts(services.store, "sepolia", "stranger")
     assert counted is not None and counted.count == 0
+
+
+def test_what_a_wallet_has_promised_altogether_is_held_against_its_balance_and_allowances() -> None:
+    """Fourteen payments of all that a wallet has, taken by three contracts: one is sent, and no other costs gas."""
+    world = World(client=object(), chains=FakeChains(FakeChain("base")), relayer_keys={"base": "secret"})
+    services = replace(world.services, store=MemoryStore())
+    chain = services.chains.of("base")
+    chain.mempool.holds = True
+    chain.holding = TokenReading(BaseUnits(100), BaseUnits(10**30))
+    spenders = [address_of(PERMIT2, "base"), address_of(RECURRING_PROXY, "base"), PAYEE]
+
+    def submit(number: int, amount: int) -> SubmissionStatus:
+        takes = Taking(WALLET, TOKEN, spenders[number % 3], BaseUnits(amount))
+        key, shop = f"payment/{amount}/{number}", f"shop{number}"
+        call = Call(key, "base", PAYEE, "0x12", takes=takes, account_id=shop, payer=WALLET)
+        (submission,) = flows.submit(services, [call])
+        return submission.status
+
+    statuses = [submit(number, 100) for number in range(14)]
+    assert statuses.count(SubmissionStatus.ACCEPTED) == 1
+    assert set(statuses[1:]) == {SubmissionStatus.WAITING}
+    chain.holding = TokenReading(BaseUnits(150), BaseUnits(10**30))
+    assert [submit(number, 20) for number in range(3)] == [SubmissionStatus.ACCEPTED] * 2 + [SubmissionStatus.WAITING]
+
+
+def test_a_transfer_that_is_signed_needs_no_allowance_and_counts_all_the_same() -> None:
+    world = World(client=object(), relayer_keys={"sepolia": "secret"}, escrow_contracts={"sepolia": CONTRACTS})
+    chain, services = world.chain, replace(world.services, store=MemoryStore())
+    chain.mempool.holds = True
+    chain.holding = TokenReading(BaseUnits(150), BaseUnits(0))
+
+    def submit(key: str, amount: int) -> SubmissionStatus:
+        takes = Taking(WALLET, TOKEN, CONTRACTS.erc3009, BaseUnits(amount))
+        (sent,) = flows.submit(services, [Call(key, "sepolia", PAYEE, "0x12", takes=takes, account_id="shop")])
+        return sent.status
+
+    assert [submit("first", 100), submit("second", 100), submit("third", 50)] == [
+        SubmissionStatus.ACCEPTED, SubmissionStatus.WAITING, SubmissionStatus.ACCEPTED,
+    ]  # fmt: skip

@@ -12,12 +12,13 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import Conflict
 from chalicelib.chains.calldata import erc6492
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.nodes.agreement import has_agreed_code
 from chalicelib.commerce.core.expiry import forgotten_at
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.core.rules import gone_back
 from chalicelib.commerce.service import rules
-from chalicelib.commerce.service.calls import contracts_of, hash_for
+from chalicelib.commerce.service.calls import contracts_of, hash_for, token_address
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import Reference
 from chalicelib.payments.scanning import store as scanning
@@ -69,8 +70,10 @@ def call_of(
     call = Call(key, payment.network, made.to, made.data, made.value, MOST_GAS, takes, account_id=payment.account_id)
     match pending.kind:
         case OperationKind.AUTHORIZE:
+            call = replace(call, takes=_taken(services, payment, pending), payer=pending.payer)
             return _signed(services, pending, replace(call, prepays=2 * _FOLLOWING_GAS))
         case OperationKind.CHARGE:
+            call = replace(call, takes=_taken(services, payment, pending), payer=pending.payer)
             return _signed(services, pending, call)
         case OperationKind.CAPTURE:
             return replace(call, use=Use.PROTECTED if payment.captured else Use.PREPAID)
@@ -80,6 +83,19 @@ def call_of(
             return replace(call, use=Use.PROTECTED, prepays=2 * _FOLLOWING_GAS)
         case OperationKind.REFUND:
             return replace(call, use=Use.PREPAID)
+
+
+def _taken(services: Services, payment: CommercePayment, pending: PendingOperation) -> Taking:
+    """What an authorization or charge takes from its payer: by an allowance for the contract that takes it, or by a
+    transfer that the payer has signed."""
+    assert pending.payer is not None, "who pays is known when the operation is reserved"
+    contracts = contracts_of(payment, services.settings.escrow_contracts)
+    spenders = {
+        Collector.PRE_APPROVAL: contracts.pre_approval,
+        Collector.ERC3009: contracts.erc3009,
+        Collector.PERMIT2: address_of(PERMIT2, payment.network),
+    }
+    return Taking(pending.payer, token_address(payment), spenders[pending.collector], pending.amount)
 
 
 def _signed(services: Services, pending: PendingOperation, call: Call) -> Call:

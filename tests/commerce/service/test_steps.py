@@ -10,6 +10,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata import erc6492
 from chalicelib.chains.calldata.escrow import calls
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.commerce.core.records import Collector, OperationKind, PendingOperation
 from chalicelib.commerce.service import rules, steps
 from chalicelib.commerce.service.calls import info_of
@@ -37,7 +38,7 @@ def commerce() -> Commerce:
 def call(commerce: Commerce, kind: OperationKind, takes: Taking | None = None, **changes: Any) -> Call:
     pending = PendingOperation(1, kind, BaseUnits(10), START, payer=BUYER)
     kept = {name: changes.pop(name) for name in ("collector", "signature") if name in changes}
-    payment = new_payment(START, pending=replace(pending, **kept), **changes)
+    payment = new_payment(START, pending=replace(pending, **kept), escrow=CONTRACTS.escrow, **changes)
     return steps.call_of(commerce.services, payment, "key", MADE, takes)
 
 
@@ -46,6 +47,20 @@ def test_a_call_is_for_the_account_of_the_payment_and_has_a_limit_of_gas(commerc
     assert (made.key, made.network) == ("key", "sepolia")
     assert (made.to, made.data, made.value) == (MADE.to, MADE.data, MADE.value)
     assert (made.account_id, made.gas_limit, made.runs_foreign_code) == ("acct", 600_000, False)
+    assert (made.takes, made.payer) == (None, None)
+
+
+@pytest.mark.parametrize("kind", [KINDS.AUTHORIZE, KINDS.CHARGE])
+def test_what_a_call_takes_from_whom_is_stated_and_its_reverts_are_the_payers(kind: OperationKind, commerce: Commerce) -> None:
+    spenders = {
+        Collector.PRE_APPROVAL: CONTRACTS.pre_approval,
+        Collector.ERC3009: CONTRACTS.erc3009,
+        Collector.PERMIT2: address_of(PERMIT2, "sepolia"),
+    }
+    for collector, spender in spenders.items():
+        made = call(commerce, kind, collector=collector, signature="5a" * 65)
+        assert made.takes is not None and made.payer == BUYER
+        assert (made.takes.wallet, made.takes.spender, made.takes.amount) == (BUYER, spender, 10)
 
 
 def test_what_has_to_follow_is_counted_with_what_takes_tokens_so_that_no_limit_stops_it_later(commerce: Commerce) -> None:

@@ -236,7 +236,8 @@ def _check_allowance(services: Services, intent: PaymentIntent, allowed: Signed 
             "it as signedApprovalPermit"
         )
     approve = erc2612.permit(intent.token_permit, allowed.signature)
-    judged = relayer.tried(services, intent.permit.spender, stages.call_of(intent, "permit", approve))
+    call = stages.call_of(intent, "permit", approve, has_agreed_code(chain, intent.payer))
+    judged = relayer.tried(services, intent.permit.spender, call)
     if not judged.success:
         raise BadRequest(f"signedApprovalPermit: {token.symbol} does not accept it: {judged.reason}")
 

@@ -130,7 +130,7 @@ def _submit_take(services: Services, intent: PaymentIntent) -> tuple[str | None,
     calls = [replace(stages.call_of(intent, "take", stages.take_call(intent), is_contract), moves=taking)]
     if intent.approval_signature is not None and intent.token_permit is not None:
         permit = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
-        calls.insert(0, stages.call_of(intent, "permit", permit))
+        calls.insert(0, stages.call_of(intent, "permit", permit, is_contract))
     *approved, taken = relayer.submit(services, calls)
     is_refused = is_contract and taken.status is SubmissionStatus.REFUSED
     is_last = is_refused and not any(_may_come(services, each) for each in approved)

@@ -17,7 +17,7 @@ from enum import Enum
 from chalicelib.base.addresses import same_address
 from chalicelib.chains.calldata import across, permit2
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
+from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, PERMIT2, address_of
 from chalicelib.chains.catalogue.networks import network
 from chalicelib.crosschain.core.records import BridgeTransfer
 from chalicelib.crosschain.service.payment_intents.records import LIFETIME, End, PaymentIntent, Stage
@@ -27,7 +27,7 @@ from chalicelib.payments.events import Counted
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, Proof
 from chalicelib.payments.requests.records import Request
 from chalicelib.relayer.holdings.records import Move
-from chalicelib.relayer.records import CallStatus
+from chalicelib.relayer.records import CallStatus, Taking
 from chalicelib.relayer.rules import Call, Use, signature_gas
 
 TAKEN_LATEST = timedelta(minutes=10)
@@ -40,8 +40,8 @@ OVERDUE_AFTER = timedelta(hours=2)
 """How long after its acceptance a payment is in the service's hands until somebody has to look at it."""
 MIN_DELAY, MAX_DELAY = timedelta(seconds=10), timedelta(minutes=5)
 _CHECKS_PER_AGE = 8
-_TAKE_GAS = 200_000
-"""Of the call that takes the tokens, without what a contract wallet needs to check the signature."""
+_SIGNED_GAS = 200_000
+"""Of a call with the payer's signature, without what a contract wallet needs to check that."""
 _MOST_GAS = {"permit": 200_000, "take": 500_000, "approve": 150_000, "spend": 600_000}
 """The most gas of the calls, by the first word of their step."""
 _FOLLOWING_GAS = 450_000
@@ -102,19 +102,22 @@ def call_key(intent: PaymentIntent, step: str) -> str:
 
 
 def call_of(intent: PaymentIntent, step: str, made: Transaction, is_contract: bool = False) -> Call:
-    """The call of a step. Permit2 asks the code of a contract wallet about its signature: then `take` runs that code.
+    """The call of a step. Permit2, and tokens that take permits, ask the code of the payer's address about a signature,
+    if there is some: then `take` and `permit` run that code.
 
     From the taking on the service has the tokens: what brings them on or back is counted with it.
     """
     key, kind = call_key(intent, step), step.partition("/")[0]
     call = Call(key, intent.network, made.to, made.data, made.value, _MOST_GAS[kind], account_id=intent.account_id)
-    if kind == "permit":
-        return call
-    if kind != "take":
+    if kind not in ("permit", "take"):
         return replace(call, use=Use.PREPAID)
-    call = replace(call, prepays=_FOLLOWING_GAS)
+    call = replace(call, payer=intent.payer)
+    if kind == "take":
+        spender, token = address_of(PERMIT2, intent.network), intent.permit.source.token
+        takes = Taking(intent.payer, token, spender, intent.taking)
+        call = replace(call, prepays=_FOLLOWING_GAS, takes=takes)
     if is_contract:
-        return replace(call, gas_limit=_TAKE_GAS + signature_gas(intent.network), runs_foreign_code=True)
+        return replace(call, gas_limit=_SIGNED_GAS + signature_gas(intent.network), runs_foreign_code=True)
     return call
 
 

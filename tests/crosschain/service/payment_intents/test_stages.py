@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.across import decode_deposit
+from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.crosschain.service.payment_intents import rules, stages
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import Signed
@@ -20,6 +21,7 @@ from chalicelib.payments.links.records import AnnouncedStatus
 from chalicelib.payments.requests.executions import Execution, ExecutionStatus
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.relayer.holdings.records import Move
+from chalicelib.relayer.records import Taking
 from chalicelib.relayer.rules import Use, signature_gas
 from tests.fakes.offramps import load_order, store_order
 from tests.fakes.payment_intents import CONTRACT, EXECUTOR, PAYER, POOL, RIGHT, PaymentIntents
@@ -190,8 +192,18 @@ def test_what_follows_the_taking_is_counted_with_it_and_only_a_wallets_code_has_
     assert of("permit") == (Use.ORDINARY, 0, 200_000, False)
     assert of("take") == (Use.ORDINARY, 450_000, 500_000, False)
     assert of("take", is_contract=True) == (Use.ORDINARY, 450_000, 200_000 + signature_gas("base"), True)
+    assert of("permit", is_contract=True) == (Use.ORDINARY, 0, 200_000 + signature_gas("base"), True), "tokens ask it, too"
     assert of("approve/1") == (Use.PREPAID, 0, 150_000, False)
     assert of("spend/2") == (Use.PREPAID, 0, 600_000, False)
+
+
+def test_what_the_payer_can_make_revert_is_the_payers_and_says_what_it_takes(signed: PaymentIntent) -> None:
+    made = stages.take_call(signed)
+    take, permit, spend = (stages.call_of(signed, step, made) for step in ("take", "permit", "spend/1"))
+    assert (take.payer, permit.payer, spend.payer) == (signed.payer, signed.payer, None)
+    spender = address_of(PERMIT2, "base")
+    assert take.takes == Taking(signed.payer, signed.permit.source.token, spender, signed.taking)
+    assert (permit.takes, spend.takes) == (None, None)
 
 
 def test_what_is_taken_is_moved_in_and_all_of_it_out_for_the_payment_alone(signed: PaymentIntent) -> None:
