@@ -113,7 +113,7 @@ FIRST = (
 """What waits for other processes or takes longest: begun first, so that no process is left alone with it at the end."""
 
 
-pytest_plugins = ("tests.alone", "tests.support.api", "tests.support.permissions", "tests.local.running")
+pytest_plugins = ("tests.alone", "tests.support.left_behind", "tests.support.api", "tests.support.permissions", "tests.local.running")
 
 settings.register_profile(
     "this suite",

@@ -17,7 +17,7 @@ from infra.local.gateway import COMPRESSED_FROM, MAX_BODY, Router, Server
 
 def small_app(is_closing: Callable[[], bool] = lambda: True) -> Chalice:
     """`/slow` answers once `is_closing`."""
-    app = Chalice(app_name="small")
+    app = Chalice(app_name="small", env={})
 
     @app.route("/things/{token}", methods=["GET", "POST"], content_types=["application/json", "*/*"])
     def thing(token: str) -> dict[str, Any]:

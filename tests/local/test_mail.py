@@ -38,7 +38,7 @@ def services(cloud: Cloud) -> Iterator[Services]:
         for name, value in {**cloud.environment(), "MAIL_SENDER": SENDER, "RATE_LIMIT_SCALE": "50"}.items():
             environment.setenv(name, value)
         made = assemble(Settings.read())
-        app = Chalice(app_name="mails")
+        app = Chalice(app_name="mails", env={})
         for queue, job in (("mails", jobs.send_mail), ("mail-news", jobs.note_mail)):
             app.on_sqs_message(f"{PREFIX}-{queue}", batch_size=1, name=job.__name__, maximum_concurrency=2)(_consume(made, job))
         with Runner(app):

@@ -69,7 +69,7 @@ def eventually(condition: Callable[[], bool]) -> None:
 
 
 def consumer(queue: str, handle: Callable[[str], Any], **options: int) -> Chalice:
-    app = Chalice(app_name="consumer")
+    app = Chalice(app_name="consumer", env={})
 
     @app.on_sqs_message(queue=queue, **options)
     def consume(event: Any) -> Any:
@@ -133,7 +133,7 @@ def test_stopping_lets_a_running_handler_finish(cloud: Cloud, queue: str) -> Non
 
 
 def test_a_schedule_fires_at_once(capfd: pytest.CaptureFixture[str]) -> None:
-    app, fired = Chalice(app_name="scheduled"), list[str]()
+    app, fired = Chalice(app_name="scheduled", env={}), list[str]()
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
     def sweep(event: Any) -> None:
@@ -146,7 +146,7 @@ def test_a_schedule_fires_at_once(capfd: pytest.CaptureFixture[str]) -> None:
 
 SMALL_APP = """
 from chalice import Chalice
-app = Chalice(app_name="small")
+app = Chalice(app_name="small", env={})
 @app.route("/")
 def root():
     return {"up": True}
@@ -175,7 +175,7 @@ def test_the_process_serves_until_a_signal_and_ends_with_status_0(tmp_path: Path
 
 
 def test_a_port_in_use_is_one_sentence_and_status_2(tmp_path: Path) -> None:
-    with Runner(Chalice(app_name="other")) as other:
+    with Runner(Chalice(app_name="other", env={})) as other:
         output, errors = run_small_app(tmp_path, other.port).communicate(timeout=90)
     assert output == ""
     assert errors.startswith(f"The service cannot listen on port {other.port}") and errors.count("\n") == 1

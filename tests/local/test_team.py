@@ -61,7 +61,7 @@ def site(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     with light_passwords(), serving() as server:
         url = f"http://localhost:{server.server_port}"
         services = assemble(replace(Settings.read(), auth_url=url, api_url=url))
-        mails = Chalice(app_name="mails")
+        mails = Chalice(app_name="mails", env={})
 
         def send_mail(event: Any) -> None:
             for message in event:
