@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-BASES = ("main", "origin/main")
+BRANCHES = ("main", "origin/main")
 PACKAGES = ("chalicelib", "infra", "tests")
 EVERYWHERE = ("tests/conftest.py", "tests/requirements.txt", "tests/requirements.lock", "requirements.txt", "pyproject.toml")
 """Files that every test needs."""
@@ -52,7 +52,7 @@ def changed_files(folder: Path) -> list[str]:
         raise Refused("CHANGED=1 asks git what differs from main, and there is no git here: install it, or run `make test`.")
     if _git(folder, "rev-parse", "--is-inside-work-tree") != "true\n":
         raise Refused("CHANGED=1 compares a checkout with main, and this folder is none: clone the repository, or run `make test`.")
-    base = next((name for name in BASES if _git(folder, "rev-parse", "--verify", "--quiet", name)), None)
+    base = next((name for name in BRANCHES if _git(folder, "rev-parse", "--verify", "--quiet", name)), None)
     if base is None:
         raise Refused("There is no branch main to compare with: run `git fetch origin main:main`, or `make test`.")
     left = (_git(folder, "merge-base", base, "HEAD") or "").strip()

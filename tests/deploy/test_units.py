@@ -11,6 +11,7 @@ import pytest
 
 from infra.bench.units import metered
 from tests.fakes.world import PREFIX, in_process_aws
+from tests.support.patience import patience
 
 _OPS = f"{PREFIX}-ops"
 
@@ -53,7 +54,7 @@ def _switching_often() -> Iterator[None]:
 @contextmanager
 def _all_begun(client: Any, calls: int) -> Iterator[None]:
     """None of so many calls is answered before all of them have begun."""
-    barrier = threading.Barrier(calls, timeout=60)
+    barrier = threading.Barrier(calls, timeout=patience())
 
     def wait(**_: Any) -> None:
         barrier.wait()

@@ -21,6 +21,7 @@ from infra.local.across_relayer import Relayer
 from infra.local.bytecode import MODULES
 from infra.local.chain import Chain
 from tests.local.bridge_payer import AMOUNT, FEE, FEE_ADDRESS, HERE, PAYEE, THERE, BridgePayer
+from tests.support.patience import patience
 
 pytestmark = pytest.mark.xdist_group("bridge")
 
@@ -168,7 +169,7 @@ def test_a_relayer_that_runs_by_itself_fills_what_is_deposited(payer: BridgePaye
     payer.send(payer.quote())
     [deposited] = bridge.deposits("base")
     with Relayer(bridge, seconds=0.02):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + patience()
         while not bridge.outcome(deposited).filled and time.monotonic() < deadline:
             time.sleep(0.02)
     assert len(payer.payments()) == 1

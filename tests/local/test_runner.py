@@ -18,6 +18,7 @@ from infra.local.cloud import Cloud
 from infra.local.process import free_port
 from infra.local.runner import Runner
 from tests.local.copies import ROOT
+from tests.support.patience import patience
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def waiting(cloud: Cloud, queue: str) -> int:
 
 
 def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + patience(2)
     while not condition():
         assert time.monotonic() < deadline, "it never came true"
         time.sleep(0.02)
@@ -107,7 +108,7 @@ def test_slow_messages_do_not_hold_up_the_others(cloud: Cloud, queue: str) -> No
 
     def handle(body: str) -> None:
         if body == "slow":
-            release.wait(90)
+            release.wait(patience(2))
         seen.append(body)
 
     with Runner(consumer(queue, handle, batch_size=1, maximum_concurrency=4)):
@@ -127,7 +128,7 @@ def test_stopping_lets_a_running_handler_finish(cloud: Cloud, queue: str) -> Non
 
     with Runner(consumer(queue, handle, batch_size=1)):
         send(cloud, queue, "one")
-        assert started.wait(90)
+        assert started.wait(patience(2))
     assert finished.is_set()
     assert waiting(cloud, queue) == 0
 
@@ -170,12 +171,12 @@ def test_the_process_serves_until_a_signal_and_ends_with_status_0(tmp_path: Path
         assert answer.read() == b'{"up":true}'
     process.send_signal(number)
     process.send_signal(number)
-    _, errors = process.communicate(timeout=90)
+    _, errors = process.communicate(timeout=patience(2))
     assert (process.returncode, errors) == (0, "")
 
 
 def test_a_port_in_use_is_one_sentence_and_status_2(tmp_path: Path) -> None:
     with Runner(Chalice(app_name="other", env={})) as other:
-        output, errors = run_small_app(tmp_path, other.port).communicate(timeout=90)
+        output, errors = run_small_app(tmp_path, other.port).communicate(timeout=patience(2))
     assert output == ""
     assert errors.startswith(f"The service cannot listen on port {other.port}") and errors.count("\n") == 1

@@ -70,7 +70,8 @@ class Process:
         known, found = self.seen, list[str]()
         for name, space in self.spaces.items():
             if known[name] != space:
-                found += [f"{name}.{each}" for each in _changed(known[name], space)]
+                hidden = "_" if name in WATCHED else "__"  # what others keep for themselves is theirs
+                found += [f"{name}.{each}" for each in _changed(known[name], space) if not each.startswith(hidden)]
         found += [name for name, each in self.containers.items() if known[name] != _content(each)]
         for name, value in _rest().items():
             if isinstance(value, dict):
