@@ -49,7 +49,7 @@ def bare(tree: ast.AST) -> Iterator[tuple[str, float]]:
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="wait")) if name in OF_VIRTUAL_TIME:
                 continue
-            case ast.Call(func=ast.Attribute(attr=("wait" | "settimeout" | "sleep" | "wait_for_timeout") as name), args=[limit, *_]):
+            case ast.Call(func=ast.Attribute(attr=("wait" | "join" | "result" | "settimeout" | "sleep" | "Timer" | "wait_for_timeout") as name), args=[limit, *_]):
                 yield from ((name, value) for value in _number(limit))
             case ast.BinOp(left=ast.Call(func=ast.Attribute(attr="monotonic")), op=ast.Add(), right=limit):
                 yield from (("monotonic", value) for value in _number(limit))
@@ -85,6 +85,7 @@ def test_no_wait_has_a_bare_number_as_its_limit() -> None:
     [
         ("process.wait(60)", [("wait", 60)]),
         ("process.wait(patience())", []),
+        ("thread.join(60)", [("join", 60)]),
         ("team.wait(25)", []),
         ("get(url, timeout=60)", [("timeout", 60)]),
         ("Config(read_timeout=30.5)", [("read_timeout", 30.5)]),

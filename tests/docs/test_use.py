@@ -80,7 +80,7 @@ def saved(project: Path, name: str, block: str) -> Path:
 
 def lines_until(process: subprocess.Popen[str], wanted: set[str]) -> dict[str, str]:
     """The lines it prints until all that are wanted have come, by what they begin with: an event and its URL."""
-    timer = threading.Timer(60, process.kill)
+    timer = threading.Timer(patience(), process.kill)
     timer.start()
     assert process.stdout is not None
     lines: dict[str, str] = {}

@@ -18,7 +18,7 @@ from infra.local.cloud import Cloud
 from infra.local.process import free_port
 from infra.local.runner import Runner
 from tests.local.copies import ROOT
-from tests.support.patience import patience
+from tests.support.patience import patience, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +62,6 @@ def waiting(cloud: Cloud, queue: str) -> int:
     return sum(int(found[name]) for name in names)
 
 
-def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + patience(2)
-    while not condition():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.02)
-
-
 def consumer(queue: str, handle: Callable[[str], Any], **options: int) -> Chalice:
     app = Chalice(app_name="consumer", env={})
 
@@ -83,7 +76,7 @@ def test_messages_are_handled_and_deleted(cloud: Cloud, queue: str) -> None:
     seen: list[str] = []
     with Runner(consumer(queue, seen.append, batch_size=1)):
         send(cloud, queue, *map(str, range(20)))
-        eventually(lambda: len(seen) == 20 and waiting(cloud, queue) == 0)
+        wait_for(lambda: len(seen) == 20 and waiting(cloud, queue) == 0)
     assert sorted(seen, key=int) == [str(number) for number in range(20)]
 
 
@@ -99,7 +92,7 @@ def test_a_message_whose_handler_crashes_comes_again_until_it_is_handled(
 
     with Runner(consumer(impatient, crash_once, batch_size=1)):
         send(cloud, impatient, "again")
-        eventually(lambda: waiting(cloud, impatient) == 0)
+        wait_for(lambda: waiting(cloud, impatient) == 0)
     assert len(seen) >= 2 and set(seen) == {"again"}
 
 
@@ -113,9 +106,9 @@ def test_slow_messages_do_not_hold_up_the_others(cloud: Cloud, queue: str) -> No
 
     with Runner(consumer(queue, handle, batch_size=1, maximum_concurrency=4)):
         send(cloud, queue, "slow", "slow", "slow", *("quick" * 1 for _ in range(5)))
-        eventually(lambda: seen == ["quick"] * 5)
+        wait_for(lambda: seen == ["quick"] * 5)
         release.set()
-        eventually(lambda: len(seen) == 8)
+        wait_for(lambda: len(seen) == 8)
 
 
 def test_stopping_lets_a_running_handler_finish(cloud: Cloud, queue: str) -> None:
@@ -142,7 +135,7 @@ def test_a_schedule_fires_at_once(capfd: pytest.CaptureFixture[str]) -> None:
         raise RuntimeError("a crash does not end a schedule")
 
     with Runner(app):
-        eventually(lambda: fired == ["aws.events"])
+        wait_for(lambda: fired == ["aws.events"])
 
 
 SMALL_APP = """

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from infra.local.outsiders.payer import Payer
 from infra.local.process import free_port
 from tests.local.copies import copy_of_the_project, with_what_setup_makes
 from tests.local.running import SHARED, SharedStack, description, end, start
-from tests.support.patience import milliseconds, patience
+from tests.support.patience import milliseconds, patience, wait_for
 from tests.support.running_browser import running_browser
 
 pytestmark = pytest.mark.xdist_group(SHARED)
@@ -90,7 +89,7 @@ def tron_message(account: Any, text: str) -> bytes:
 def read_until(process: subprocess.Popen[str], last: str) -> str:
     """What it prints, up to the line that has `last` in it."""
     lines: list[str] = []
-    deadline = threading.Timer(400, process.kill)
+    deadline = threading.Timer(patience(7), process.kill)
     deadline.start()
     assert process.stdout is not None
     for line in process.stdout:
@@ -210,10 +209,7 @@ class TestARunningStack:
         new = {"email": "ann@shop.example", "password": "correct horse"}
         made = requests.post(f"{found['base_url']}/v1/auth/register", json=new, timeout=patience())
         assert (made.status_code, made.json()["emailSent"]) == (201, True)
-        deadline = time.monotonic() + patience()
-        while "ann@shop.example" not in requests.get(found["mail_url"], timeout=patience()).text:
-            assert time.monotonic() < deadline, "the message never came"
-            time.sleep(0.1)
+        wait_for(lambda: "ann@shop.example" in requests.get(found["mail_url"], timeout=patience()).text)
         [message] = [json.loads(file.read_text("utf-8")) for file in (project / ".local" / "mail").glob("*.json")]
         [secret] = re.findall(rf"{found['auth_url']}/dashboard/confirm#(\w+)", message["BodyText"])
         confirmed = requests.post(f"{found['base_url']}/v1/auth/email/confirm", json={"token": secret}, timeout=patience())

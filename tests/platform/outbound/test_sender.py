@@ -110,7 +110,7 @@ def no_thread_but(known: set[threading.Thread]) -> bool:
     """Whether nothing is left running but these. A lookup that has given its answer may still be about to end."""
     for each in set(threading.enumerate()) - known:
         if each.name == "webhook-lookup":
-            each.join(60)
+            each.join(patience())
     return set(threading.enumerate()) <= known
 
 
@@ -443,7 +443,7 @@ def test_a_name_server_that_does_not_answer_ends_at_the_deadline(
     lookups = set(threading.enumerate()) - threads
     released.set()
     for lookup in lookups:
-        lookup.join(60)
+        lookup.join(patience())
     assert answer == PostResult(None, "no answer in time")
     assert lookups and all(lookup.daemon for lookup in lookups), "a late lookup must not keep the process running"
     assert no_thread_but(threads)
