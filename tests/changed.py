@@ -61,7 +61,8 @@ def changed_files(folder: Path) -> list[str]:
     states = (_git(folder, "diff", "--name-status", "--no-renames", "--relative", "-z", left) or "").split("\0")[:-1]
     found = dict(zip(states[1::2], states[::2], strict=True))
     if deleted := sorted(path for path, state in found.items() if state == "D"):
-        raise Refused(f"{', '.join(deleted)} is deleted, and nobody can be asked any more what imported it: run `make test`.")
+        more = f" (and {len(deleted) - 1} more)" if len(deleted) > 1 else ""
+        raise Refused(f"{deleted[0]}{more} is deleted, and nobody can be asked any more what imported it: run `make test`.")
     new = (_git(folder, "ls-files", "--others", "--exclude-standard", "-z") or "").split("\0")[:-1]
     if not found and not new:
         raise Refused(f"Nothing differs from {base}: change something first, or run `make test`.")
@@ -98,22 +99,27 @@ class Rooms:
         """The rooms to test for one file, each with the reason. "" is every room."""
         if file in EVERYWHERE:
             return {"": f"{file} differs, which every test needs"}
-        found = {}
+        found = dict[str | None, str]()
         for module, importer in self._importers(file):
-            room = self._room(self._path(importer))
-            found[room or importer] = f"{self._path(importer)} imports {module}"
+            found[self._room(self._path(importer))] = f"{self._path(importer)} imports {module}"
         for path in () if file.endswith(".py") else self._naming(file):
-            found[self._room(path) or path] = f"{path} names {file}"
-        own = self._room(file)
-        return {room: why for room, why in {**found, **({own: f"{file} differs"} if own else {})}.items() if self._is_room(room)}
+            found[self._room(path)] = f"{path} names {file}"
+        found[self._room(file)] = f"{file} differs"
+        return {room: why for room, why in found.items() if room and self._is_room(room)}
 
     def _is_room(self, name: str) -> bool:
-        return any(each == name or each.startswith(f"{name}/") for each in self.names)
+        return any(each == name or each.startswith(f"{name}/") for each in self.names) or self._is_alone(name)
+
+    def _is_alone(self, name: str) -> bool:
+        """Whether it is a file of tests that is in no room, which counts as one."""
+        return name.startswith("test_") and (self._folder / "tests" / name).is_file()
 
     def _room(self, file: str) -> str | None:
         """The room of a file: the folder of a test, and of anything else the folder that mirrors its own, or is nearest."""
         path = PurePosixPath(file)
         top, *rest = path.parts
+        if top == "tests" and self._is_alone(path.name) and len(rest) == 1:
+            return path.name
         if top in ("chalicelib", "tests"):
             folders = [PurePosixPath(*rest[:-1]), *PurePosixPath(*rest[:-1]).parents] if rest else []
             return next((name for each in folders if (name := str(each)) != "." and self._is_room(name)), None)

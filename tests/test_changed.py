@@ -31,6 +31,7 @@ FILES = {
     "tests/races/test_links.py": "from chalicelib.links import flows\n\ndef test_races(): pass",
     "tests/deploy/test_deploy.py": "def test_deploy(): pass",
     "tests/docs/test_docs.py": "def test_docs(): pass",
+    "tests/test_alone.py": "from tests import changed\n\ndef test_alone(): pass",
     "tests/changed.py": (ROOT / "tests" / "changed.py").read_text(),
 }
 Write = Callable[[str, str], None]
@@ -145,7 +146,9 @@ def test_changes_on_main_that_are_not_committed_are_tested(checkout: Path) -> No
         ("docs/api.md", {"docs"}),
         ("README.md", {"docs"}),
         ("tests/conftest.py", {""}),
-        ("tests/changed.py", set()),
+        ("tests/changed.py", {"test_alone.py"}),
+        ("tests/test_alone.py", {"test_alone.py"}),
+        ("LICENSE", set()),
     ],
 )
 def test_each_kind_of_file_has_its_rooms(checkout: Path, file: str, expected: set[str]) -> None:
@@ -221,6 +224,12 @@ def test_a_deleted_file_leaves_nobody_to_ask(checkout: Path, is_committed: bool)
     said = refused(run(checkout))
     assert "chalicelib/links/rules.py is deleted" in said
     assert "run `make test`" in said
+
+
+def test_of_many_deleted_files_the_first_is_named(checkout: Path) -> None:
+    for name in ("chalicelib/links/rules.py", "docs/api.md", "tests/mail/purse.py"):
+        (checkout / name).unlink()
+    assert "chalicelib/links/rules.py (and 2 more) is deleted" in refused(run(checkout))
 
 
 def test_a_room_is_not_chosen_twice(checkout: Path) -> None:
