@@ -6,6 +6,9 @@ STAGE ?= local
 TESTED := $(sort $(patsubst tests/%/,%,$(dir $(wildcard $(foreach depth,* */* */*/* */*/*/*,tests/$(depth)/test_*.py)))))
 ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(folder)))) $(filter-out .,$(patsubst %/,%,$(dir $(TESTED)))))
 
+# How tests are spread over processes.
+SPREAD := --numprocesses auto --maxprocesses 3 --dist loadgroup --no-loadscope-reorder
+
 # What is wanted, and the file that pins it.
 PINS := requirements.txt=infra/packaging/requirements.lock $(foreach each,tests/requirements infra/local/requirements infra/local/node infra/load/requirements,$(each).txt=$(each).lock)
 
@@ -32,16 +35,16 @@ local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empt
 	@.venv/bin/python -m infra.local
 
 # Compiled modules are kept, whatever the environment says: each process of the tests needs all of them.
-test: setup ## run the tests; ROOM=payments or ROOM=payments/links: those of one room (under 30 s; pages, onchain, local, deploy, docs, and payments and platform as wholes take longer)
+test: setup ## run the tests; CHANGED=1: those of the rooms that differ from main or import what differs; ROOM=payments or ROOM=payments/links: those of one room (under 30 s; pages, onchain, local, deploy, docs, and payments and platform as wholes take longer)
 	@$(if $(filter-out $(ROOMS),$(ROOM:/=)),echo "There is no room '$(ROOM)'. The rooms are: $(ROOMS)." >&2; exit 2)
-	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest $(if $(ROOM),tests/$(ROOM)) --numprocesses auto --maxprocesses 3 --dist loadgroup --no-loadscope-reorder
+	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m $(if $(CHANGED),tests.changed,pytest $(if $(ROOM),tests/$(ROOM))) $(SPREAD)
 
 test-alone: setup ## run the tests that failed in the last `make test` once more, each alone; name those that pass only so
 	@.venv/bin/python -m tests.alone
 
 rehearsal: setup ## deploy stages into a local cloud and use them; run the README's commands, every demonstration, benchmarks, simulations of load (half an hour)
-	@PYTHONDONTWRITEBYTECODE= REHEARSAL=1 .venv/bin/python -m pytest $(REHEARSALS) --numprocesses auto --maxprocesses 3 --dist loadgroup --no-loadscope-reorder
-	@PYTHONDONTWRITEBYTECODE= REHEARSAL=1 .venv/bin/python -m pytest -m rehearsal --numprocesses auto --maxprocesses 3 --dist loadgroup --no-loadscope-reorder
+	@PYTHONDONTWRITEBYTECODE= REHEARSAL=1 .venv/bin/python -m pytest $(REHEARSALS) $(SPREAD)
+	@PYTHONDONTWRITEBYTECODE= REHEARSAL=1 .venv/bin/python -m pytest -m rehearsal $(SPREAD)
 
 pythons: setup ## run the tests on each supported Python of this machine (3.11, 3.12, 3.13; ROOM as above); others are named and left out
 	@.venv/bin/python -m tests.pythons $(ROOM)

@@ -186,7 +186,8 @@ class _Service(Chalice):
 
 def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
     """The app. Its handlers call `services` at every event, and import what they run at the first one."""
-    app = _Service(app_name="payment-requests", configure_logs=False)  # the Logger of services is the only one
+    # The Logger of services is the only one. Chalice would write its name into the environment, once more for each app.
+    app = _Service(app_name="payment-requests", configure_logs=False, env={})
     app.services = services
     register_routes(app, ROOMS, services)
 

@@ -39,6 +39,9 @@ from tests.base import tron_vector_files
 from tests.chains.calldata import vector_files
 from tests.chains.catalogue import interop_vectors
 from tests.fakes.world import PREFIX, World, in_process_aws
+from tests.support.patience import calibrate, patience
+
+calibrate()  # before other processes are started, which have the patience of this one
 
 REHEARSALS = [
     "chaos/test_stages.py",
@@ -113,7 +116,7 @@ FIRST = (
 """What waits for other processes or takes longest: begun first, so that no process is left alone with it at the end."""
 
 
-pytest_plugins = ("tests.alone", "tests.support.api", "tests.support.permissions", "tests.local.running")
+pytest_plugins = ("tests.alone", "tests.support.left_behind", "tests.support.api", "tests.support.permissions", "tests.local.running")
 
 settings.register_profile(
     "this suite",
@@ -180,11 +183,11 @@ def _name_what_did_not_run(terminalreporter: Any) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def patience() -> Iterator[None]:
+def nodes_are_waited_for() -> Iterator[None]:
     """Nodes and services of the tests are on this machine, whose cores may be busy: none is given up on for that."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("CONNECT_SECONDS", "READ_SECONDS", "TOTAL_SECONDS"):
-            patch.setattr(http_client, name, 60)
+            patch.setattr(http_client, name, patience())
         yield
 
 

@@ -1,5 +1,6 @@
 """Counting the DynamoDB calls of a boto3 client by operation, and the items they read or write."""
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,9 +43,20 @@ def counted(client: Any) -> Iterator[Calls]:
 
 @contextmanager
 def watched(client: Any, before_call: Callable[..., None], after_call: Callable[..., None]) -> Iterator[None]:
-    """Has botocore call these around each call of a DynamoDB client, with `params`, `parsed` and so on."""
-    events = client.meta.events
-    handlers = {"provide-client-params.dynamodb": before_call, "after-call.dynamodb": after_call}
+    """Has botocore call these around each call of a DynamoDB client, with `params`, `parsed` and so on.
+
+    They are called one after the other, whatever threads make the calls.
+    """
+    events, lock = client.meta.events, threading.Lock()
+
+    def alone(handler: Callable[..., None]) -> Callable[..., None]:
+        def handle(**about: Any) -> None:
+            with lock:
+                handler(**about)
+
+        return handle
+
+    handlers = {"provide-client-params.dynamodb": alone(before_call), "after-call.dynamodb": alone(after_call)}
     for name, handler in handlers.items():
         events.register(name, handler)
     try:

@@ -79,8 +79,10 @@ def replayed(recording: Recording, client: Any) -> Iterator[None]:
         return AWSResponse(request.url, 200, {}, _Body(recording.responses[operation]))
 
     client.meta.events.register("before-send.dynamodb", respond)
-    yield
-    client.meta.events.unregister("before-send.dynamodb", respond)
+    try:
+        yield
+    finally:
+        client.meta.events.unregister("before-send.dynamodb", respond)
 
 
 class _Body(io.BytesIO):
@@ -117,7 +119,7 @@ def _figures(name: str, recording: Recording, deployment: Deployment) -> list[Fi
 
 def _bare(recording: Recording, client: Any) -> Chalice:
     """An app whose one route makes the recorded calls, one after the other, and returns the recorded body."""
-    app, event = Chalice(app_name="bare"), recording.event
+    app, event = Chalice(app_name="bare", env={}), recording.event
 
     def view(**_: str) -> Any:
         for operation, params in recording.calls:

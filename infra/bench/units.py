@@ -5,6 +5,7 @@ is written as well, if anything that the index holds has changed: twice if the i
 in 4 KB, half if it need not be consistent.
 """
 
+import threading
 from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
+
+from moto.dynamodb.models.dynamo_type import DynamoType
 
 from infra.bench.calls import watched
 from infra.bench.load import TABLE_SECONDS, TRANSACTION_SECONDS
@@ -55,26 +58,30 @@ class Units:
         return Units(self.reads / count, self.writes / count, self.seconds / count, shares, read_in)
 
 
+class _Call(threading.local):
+    """The call that a thread is making, and what is stored in the places that it writes."""
+
+    params: dict[str, Any]
+    before: dict[tuple[str, str, str], Stored]
+
+
 @contextmanager
 def metered(client: Any) -> Iterator[Units]:
-    """Counts the units of the calls of a boto3 client of in-process AWS."""
-    units, before = Units(), dict[tuple[str, str, str], Stored]()
+    """Counts the units of the calls of a boto3 client of in-process AWS, those of several threads each by itself."""
+    units, call = Units(), _Call()
 
     def before_call(params: dict[str, Any], model: Any, **_: Any) -> None:
-        before.clear()
-        before.update({place: _stored(*place) for place in _written(params)})
-        units.seconds += TRANSACTION_SECONDS if "TransactItems" in params else TABLE_SECONDS
-        _asked.append(params)
+        call.params, call.before = params, {place: _stored(*place) for place in _written(params)}
 
     def after_call(parsed: dict[str, Any], model: Any, **_: Any) -> None:
-        params = _asked.pop()
-        for place, stored in before.items():
-            _count_write(units, place, stored, _stored(*place), 2 if "TransactItems" in params else 1)
-        for table, number in _reads(params, parsed):
+        is_transaction = "TransactItems" in call.params
+        units.seconds += TRANSACTION_SECONDS if is_transaction else TABLE_SECONDS
+        for place, stored in call.before.items():
+            _count_write(units, place, stored, _stored(*place), 2 if is_transaction else 1)
+        for table, number in _reads(call.params, parsed):
             units.reads += number
             units.read_in[table] += number
 
-    _asked: list[dict[str, Any]] = []
     with watched(client, before_call, after_call):
         yield units
 
@@ -95,9 +102,8 @@ def _written(params: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _stored(table: str, pk: str, sk: str) -> Stored:
-    partition = in_process_tables()[table].items
-    found = next((each for key, each in partition.items() if key.value == pk), {})
-    item = next((each for key, each in found.items() if key.value == sk), None)
+    found = in_process_tables()[table].items.get(DynamoType({"S": pk}), {})
+    item = found.get(DynamoType({"S": sk}))
     if item is None:
         return None
     encoded = [value.value for value in item.attrs.values() if value.type == "B"]  # moto keeps and counts base64

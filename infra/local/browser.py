@@ -7,6 +7,7 @@ from typing import Any
 from playwright.sync_api import Browser, Playwright
 
 from infra.local.bytecode import MODULES
+from infra.local.process import patience
 from infra.local.setup import MISSING_BROWSER, find_browser
 
 _WITHOUT = (
@@ -40,7 +41,6 @@ _FLAGS = (
     "--disable-sync",
     f"--disable-features={','.join(_WITHOUT)}",
 )
-_START_MS = 120_000
 _WALLET = Path(__file__).with_name("browser_wallet.js")
 PATIENT = """{
   const [setTimer, timeout] = [window.setTimeout, AbortSignal.timeout.bind(AbortSignal)];
@@ -55,7 +55,7 @@ def launch(playwright: Playwright) -> Browser:
     path = find_browser()
     if path is None:
         raise RuntimeError(MISSING_BROWSER)
-    return playwright.chromium.launch(executable_path=path, args=list(_FLAGS), timeout=_START_MS)
+    return playwright.chromium.launch(executable_path=path, args=list(_FLAGS), timeout=1_000 * patience(2))
 
 
 def wallet_script(**facts: Any) -> str:

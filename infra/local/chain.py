@@ -19,7 +19,7 @@ from chalicelib.chains.catalogue.networks import network as network_named
 from chalicelib.chains.catalogue.tokens import find_tokens
 from infra.local.bytecode import DEPLOYER, Artefact, anvil, artefacts
 from infra.local.escrow import escrow_artefacts
-from infra.local.process import LOCAL, Child, StackProblem, Stoppable, free_port, is_free
+from infra.local.process import LOCAL, Child, StackProblem, Stoppable, free_port, is_free, patience
 
 STATE_SECONDS = 2
 _BACKUP_SECONDS = 10
@@ -149,15 +149,15 @@ class Chain(Stoppable):
         signed = Account.sign_transaction({**filled, "to": to}, private_key)
         return self.receipt(self.rpc("eth_sendRawTransaction", "0x" + bytes(signed.raw_transaction).hex()))
 
-    def receipt(self, transaction_hash: str, seconds: float = 60) -> dict[str, Any]:
-        """Waits for the transaction's block and returns its receipt. Raises StackProblem after `seconds`."""
-        deadline = time.monotonic() + seconds
+    def receipt(self, transaction_hash: str) -> dict[str, Any]:
+        """Waits for the transaction's block and returns its receipt. Raises StackProblem when `patience` is over."""
+        deadline = time.monotonic() + patience()
         while time.monotonic() < deadline:
             receipt: dict[str, Any] | None = self.rpc("eth_getTransactionReceipt", transaction_hash)
             if receipt is not None:
                 return receipt
             time.sleep(0.05)
-        raise StackProblem(f"{transaction_hash} was not mined on {self.network} within {seconds:.0f} s")
+        raise StackProblem(f"{transaction_hash} was not mined on {self.network} within {patience():.0f} s")
 
     def fund_native(self, holder: str, wei: int) -> None:
         """Sets a balance without a transaction or block."""
@@ -272,7 +272,7 @@ class Chain(Stoppable):
         if session is None:
             session = self._session.value = requests.Session()
             session.trust_env = False  # the node is on this machine: no proxy
-        response = session.post(self.url, json=body, timeout=60).json()
+        response = session.post(self.url, json=body, timeout=patience()).json()
         return response if isinstance(response, list) else [response]
 
     def _keep_backup(self, state: Path) -> None:

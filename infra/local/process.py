@@ -24,6 +24,14 @@ class StackProblem(Exception):
     """The stack cannot run. The message is one sentence without a full stop."""
 
 
+def patience(times: float = 1) -> float:
+    """The seconds that processes, chains, clouds and browsers have for what they do here, or `times` as many.
+
+    A minute, or what a run of the tests has measured (tests/support/patience.py).
+    """
+    return times * float(os.environ.get("TEST_PATIENCE", 60))
+
+
 class Stoppable:
     """What runs until `stop`, or until the end of a `with`."""
 
@@ -71,14 +79,14 @@ class Child:
     def running(self) -> bool:
         return self._guard.poll() is None
 
-    def wait_until(self, ready: Callable[[], bool], seconds: float = 60) -> None:
-        """Polls `ready` until it is true. Raises StackProblem if the command ends first or the time is over."""
-        deadline = time.monotonic() + seconds
+    def wait_until(self, ready: Callable[[], bool]) -> None:
+        """Polls `ready` until it is true. Raises StackProblem if the command ends first or `patience` is over."""
+        deadline = time.monotonic() + patience()
         while not ready():
             if not self.running():
                 raise StackProblem(f"{self.name} ended while starting: {self._last_log_line()} (log: {self.log})")
             if time.monotonic() > deadline:
-                raise StackProblem(f"{self.name} did not start within {seconds:.0f} s (log: {self.log})")
+                raise StackProblem(f"{self.name} did not start within {patience():.0f} s (log: {self.log})")
             time.sleep(0.02)
 
     @contextlib.contextmanager

@@ -26,7 +26,7 @@ from chalicelib.pages.html import page as page_html
 from chalicelib.platform.settings import Settings
 from infra.local import screens_dashboard
 from infra.local.browser import PATIENT, launch, wallet_script
-from infra.local.process import LOCAL
+from infra.local.process import LOCAL, patience
 from infra.local.scenes import SCENES as SCENES_OF_ONE_CHAIN
 from infra.local.scenes import TOKEN, Scene, code_text
 from infra.local.scenes_calls import CALLS_SCENES
@@ -48,7 +48,6 @@ _TRON_KEY = "11" * 32
 _ADDRESS = f"{ORIGIN}/?token={TOKEN}"
 _FOLDER = LOCAL / "screens"
 _TURN, _BETWEEN = 3_000, 10  # milliseconds of the page's clock and of real time
-_PATIENCE = 60  # seconds
 _LATER = {"eth_getTransactionReceipt", "eth_sendTransaction", "wallet_getCallsStatus"}
 """Calls of the wallet after which the service's response is `Scene.then`."""
 _COUNTED = """{
@@ -142,7 +141,7 @@ class Stage:
 
     def _context(self, locale: str | None) -> BrowserContext:
         context = self._browser.new_context(reduced_motion="reduce", locale=locale, **self._profile)
-        context.set_default_timeout(_PATIENCE * 1_000)
+        context.set_default_timeout(1_000 * patience())
         context.expose_binding("askWallet", self._ask_wallet)
         return context
 
@@ -185,7 +184,7 @@ def _bring(page: Page, scene: Scene) -> None:
     arrived = page.locator(f'#main[data-state="{scene.state}"]')
     if scene.waits and scene.state != "loading":  # its clock stands while its scripts load
         page.locator('#main:not([data-state="loading"])').wait_for()
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + patience()
     while scene.waits and not arrived.count() and time.monotonic() < deadline:
         page.evaluate("answered()")  # takes real time, which the page's clock must not run ahead of
         page.clock.run_for(_TURN)

@@ -23,6 +23,7 @@ from chalicelib.pages.dashboard_html import page, served
 from chalicelib.platform.settings import Settings
 from infra.documents.operations import examples
 from infra.local.browser import PATIENT
+from infra.local.process import patience
 from infra.local.scenes_dashboard import CAPTURABLE, EMPTY, POPULATED, Answers
 
 ORIGIN = "https://auth.example"
@@ -42,7 +43,6 @@ LOOKS: dict[str, tuple[int, Literal["light", "dark"]]] = {
     "dark-phone": (390, "dark"),
 }
 """Width in pixels and colour scheme."""
-_PATIENCE = 60  # seconds
 
 
 def _name(path: str) -> str:
@@ -122,7 +122,7 @@ SCENES: dict[str, tuple[str, str, Answers]] = {
 def take(browser: Browser, folder: Path, wanted: list[str]) -> int:
     """Takes the pictures of these scenes into the folder; returns their number."""
     context = browser.new_context(reduced_motion="reduce", locale="en")
-    context.set_default_timeout(_PATIENCE * 1_000)
+    context.set_default_timeout(1_000 * patience())
     context.add_init_script(PATIENT)
     for name in wanted:
         path, button, answers = SCENES[name]

@@ -30,7 +30,7 @@ from infra.local.explorer import Explorer
 from infra.local.mailbox import Mailbox
 from infra.local.market import Market
 from infra.local.names import install_names
-from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_free
+from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_free, patience
 from infra.local.provider import ACCOUNT as PROVIDER_ACCOUNT
 from infra.local.provider import SECRETS as PROVIDER_SECRETS
 from infra.local.provider import ProviderServer
@@ -59,7 +59,6 @@ _PORTS = LOCAL / "ports.json"
 _LOCK = LOCAL / "stack.lock"
 _LOGS = ("service.log", "cloud.log")
 _STATE = ("cloud", "chains", "mail", "credentials.json", "ports.json", "deployed-local.json", *_LOGS)
-_PREVIOUS_SECONDS = 60
 _FUNDS = 10**6  # whole coins, and whole units of each token
 _CONFIRMATIONS = {"base": 2, "arbitrum-one": 2, "mainnet": 2}  # local chains have one block a second
 
@@ -179,7 +178,7 @@ def _only_stack() -> Iterator[TextIO]:
     """Holds the folder's lock. Waits for the children of a stack that was killed, as they hold it until they end."""
     LOCAL.mkdir(exist_ok=True)
     with _LOCK.open("a+") as lock:
-        deadline = time.monotonic() + _PREVIOUS_SECONDS
+        deadline = time.monotonic() + patience()
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

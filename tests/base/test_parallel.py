@@ -7,10 +7,11 @@ from functools import partial
 import pytest
 
 from chalicelib.base.parallel import done_within, each_done
+from tests.support.patience import patience
 
 
 def test_all_are_done_in_order_at_the_same_time_and_one_of_them_in_the_thread_that_waits() -> None:
-    together = threading.Barrier(3, timeout=30)
+    together = threading.Barrier(3, timeout=patience())
 
     def name_and_thread(name: str) -> tuple[str, int]:
         together.wait()
@@ -23,7 +24,7 @@ def test_all_are_done_in_order_at_the_same_time_and_one_of_them_in_the_thread_th
 
 def test_a_later_call_uses_the_threads_of_an_earlier_one() -> None:
     def threads() -> set[int]:
-        together = threading.Barrier(4, timeout=30)
+        together = threading.Barrier(4, timeout=patience())
         return set(each_done(lambda _: together.wait() * 0 + threading.get_ident(), range(4), 4))
 
     assert threads() == threads()
@@ -48,11 +49,11 @@ def test_no_tasks_have_no_results() -> None:
 
 
 def test_results_are_in_the_order_of_the_tasks_which_run_at_the_same_time() -> None:
-    together, second = threading.Barrier(3, timeout=30), threading.Event()
+    together, second = threading.Barrier(3, timeout=patience()), threading.Event()
 
     def first() -> str:
         together.wait()
-        second.wait(30)
+        second.wait(patience())
         return "first"
 
     def other(name: str) -> str:
@@ -76,7 +77,7 @@ def test_what_is_not_done_in_time_is_not_waited_for_and_what_has_not_begun_never
 
     def slow(name: str) -> str:
         begun.append(name)
-        released.wait(30)
+        released.wait(patience())
         return name
 
     tasks = [lambda: "at once", *(partial(slow, name) for name in "ab")]

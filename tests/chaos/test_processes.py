@@ -23,6 +23,7 @@ from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from tests.chaos.deployment import Deployment, Merchant, merchant
 from tests.fakes.world import PREFIX
+from tests.support.patience import patience
 
 KILLS = int(os.environ.get("CHAOS_KILLS", "40"))
 DUST = int(os.environ.get("CHAOS_DUST", "20000"))
@@ -96,8 +97,8 @@ class Payer:
         assert receipt["status"] == "0x1"
 
 
-def wait_until(is_done: Callable[[], bool], chain: Chain, seconds: float = 300) -> None:
-    deadline = time.monotonic() + seconds
+def wait_until(is_done: Callable[[], bool], chain: Chain) -> None:
+    deadline = time.monotonic() + patience(5)
     while not is_done():
         assert time.monotonic() < deadline, "not settled in time"
         chain.mine()

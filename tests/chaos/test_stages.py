@@ -36,8 +36,9 @@ from infra.local.cloud import Cloud
 from tests.chaos.deployment import Merchant, merchant
 from tests.chaos.inventory import inventory
 from tests.deploy.checkout import Checkout
-from tests.deploy.outsider import Api, wait_for
+from tests.deploy.outsider import Api
 from tests.deploy.ticking import tick
+from tests.support.patience import wait_for
 
 KILLS = int(os.environ.get("KILLS", "3"))
 SEED = int(os.environ.get("SEED") or time.time())
@@ -47,7 +48,8 @@ PAYER_KEY = "0x" + "17" * 32
 LOCK_SECONDS = 6
 """How long the lock of a killed command keeps the next one out; five minutes otherwise."""
 ENDED_WITHIN_SECONDS = 600
-PATIENCE_SECONDS = 300
+AT_ONCE = 5
+"""Times the patience, for what several functions do one after the other."""
 LAUNCHER = f"""
 import runpy, sys
 from datetime import timedelta
@@ -208,8 +210,8 @@ def test_a_stage_whose_commands_are_killed_is_the_same_in_the_end_and_loses_no_p
         chain.mine(5)
         tick(cloud, STAGE)
         for each in payments:
-            wait_for(lambda each=each: is_paid_once(services, each), PATIENCE_SECONDS)
-            wait_for(lambda each=each: is_announced(services, shop, each), PATIENCE_SECONDS)
+            wait_for(lambda each=each: is_paid_once(services, each), AT_ONCE)
+            wait_for(lambda each=each: is_announced(services, shop, each), AT_ONCE)
 
 
 def services_of(cloud: Cloud) -> Services:

@@ -8,6 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.support.patience import patience
+
 CAUSE = "broken by a test"
 _XML = f"<ErrorResponse><Error><Code>AccessDenied</Code><Message>{CAUSE}</Message></Error></ErrorResponse>".encode()
 _S3 = f"<Error><Code>AccessDenied</Code><Message>{CAUSE}</Message></Error>".encode()
@@ -31,7 +33,7 @@ def door(cloud_url: str, refused: Refused) -> Iterator[str]:
                 text = _S3 if is_s3 else _XML if self.path == "/" and b"Action=" in body else _JSON
                 self._answer(403, [("x-amzn-errortype", "AccessDeniedException")], text)
                 return
-            connection = HTTPConnection(urlsplit(cloud_url).netloc, timeout=120)
+            connection = HTTPConnection(urlsplit(cloud_url).netloc, timeout=patience(2))
             connection.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
             for name, value in self.headers.items():
                 connection.putheader(name, value)  # the host as well, because it is signed

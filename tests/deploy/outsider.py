@@ -4,10 +4,11 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from dataclasses import dataclass
 from http.cookies import SimpleCookie
 from typing import Any
+
+from tests.support.patience import patience
 
 PAYEE = "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
 NATIVE = "ETH-sepolia-sepolia"
@@ -29,7 +30,7 @@ class Api:
         data = json.dumps(body).encode() if body is not None else None
         request = urllib.request.Request(self.url + path, method=method, data=data, headers=headers)
         try:
-            answer = urllib.request.urlopen(request, timeout=120)
+            answer = urllib.request.urlopen(request, timeout=patience(2))
         except urllib.error.HTTPError as error:
             answer = error
         with answer:
@@ -50,18 +51,10 @@ class Api:
     def create_link(self) -> str:
         """The token of a new link, as soon as the functions know the nodes: they read their URLs once a minute."""
         request = {"amount": "0.5", "payee": PAYEE, "invoiceCurrency": NATIVE, "paymentCurrency": NATIVE}
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + patience(2)
         while True:
             status, _, created = self.call("POST", "/v2/secure-payments", {"requests": [request]})
             if status == 201:
                 return str(created["token"])
             assert "does not serve" in created["message"] and time.monotonic() < deadline, created
             time.sleep(1)
-
-
-def wait_for(found: Callable[[], Any], seconds: float, explain: Callable[[], Any] = str) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (value := found()):
-        assert time.monotonic() < deadline, f"not within {seconds} s {explain()}"
-        time.sleep(0.2)
-    return value

@@ -27,6 +27,7 @@ from tests.fakes.payouts import store_payouts
 from tests.fakes.requests import store_request
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import PlainSigningKeys, World, in_process_aws
+from tests.support.patience import patience
 from tests.support.running import restart, running
 
 Run = Callable[..., tuple[int, str, str]]
@@ -248,7 +249,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(run: Run, arguments: tuple[st
 )
 def test_without_its_surroundings_it_says_so_without_a_traceback(environment: dict[str, str], sentence: str) -> None:
     command = [sys.executable, "-m", "infra.admin", "create-account", "x"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment, timeout=180)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment, timeout=patience(3))
     assert done.returncode == 1
     assert sentence in done.stderr and "Traceback" not in done.stderr
 

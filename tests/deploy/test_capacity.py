@@ -1,4 +1,8 @@
-"""What a month and a payment cost, by counted calls: the committed document, and the goals."""
+"""What a month and a payment cost, by counted calls: the committed document, and the goals.
+
+What is counted is the same in every run, as `test_what_is_counted_is_the_same_in_every_run` holds: random ids have one
+length. So a goal may be close to it. Where less than 2 % are between them, the goal says what is counted today.
+"""
 
 import re
 
@@ -6,7 +10,7 @@ import pytest
 
 from infra.bench import capacity, growth
 from infra.bench.ceilings import FACTS
-from infra.bench.steps import idle_networks
+from infra.bench.steps import idle_networks, payment_steps
 from tests.support.rehearsed import rehearsed
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
@@ -17,7 +21,14 @@ def test_the_document_is_what_the_calls_of_today_cost() -> None:
     committed, today = capacity.DOCUMENT.read_text(), capacity.document()
     assert _NUMBER.sub("", _totals(committed)) == _NUMBER.sub("", _totals(today)), "run `python -m infra.bench.capacity`"
     assert _numbers(today) == pytest.approx(_numbers(committed), rel=0.005), "run `python -m infra.bench.capacity`"
-    assert capacity.idle(idle_networks()).total < capacity.IDLE_GOAL
+    assert capacity.idle(idle_networks()).total < capacity.IDLE_GOAL  # 45.57 of 46
+
+
+def test_what_is_counted_is_the_same_in_every_run() -> None:
+    first, second = ([capacity.amounts_of(step, step.times) for step in payment_steps.__wrapped__()] for _ in range(2))
+    assert first == second
+    for count in (growth.left_by_a_payment, growth.moved_to_the_archive):
+        assert count.__wrapped__() == count.__wrapped__()
 
 
 def _totals(text: str) -> str:
@@ -30,7 +41,7 @@ def _numbers(text: str) -> list[float]:
 
 
 def test_a_thousand_payments_cost_less_than_a_quarter_of_a_dollar() -> None:
-    steps = capacity.payment_steps()
+    steps = payment_steps()
     assert sum(capacity.dollars(capacity.amounts_of(step, step.times * 1_000)) for step in steps) < capacity.PAYMENTS_GOAL
 
 
@@ -42,7 +53,7 @@ def test_what_a_payment_leaves_is_counted_with_its_entries_in_indexes_and_for_as
 
 
 def test_a_year_grows_by_what_stays_and_by_nothing_else() -> None:
-    steps = capacity.payment_steps()
+    steps = payment_steps()
     first, second = (growth.year(number, 1_000, steps).parts for number in (1, 2))
     grown = {name for name in first if capacity.dollars(second[name]) > 1.01 * capacity.dollars(first[name])}
     assert grown == {
@@ -53,21 +64,21 @@ def test_a_year_grows_by_what_stays_and_by_nothing_else() -> None:
 
 @rehearsed
 def test_no_year_costs_much_more_than_the_one_before_once_what_is_old_is_moved_away() -> None:
-    steps, resting = capacity.payment_steps(), capacity.idle(idle_networks())
+    steps, resting = payment_steps(), capacity.idle(idle_networks())
     second, third, tenth = (sum(capacity.costs_of_year(number, resting, steps).values()) for number in (2, 3, 10))
-    assert third < 1.02 * second
+    assert third < 1.02 * second  # 1.013
     sooner = [sum(capacity.costs_of_year(number, resting, steps, min(capacity.SOONER)).values()) for number in (1, 2)]
     assert sooner[1] < 1.1 * sooner[0]
     assert sooner[1] < 0.92 * second
     assert tenth < 1.05 * second
     moved = growth.moved_to_the_archive()
-    assert moved.writes < 53
+    assert moved.writes < 53  # 52.06
     assert moved.bytes < 2_000
 
 
 def test_the_table_of_payments_costs_less_each_year_in_the_class_for_what_is_kept_for_long() -> None:
     """By over 1,000 USD in the first year of ten million payments a month, and by over 3,000 in the second."""
-    prices, steps = FACTS["prices"], capacity.payment_steps()
+    prices, steps = FACTS["prices"], payment_steps()
     of_payments = [capacity.amounts_of(step, 12 * capacity.A_MONTH * step.times) for step in steps]
 
     def saved(number: int) -> float:
@@ -91,6 +102,6 @@ def test_a_provider_charges_by_the_weight_of_methods_and_less_for_what_is_more()
 def test_a_payment_takes_two_thirds_of_the_units_that_it_took() -> None:
     """Of 186.9 write and 50.9 read units; 8 of each were of calls that were counted with a key, which the page has not. Three
     are of events in the list of their request."""
-    steps = capacity.payment_steps()
-    assert sum(step.units.writes * step.times for step in steps) < 126
-    assert sum(step.units.reads * step.times for step in steps) < 34
+    steps = payment_steps()
+    assert sum(step.units.writes * step.times for step in steps) < 126  # 125.31
+    assert sum(step.units.reads * step.times for step in steps) < 34  # 33.56

@@ -50,9 +50,10 @@ from infra.template import whole_template
 from infra.verify import differences
 from tests.deploy.faults import CAUSE, door
 from tests.deploy.nodes import nodes_from_the_start
-from tests.deploy.outsider import Api, wait_for
+from tests.deploy.outsider import Api
 from tests.deploy.people import key_of, target_as
 from tests.onchain.conftest import SAFE_OWNERS
+from tests.support.patience import wait_for
 from tests.support.signing import keys_in
 
 pytestmark = pytest.mark.xdist_group("deployment")
@@ -62,15 +63,15 @@ PAYER_KEY = "0x" + "17" * 32
 FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
 ORCHESTRATOR = {"orchestratorName": "Platform", "orchestratorContactEmail": "ops@platform.example"}
 CONSUMERS = sum(len(access.consumes) for access in ACCESS.values())
-SCHEDULE_SECONDS = 300
-"""A schedule fires a minute after the deployment; the rest is for cores that have other things to do."""
+SCHEDULED = 5
+"""Times the patience: a schedule fires a minute after the deployment, and the next one does the rest."""
 FAILURES = ("AccessDenied", "Traceback", "Error: ", "Exception: ", '"ERROR"')
 EXPECTED = ("relayer balance is low",)
 """Errors that say what is so: the service's own account has nothing until a test gives it something."""
 IDLE = {"execute_recurring", "follow_payment_intent"}
 """What has nothing to do here: no schedule is due, and nothing is signed."""
-PATIENCE_SECONDS = 300
-"""For what is done at once where there is a free core."""
+AT_ONCE = 5
+"""Times the patience, for what several functions do one after the other."""
 
 
 @dataclass
@@ -192,7 +193,7 @@ def last_words(cloud: Cloud) -> dict[str, list[str]]:
 def test_a_queued_delivery_reaches_the_merchant_signed(api: Api, receiver: Receiver) -> None:
     status, _, answer = api.call("POST", "/v1/webhook/test", {"eventType": "payment.refunded"})
     assert (status, answer["queued"]) == (201, 1)
-    delivery, *_ = wait_for(partial(receiver.of, "payment.refunded"), PATIENCE_SECONDS)
+    delivery, *_ = wait_for(partial(receiver.of, "payment.refunded"), AT_ONCE)
     signature = hmac.new(receiver.secret.encode(), delivery.body, hashlib.sha256).hexdigest()
     assert delivery.headers["x-service-signature"] == signature
     assert delivery.headers["x-service-test"] == "true"
@@ -503,15 +504,15 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
         assert chain.send(transaction, PAYER_KEY)["status"] == "0x1"
     chain.mine(5)
 
-    confirmed, *_ = wait_for(partial(receiver.of, "payment.confirmed"), SCHEDULE_SECONDS, partial(last_words, cloud))
+    confirmed, *_ = wait_for(partial(receiver.of, "payment.confirmed"), SCHEDULED, partial(last_words, cloud))
     assert json.loads(confirmed.body)["totalAmountPaid"] == "0.5"
-    wait_for(lambda: services.store.get(Link, Link.KEY.of(token=paid)).status is LinkStatus.COMPLETED, PATIENCE_SECONDS)
-    wait_for(lambda: services.store.get(Link, Link.KEY.of(token=expiring)).status is LinkStatus.EXPIRED, PATIENCE_SECONDS)
-    wait_for(lambda: services.store.get(AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=announced)).version > 2, SCHEDULE_SECONDS)
+    wait_for(lambda: services.store.get(Link, Link.KEY.of(token=paid)).status is LinkStatus.COMPLETED, AT_ONCE)
+    wait_for(lambda: services.store.get(Link, Link.KEY.of(token=expiring)).status is LinkStatus.EXPIRED, AT_ONCE)
+    wait_for(lambda: services.store.get(AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=announced)).version > 2, SCHEDULED)
     assert services.store.get(AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=announced)).status is AnnouncedStatus.PENDING
     failures = {}
     for function in ACCESS.keys() - IDLE:
-        lines = wait_for(partial(logs_of, cloud, function), PATIENCE_SECONDS)
+        lines = wait_for(partial(logs_of, cloud, function), AT_ONCE)
         others = [line for line in lines if not any(word in line for word in EXPECTED)]
         failures[function] = [line for line in others if any(word in line for word in FAILURES)]
     assert {function: lines for function, lines in failures.items() if lines} == {}

@@ -21,6 +21,7 @@ from infra.verify import domain_differences
 from tests.deploy.faults import door
 from tests.deploy.nodes import nodes_from_the_start
 from tests.support.paid_in_browser import pay_in_browser
+from tests.support.patience import patience
 from tests.support.running_browser import running_browser
 
 pytestmark = pytest.mark.xdist_group("deployment")
@@ -130,7 +131,7 @@ class Placed:
         data = json.dumps(body).encode() if body is not None else None
         request = urllib.request.Request(f"{self.cloud.url}{path}", data, sent, method=method)
         try:
-            answer = urllib.request.urlopen(request, timeout=120)
+            answer = urllib.request.urlopen(request, timeout=patience(2))
         except urllib.error.HTTPError as error:
             answer = error
         with answer:

@@ -23,10 +23,11 @@ from infra.iam import archive_bucket, function_name
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from tests.deploy.checkout import Checkout
-from tests.deploy.outsider import Api, wait_for
+from tests.deploy.outsider import Api
 from tests.deploy.ticking import tick
 from tests.docs.documents import README
 from tests.support.paid_in_browser import pay_in_browser
+from tests.support.patience import wait_for
 from tests.support.running_browser import running_browser
 
 pytestmark = pytest.mark.xdist_group("deployment")
@@ -34,8 +35,8 @@ pytestmark = pytest.mark.xdist_group("deployment")
 STAGE = "prod"
 """That of the README's commands. The other tests of the room deploy stage local."""
 PREFIX = f"payment-requests-{STAGE}"
-PATIENCE_SECONDS = 300
-"""For what is done at once where there is a free core."""
+AT_ONCE = 5
+"""Times the patience, for what several functions do one after the other."""
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +143,7 @@ def services_of(cloud: Cloud, url: str) -> Services:
 def wait_until_paid(cloud: Cloud, services: Services, token: str) -> None:
     tick(cloud, STAGE)
     wait_for(
-        lambda: services.store.get(Link, Link.KEY.of(token=token)).status is LinkStatus.COMPLETED, PATIENCE_SECONDS
+        lambda: services.store.get(Link, Link.KEY.of(token=token)).status is LinkStatus.COMPLETED, AT_ONCE
     )
 
 

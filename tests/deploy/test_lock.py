@@ -21,6 +21,7 @@ from infra.configuration import ROOT
 from infra.local.cloud import Cloud
 from infra.lock import LOCK, Lock
 from infra.stack import DeploymentStopped
+from tests.support.patience import patience
 
 BUCKET = "payment-requests-lock"
 HOLD = """
@@ -158,7 +159,7 @@ class Running:
         self.child = int(self.process.stdout.readline())
 
     def ended(self) -> tuple[int, str]:
-        _, said = self.process.communicate(timeout=20)
+        _, said = self.process.communicate(timeout=patience())
         return self.process.returncode, said
 
     @property

@@ -11,6 +11,7 @@ from infra.iam import function_name
 from infra.local.cloud import Cloud
 from infra.local.pythons import HERE, VERSIONS, find_python
 from tests.deploy.checkout import Checkout
+from tests.support.patience import patience
 
 pytestmark = pytest.mark.xdist_group("deployment")
 
@@ -67,5 +68,5 @@ def runtimes(cloud: Cloud) -> set[str]:
 
 
 def healthy(url: str) -> bool:
-    with urllib.request.urlopen(f"{url}/v2/health", timeout=60) as answer:
+    with urllib.request.urlopen(f"{url}/v2/health", timeout=patience()) as answer:
         return json.load(answer) == {"status": "ok"}

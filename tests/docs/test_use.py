@@ -21,6 +21,7 @@ from infra.local.process import free_port
 from tests.docs.documents import ALL, DOCS, README, Document
 from tests.local.copies import environment
 from tests.local.running import SHARED, SharedStack
+from tests.support.patience import patience
 
 FUSDC = "fUSDC-sepolia"
 
@@ -79,7 +80,7 @@ def saved(project: Path, name: str, block: str) -> Path:
 
 def lines_until(process: subprocess.Popen[str], wanted: set[str]) -> dict[str, str]:
     """The lines it prints until all that are wanted have come, by what they begin with: an event and its URL."""
-    timer = threading.Timer(60, process.kill)
+    timer = threading.Timer(patience(), process.kill)
     timer.start()
     assert process.stdout is not None
     lines: dict[str, str] = {}
@@ -93,18 +94,18 @@ def lines_until(process: subprocess.Popen[str], wanted: set[str]) -> dict[str, s
 
 
 def await_listener(port: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patience()
     while True:
         try:
-            return socket.create_connection(("127.0.0.1", port), timeout=5).close()
+            return socket.create_connection(("127.0.0.1", port), timeout=patience()).close()
         except OSError:
             assert time.monotonic() < deadline
             time.sleep(0.05)
 
 
 def await_json(url: str, headers: dict[str, str], is_wanted: Callable[[Any], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not is_wanted(shown := requests.get(url, headers=headers, timeout=60).json()):
+    deadline = time.monotonic() + patience()
+    while not is_wanted(shown := requests.get(url, headers=headers, timeout=patience()).json()):
         assert time.monotonic() < deadline, shown
         time.sleep(0.5)
 
@@ -137,7 +138,7 @@ def test_the_readme_pays_a_request_receives_its_webhook_finds_and_exports_it(pro
             f"http://127.0.0.1:{port}/hook",
             data=b'{"event": "payment.confirmed"}',
             headers={"x-service-signature": "0" * 64},
-            timeout=60,
+            timeout=patience(),
         )
         assert forged.status_code == 401
         paid = subprocess.run(
@@ -157,8 +158,8 @@ def test_the_readme_pays_a_request_receives_its_webhook_finds_and_exports_it(pro
         receiver.communicate()
     request_id = id_of_the_request(project)
     url, key = f"{stack['base_url']}/v2/request/{request_id}", {"x-api-key": stack["api_key"]}
-    assert requests.get(url, headers=key, timeout=60).json()["hasBeenPaid"] is True
-    shown = requests.get(heard["payment.confirmed"], timeout=60).json()
+    assert requests.get(url, headers=key, timeout=patience()).json()["hasBeenPaid"] is True
+    shown = requests.get(heard["payment.confirmed"], timeout=patience()).json()
     assert (shown["requestId"], shown["status"]) == (request_id, "paid")
     found, rows = found_again(project)
     assert [each["request"]["requestId"] for each in found["payments"]] == [request_id]
@@ -169,7 +170,7 @@ def test_the_readme_pays_a_link(project: Path, stack: dict[str, Any]) -> None:
     assert "`secure-payments/<token>`" in README.text
     item = {"payee": stack["payee"], "amount": "3", "invoiceCurrency": FUSDC, "paymentCurrency": FUSDC}
     url, key = f"{stack['base_url']}/v2/secure-payments", {"x-api-key": stack["api_key"]}
-    made = requests.post(url, json={"requests": [item]}, headers=key, timeout=60).json()
+    made = requests.post(url, json={"requests": [item]}, headers=key, timeout=patience()).json()
     pay = saved(project, "pay.py", README.blocks("python")[1])
     (project / ".local" / "request.json").write_text("{}")
     sent = subprocess.run(
@@ -233,7 +234,7 @@ def test_the_session_about_payers(project: Path, stack: dict[str, Any]) -> None:
     await_json(f"{payer}/payment-details", key, lambda shown: shown["paymentDetails"][0]["status"] == "approved")
     (calldata,) = run(project, DOCS["off-ramp"])
     assert len(calldata["transactions"]) == 2
-    shown = requests.get(f"{payer}?export=true", headers=key, timeout=60).json()
+    shown = requests.get(f"{payer}?export=true", headers=key, timeout=patience()).json()
     assert shown["isCompliant"] is True
 
 
@@ -253,7 +254,7 @@ def test_the_sessions_can_be_run_one_after_the_other() -> None:
 
 def test_the_error_that_is_shown_is_the_one_that_is_sent(stack: dict[str, Any]) -> None:
     unknown = requests.get(
-        f"{stack['base_url']}/v2/secure-payments/unknown", headers={"x-api-key": stack["api_key"]}, timeout=60
+        f"{stack['base_url']}/v2/secure-payments/unknown", headers={"x-api-key": stack["api_key"]}, timeout=patience()
     )
     (shown,) = DOCS["api"].blocks("json")
     assert unknown.json() == json.loads(shown)
@@ -265,18 +266,18 @@ def test_the_error_that_is_shown_is_the_one_that_is_sent(stack: dict[str, Any]) 
 def test_a_destination_is_bound_by_the_three_steps(stack: dict[str, Any]) -> None:
     url, key, wallet = stack["base_url"], {"x-api-key": stack["api_key"]}, Account.create()
     body = {"label": "bound", "allowedDomains": [stack["origin"]]}
-    made = requests.post(f"{url}/v2/client-ids", json=body, headers=key, timeout=60).json()
+    made = requests.post(f"{url}/v2/client-ids", json=body, headers=key, timeout=patience()).json()
     page = {"x-client-id": made["clientId"], "origin": stack["origin"], **key}
     token = token_with_id(FUSDC)
     assert token is not None
     route = {"tokenAddress": token.address, "chainId": str(token.chain_id)}
     query = {"walletAddress": wallet.address, "action": "add", **route}
-    typed = requests.get(f"{url}/v2/payee-destination/signing-data", params=query, headers=page, timeout=60).json()
+    typed = requests.get(f"{url}/v2/payee-destination/signing-data", params=query, headers=page, timeout=patience()).json()
     signature = wallet.sign_typed_data(typed["domain"], typed["types"], typed["message"]).signature
     sent = {"signature": "0x" + bytes(signature).hex(), "nonce": typed["message"]["nonce"]}
-    bound = requests.post(f"{url}/v2/payee-destination", json=sent, headers=page, timeout=60)
+    bound = requests.post(f"{url}/v2/payee-destination", json=sent, headers=page, timeout=patience())
     assert bound.status_code == 201, bound.text
     link = requests.post(
-        f"{url}/v2/secure-payments", json={"requests": [{"amount": "12.50"}]}, headers=page, timeout=60
+        f"{url}/v2/secure-payments", json={"requests": [{"amount": "12.50"}]}, headers=page, timeout=patience()
     )
     assert link.status_code == 201, "from amounts alone, as the document says"

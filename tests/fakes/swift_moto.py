@@ -2,6 +2,7 @@
 
 import copy
 import json
+import threading
 from functools import cache
 from typing import Any
 
@@ -120,14 +121,19 @@ def _make_api_call(client: BaseClient, operation_name: str, api_params: dict[str
     return parsed
 
 
+_one_call = threading.Lock()
+"""A transaction that moto refuses puts back whole tables, and with them takes away what other threads wrote meanwhile."""
+
+
 def _answer(client: BaseClient, operation: OperationModel, body: dict[str, Any]) -> tuple[AWSResponse, dict[str, Any]]:
-    """What moto's DynamoDB responds to a body, as botocore parses it."""
+    """What moto's DynamoDB responds to a body, as botocore parses it. One call after the other, whatever thread makes it."""
     handler = DynamoHandler()
     handler.current_account, handler.region = DEFAULT_ACCOUNT_ID, "us-east-1"
     handler.body = handler.params = body  # type: ignore[assignment]
     url = client.meta.endpoint_url
     try:
-        result = getattr(handler, _ACTIONS[operation.name])().result
+        with _one_call:
+            result = getattr(handler, _ACTIONS[operation.name])().result
     except HTTPException as error:
         return AWSResponse(url, error.code, {}, None), _parsed_error(client._endpoint, operation, error)
     members = operation.output_shape.members

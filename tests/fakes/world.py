@@ -270,7 +270,7 @@ class World:
         """
         return Services(
             settings=Settings(**self._settings),
-            store=Store(PREFIX, client or self.client, at_once=1),  # moto is not safe under threads
+            store=Store(PREFIX, client or self.client, at_once=1),  # in one order, so that a test can stop at its k-th call
             queue=queue or self.queue,
             secrets=PlainSecrets(),
             signing_keys=PlainSigningKeys(),
@@ -423,7 +423,7 @@ def signature_holds(posted: Posted, secret: str) -> bool:
 
 @contextmanager
 def in_process_aws() -> Iterator[Any]:
-    """Yields a client of moto's DynamoDB with our tables; its transactions are not thread-safe."""
+    """Yields a client of moto's DynamoDB with our tables, which answers one call after the other (swift_moto)."""
     with mock_aws():
         in_process_tables().update(copy.deepcopy(_empty_tables()))
         yield _client()

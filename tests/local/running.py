@@ -13,6 +13,7 @@ import pytest
 
 from infra.local.process import free_port
 from tests.local.copies import copy_of_the_project, environment, with_what_setup_makes
+from tests.support.patience import patience
 
 
 def start(project: Path, module: str, **variables: str) -> subprocess.Popen[str]:
@@ -28,7 +29,7 @@ def start(project: Path, module: str, **variables: str) -> subprocess.Popen[str]
 
 def description(project: Path, process: subprocess.Popen[str]) -> dict[str, Any]:
     """The contents of stack.json, once it is there."""
-    file, deadline = project / ".local" / "stack.json", time.monotonic() + 300
+    file, deadline = project / ".local" / "stack.json", time.monotonic() + patience(5)
     while not file.exists():
         assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < deadline
@@ -42,7 +43,7 @@ def end(process: subprocess.Popen[str], *numbers: signal.Signals) -> str:
     for number in numbers:
         process.send_signal(number)
         time.sleep(0.05)
-    output, _ = process.communicate(timeout=180)
+    output, _ = process.communicate(timeout=patience(3))
     assert process.returncode == 0, output
     return output
 
@@ -70,7 +71,7 @@ class SharedStack:
         process, self._process = self._process, None
         if process:
             process.kill()
-            process.communicate(timeout=60)
+            process.communicate(timeout=patience())
 
     def end(self, *numbers: signal.Signals) -> str:
         """What it printed, after these signals; empty where it does not run."""

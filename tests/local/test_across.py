@@ -1,7 +1,6 @@
 """The local bridge: Across's own contracts at the addresses of the catalogue, deposits by calldata that others built."""
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -21,6 +20,7 @@ from infra.local.across_relayer import Relayer
 from infra.local.bytecode import MODULES
 from infra.local.chain import Chain
 from tests.local.bridge_payer import AMOUNT, FEE, FEE_ADDRESS, HERE, PAYEE, THERE, BridgePayer
+from tests.support.patience import wait_for
 
 pytestmark = pytest.mark.xdist_group("bridge")
 
@@ -168,9 +168,7 @@ def test_a_relayer_that_runs_by_itself_fills_what_is_deposited(payer: BridgePaye
     payer.send(payer.quote())
     [deposited] = bridge.deposits("base")
     with Relayer(bridge, seconds=0.02):
-        deadline = time.monotonic() + 60
-        while not bridge.outcome(deposited).filled and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_for(lambda: bridge.outcome(deposited).filled)
     assert len(payer.payments()) == 1
 
 

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 
 from infra.local.cloud import Cloud
 from infra.local.process import LOCAL, ROOT
+from tests.support.patience import wait_for
 from tests.support.rehearsed import rehearsed
 
 PREFIX = "payment-requests-local"
@@ -85,10 +85,7 @@ def test_everything_survives_a_hard_kill_and_the_template_can_be_applied_again(t
 
 def _wait_for_snapshot(state: Path) -> None:
     """Until what was written last (the message) is on disk."""
-    deadline = time.monotonic() + 60
-    while "later" not in ((state / "sqs.json").read_text() if (state / "sqs.json").exists() else ""):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for(lambda: (state / "sqs.json").exists() and "later" in (state / "sqs.json").read_text())
 
 
 LEAVER = """
@@ -109,10 +106,7 @@ def test_what_is_not_to_be_kept_is_removed_even_when_the_starter_is_killed() -> 
     assert all(path.exists() for path in kept)
     starter.kill()
     starter.communicate()
-    deadline = time.monotonic() + 90
-    while any(path.exists() for path in kept):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for(lambda: not any(path.exists() for path in kept), 2)
 
 
 @rehearsed

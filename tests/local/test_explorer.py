@@ -9,6 +9,7 @@ from infra.local.explorer import Explorer
 from tests.fakes.requests import store_request
 from tests.fakes.world import World
 from tests.payments.links.payouts.test_flows import combine, payout
+from tests.support.patience import patience
 
 PAY_URL = "https://pay.example"
 
@@ -21,7 +22,7 @@ def explorer(world: World) -> Iterator[Explorer]:
 
 
 def open_request(explorer: Explorer, request_id: str) -> requests.Response:
-    return requests.get(f"{explorer.url}/request/{request_id}", allow_redirects=False, timeout=60)
+    return requests.get(f"{explorer.url}/request/{request_id}", allow_redirects=False, timeout=patience())
 
 
 def test_a_request_leads_to_the_page_of_its_link(world: World, explorer: Explorer) -> None:
@@ -56,5 +57,5 @@ def test_a_request_without_a_link_shows_how_far_it_is_paid(world: World, explore
 
 @pytest.mark.parametrize("path", ["/request/req_test123456789abcdef", "/request/", "/", "/other/x", "/request/" + "0" * 500])
 def test_what_is_not_known_is_404(explorer: Explorer, path: str) -> None:
-    found = requests.get(explorer.url + path, timeout=60)
+    found = requests.get(explorer.url + path, timeout=patience())
     assert (found.status_code, "No such request" in found.json()["message"]) == (404, True)

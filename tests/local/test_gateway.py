@@ -13,11 +13,12 @@ import pytest
 from chalice import Chalice, Response
 
 from infra.local.gateway import COMPRESSED_FROM, MAX_BODY, Router, Server
+from tests.support.patience import patience
 
 
 def small_app(is_closing: Callable[[], bool] = lambda: True) -> Chalice:
     """`/slow` answers once `is_closing`."""
-    app = Chalice(app_name="small")
+    app = Chalice(app_name="small", env={})
 
     @app.route("/things/{token}", methods=["GET", "POST"], content_types=["application/json", "*/*"])
     def thing(token: str) -> dict[str, Any]:
@@ -70,7 +71,7 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 def ask(server: Server, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-    connection = http.client.HTTPConnection(*server.server_address, timeout=60)
+    connection = http.client.HTTPConnection(*server.server_address, timeout=patience())
     try:
         names = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, body, names)
@@ -82,7 +83,7 @@ def ask(server: Server, method: str, path: str, body: Any = None, **headers: str
 
 def send_raw(server: Server, raw: bytes) -> str:
     """What comes back for bytes that may be no HTTP, until the server closes."""
-    with socket.create_connection(server.server_address, timeout=60) as connection:
+    with socket.create_connection(server.server_address, timeout=patience()) as connection:
         connection.sendall(raw)
         connection.shutdown(socket.SHUT_WR)
         received = b""
@@ -122,7 +123,7 @@ def test_a_request_reaches_the_app_as_on_aws(server: Server) -> None:
 
 
 def test_every_request_has_an_id_of_its_own_even_on_one_connection(server: Server) -> None:
-    connection = http.client.HTTPConnection(*server.server_address, timeout=60)
+    connection = http.client.HTTPConnection(*server.server_address, timeout=patience())
     ids = set()
     for _ in range(3):
         connection.request("GET", "/things/a")
@@ -132,7 +133,7 @@ def test_every_request_has_an_id_of_its_own_even_on_one_connection(server: Serve
 
 
 def test_a_literal_path_is_preferred_to_a_variable_and_cookies_arrive_apart(server: Server) -> None:
-    with socket.create_connection(server.server_address, timeout=60) as connection:
+    with socket.create_connection(server.server_address, timeout=patience()) as connection:
         connection.sendall(b"GET /things/special HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         answer = b""
         while chunk := connection.recv(65536):

@@ -15,6 +15,7 @@ from infra.documents.openapi_3_0 import as_3_0
 from infra.local.bytecode import MODULES
 from infra.local.outsiders.payer import Payer
 from tests.local.running import SHARED, SharedStack
+from tests.support.patience import patience
 
 pytestmark = pytest.mark.xdist_group(SHARED)
 
@@ -28,7 +29,7 @@ def ran(*command: object, cwd: Path, **variables: str) -> str:
     """What a command prints, warnings included."""
     environment = {**os.environ, **variables}
     done = subprocess.run(
-        [str(each) for each in command], cwd=cwd, env=environment, capture_output=True, text=True, timeout=300
+        [str(each) for each in command], cwd=cwd, env=environment, capture_output=True, text=True, timeout=patience(5)
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -52,7 +53,7 @@ def paid_by(command: list[str], stack: dict[str, Any], folder: Path) -> dict[str
     assert process.stdin is not None and process.stdout is not None
     for transaction in json.loads(process.stdout.readline() or "[]"):
         payer.pay(transaction)
-    output, _ = process.communicate("paid\n", timeout=300)
+    output, _ = process.communicate("paid\n", timeout=patience(5))
     assert process.returncode == 0
     found: dict[str, Any] = json.loads(output)
     return found

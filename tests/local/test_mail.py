@@ -24,6 +24,7 @@ from infra.local.runner import Runner
 from tests.fakes.world import PREFIX
 from tests.support.client import Api
 from tests.support.light_passwords import light_passwords
+from tests.support.patience import wait_for
 from tests.support.running import restart, run_on, serving
 
 SENDER = "no-reply@pay.example"
@@ -38,7 +39,7 @@ def services(cloud: Cloud) -> Iterator[Services]:
         for name, value in {**cloud.environment(), "MAIL_SENDER": SENDER, "RATE_LIMIT_SCALE": "50"}.items():
             environment.setenv(name, value)
         made = assemble(Settings.read())
-        app = Chalice(app_name="mails")
+        app = Chalice(app_name="mails", env={})
         for queue, job in (("mails", jobs.send_mail), ("mail-news", jobs.note_mail)):
             app.on_sqs_message(f"{PREFIX}-{queue}", batch_size=1, name=job.__name__, maximum_concurrency=2)(_consume(made, job))
         with Runner(app):
@@ -63,15 +64,8 @@ def api(services: Services) -> Iterator[Api]:
     restart()
 
 
-def eventually(find: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + 60
-    while not (found := find()):
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.05)
-    return found
-
-
 def messages_to(cloud: Cloud, address: str) -> list[dict[str, Any]]:
+    """Those in the mailbox of the cloud, which other files share: an address has to be that of one test."""
     return [each for each in cloud.mails() if each["To"] == [address]]
 
 
@@ -90,11 +84,11 @@ def log_in(api: Api, email: str, password: str) -> dict[str, str]:
 
 
 def test_somebody_registers_confirms_forgets_the_password_and_sets_a_new_one(cloud: Cloud, api: Api) -> None:
-    email, german = "ann@shop.example", {"accept-language": "de-CH,de;q=0.9"}
+    email, german = "registers@mail.example", {"accept-language": "de-CH,de;q=0.9"}
     made = api.request("POST", "/v1/auth/register", {"email": email, "password": OLD}, german)
     assert (made.status, made.json["emailSent"]) == (201, True)
     assert api.request("POST", "/v1/auth/login", {"email": email, "password": OLD}).status == 401
-    [welcome] = eventually(lambda: messages_to(cloud, email))
+    [welcome] = wait_for(lambda: messages_to(cloud, email))
     assert welcome["Subject"] == "E-Mail-Adresse bestätigen" and len(welcome["Headers"]["X-Service-Mail"]) == 26
     assert api.request("POST", "/v1/auth/email/confirm", {"token": token(welcome)}).json == {"email": email}
     assert api.request("POST", "/v1/auth/email/confirm", {"token": token(welcome)}).status == 400
@@ -105,7 +99,7 @@ def test_somebody_registers_confirms_forgets_the_password_and_sets_a_new_one(clo
     assert api.request("PUT", "/v1/auth/email", {"language": "ja"}, session).json["addresses"][0]["language"] == "ja"
 
     assert api.request("POST", "/v1/auth/password/forgot", {"email": email}).json == {"emailSent": True}
-    message = eventually(lambda: messages_to(cloud, email)[1:])[0]
+    message = wait_for(lambda: messages_to(cloud, email)[1:])[0]
     assert message["Subject"] == "新しいパスワードの設定"
     reset = {"token": token(message), "password": NEW}
     assert api.request("POST", "/v1/auth/password/reset", reset).json == {"success": True}
@@ -121,7 +115,7 @@ def test_an_address_that_bounces_is_shown_as_such_and_not_written_to_again(
     sign_in.register(services, email, OLD, Actor("", "anonymous", "203.0.113.7", "req-1"))
     session = log_in(api, email, OLD)
     assert api.request("POST", "/v1/auth/email/confirmation", {"email": email}, session).json == {"emailSent": True}
-    stopped = eventually(lambda: api.get("/v1/auth/email", session).json["addresses"][0]["stopped"])
+    stopped = wait_for(lambda: api.get("/v1/auth/email", session).json["addresses"][0]["stopped"])
     assert stopped["reason"] == "bounce"
     for _ in range(2):
         assert api.request("POST", "/v1/auth/email/confirmation", {"email": email}, session).status == 202

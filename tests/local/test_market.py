@@ -20,6 +20,7 @@ from chalicelib.platform.services import Services
 from infra.local.chain import Chain
 from infra.local.market import Market
 from tests.fakes.world import World
+from tests.support.patience import patience
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +75,16 @@ def test_both_sources_agree_on_the_past(services: Services, back: timedelta) -> 
 
 
 def test_a_price_that_is_set_moves_both(services: Services, market: Market) -> None:
-    reply = requests.post(f"{market.url}/prices", json={"USDC": 0.8}, timeout=60)
+    reply = requests.post(f"{market.url}/prices", json={"USDC": 0.8}, timeout=patience())
     assert reply.json()["USDC"] == 0.8
     assert flows.current(services, token("USD"), token("USDC-base")).fraction == Fraction("1.25")
 
 
 @pytest.mark.parametrize("body", [{"NOPE": 1}, {"USDC": 0}, {"USDC": -1}, {"USDC": "x"}, {"USDC": None}, [], None, {"USDC": "NaN"}])
 def test_what_is_no_price_is_refused(market: Market, body: Any) -> None:
-    before = requests.get(f"{market.url}/prices", timeout=60).json()
-    assert requests.post(f"{market.url}/prices", json=body, timeout=60).status_code == 400
-    assert requests.get(f"{market.url}/prices", timeout=60).json() == before
+    before = requests.get(f"{market.url}/prices", timeout=patience()).json()
+    assert requests.post(f"{market.url}/prices", json=body, timeout=patience()).status_code == 400
+    assert requests.get(f"{market.url}/prices", timeout=patience()).json() == before
 
 
 def test_it_has_every_price_that_the_service_asks_for(market: Market) -> None:
@@ -102,8 +103,8 @@ def test_past_prices_are_there_by_the_hour(market: Market) -> None:
 
 
 def test_a_coin_that_it_does_not_know_is_404_as_at_coingecko(market: Market) -> None:
-    assert requests.get(f"{market.url}/coins/nope/market_chart/range?vs_currency=usd&from=1&to=2", timeout=60).status_code == 404
-    assert requests.get(f"{market.url}/simple/price?ids=nope&vs_currencies=usd", timeout=60).json() == {}
+    assert requests.get(f"{market.url}/coins/nope/market_chart/range?vs_currency=usd&from=1&to=2", timeout=patience()).status_code == 404
+    assert requests.get(f"{market.url}/simple/price?ids=nope&vs_currencies=usd", timeout=patience()).json() == {}
 
 
 def test_every_feed_of_the_network_is_set(services: Services) -> None:

@@ -17,12 +17,13 @@ from infra.local.across import Bridge
 from infra.local.across_relayer import Relayer
 from infra.local.router import KEY, LIMIT, Router
 from tests.local.bridge_payer import AMOUNT, FEE, HERE, THERE, BridgePayer
+from tests.support.patience import patience
 
 pytestmark = pytest.mark.xdist_group("bridge")
 
 
 def command(router: Router, name: str, body: Any) -> Any:
-    answer = requests.post(f"{router.url}/control/{name}", json=body, timeout=60)
+    answer = requests.post(f"{router.url}/control/{name}", json=body, timeout=patience())
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -181,7 +182,7 @@ class TestLimitsAndTrouble:
         answer = quoted(router, payer)
         assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html")
         assert answer.text.startswith("<!doctype html>")
-        assert requests.get(f"{router.url}/v1/status?txHash=0x{'00' * 32}", timeout=60).json() == {}
+        assert requests.get(f"{router.url}/v1/status?txHash=0x{'00' * 32}", timeout=patience()).json() == {}
 
     def test_a_slow_answer_is_the_usual_one_and_one_that_never_comes_ends_with_the_router(
         self, payer: BridgePayer, relayer: Relayer
@@ -207,8 +208,8 @@ class TestLimitsAndTrouble:
 
     def test_an_unknown_command_or_deposit_is_refused(self, router: Router) -> None:
         for name, body in (("nothing", {}), ("fill", {"txHash": "0x" + "00" * 32})):
-            assert requests.post(f"{router.url}/control/{name}", json=body, timeout=60).status_code == 404
-        assert requests.get(f"{router.url}/v1/elsewhere", timeout=60).json()["code"] == 1003
+            assert requests.post(f"{router.url}/control/{name}", json=body, timeout=patience()).status_code == 404
+        assert requests.get(f"{router.url}/v1/elsewhere", timeout=patience()).json()["code"] == 1003
 
 
 class TestTheService:

@@ -18,6 +18,7 @@ from infra.local.cloud import Cloud
 from infra.local.process import free_port
 from infra.local.runner import Runner
 from tests.local.copies import ROOT
+from tests.support.patience import patience, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -61,15 +62,8 @@ def waiting(cloud: Cloud, queue: str) -> int:
     return sum(int(found[name]) for name in names)
 
 
-def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 90
-    while not condition():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.02)
-
-
 def consumer(queue: str, handle: Callable[[str], Any], **options: int) -> Chalice:
-    app = Chalice(app_name="consumer")
+    app = Chalice(app_name="consumer", env={})
 
     @app.on_sqs_message(queue=queue, **options)
     def consume(event: Any) -> Any:
@@ -82,7 +76,7 @@ def test_messages_are_handled_and_deleted(cloud: Cloud, queue: str) -> None:
     seen: list[str] = []
     with Runner(consumer(queue, seen.append, batch_size=1)):
         send(cloud, queue, *map(str, range(20)))
-        eventually(lambda: len(seen) == 20 and waiting(cloud, queue) == 0)
+        wait_for(lambda: len(seen) == 20 and waiting(cloud, queue) == 0)
     assert sorted(seen, key=int) == [str(number) for number in range(20)]
 
 
@@ -98,7 +92,7 @@ def test_a_message_whose_handler_crashes_comes_again_until_it_is_handled(
 
     with Runner(consumer(impatient, crash_once, batch_size=1)):
         send(cloud, impatient, "again")
-        eventually(lambda: waiting(cloud, impatient) == 0)
+        wait_for(lambda: waiting(cloud, impatient) == 0)
     assert len(seen) >= 2 and set(seen) == {"again"}
 
 
@@ -107,14 +101,14 @@ def test_slow_messages_do_not_hold_up_the_others(cloud: Cloud, queue: str) -> No
 
     def handle(body: str) -> None:
         if body == "slow":
-            release.wait(90)
+            release.wait(patience(2))
         seen.append(body)
 
     with Runner(consumer(queue, handle, batch_size=1, maximum_concurrency=4)):
         send(cloud, queue, "slow", "slow", "slow", *("quick" * 1 for _ in range(5)))
-        eventually(lambda: seen == ["quick"] * 5)
+        wait_for(lambda: seen == ["quick"] * 5)
         release.set()
-        eventually(lambda: len(seen) == 8)
+        wait_for(lambda: len(seen) == 8)
 
 
 def test_stopping_lets_a_running_handler_finish(cloud: Cloud, queue: str) -> None:
@@ -127,13 +121,13 @@ def test_stopping_lets_a_running_handler_finish(cloud: Cloud, queue: str) -> Non
 
     with Runner(consumer(queue, handle, batch_size=1)):
         send(cloud, queue, "one")
-        assert started.wait(90)
+        assert started.wait(patience(2))
     assert finished.is_set()
     assert waiting(cloud, queue) == 0
 
 
 def test_a_schedule_fires_at_once(capfd: pytest.CaptureFixture[str]) -> None:
-    app, fired = Chalice(app_name="scheduled"), list[str]()
+    app, fired = Chalice(app_name="scheduled", env={}), list[str]()
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
     def sweep(event: Any) -> None:
@@ -141,12 +135,12 @@ def test_a_schedule_fires_at_once(capfd: pytest.CaptureFixture[str]) -> None:
         raise RuntimeError("a crash does not end a schedule")
 
     with Runner(app):
-        eventually(lambda: fired == ["aws.events"])
+        wait_for(lambda: fired == ["aws.events"])
 
 
 SMALL_APP = """
 from chalice import Chalice
-app = Chalice(app_name="small")
+app = Chalice(app_name="small", env={})
 @app.route("/")
 def root():
     return {"up": True}
@@ -170,12 +164,12 @@ def test_the_process_serves_until_a_signal_and_ends_with_status_0(tmp_path: Path
         assert answer.read() == b'{"up":true}'
     process.send_signal(number)
     process.send_signal(number)
-    _, errors = process.communicate(timeout=90)
+    _, errors = process.communicate(timeout=patience(2))
     assert (process.returncode, errors) == (0, "")
 
 
 def test_a_port_in_use_is_one_sentence_and_status_2(tmp_path: Path) -> None:
-    with Runner(Chalice(app_name="other")) as other:
-        output, errors = run_small_app(tmp_path, other.port).communicate(timeout=90)
+    with Runner(Chalice(app_name="other", env={})) as other:
+        output, errors = run_small_app(tmp_path, other.port).communicate(timeout=patience(2))
     assert output == ""
     assert errors.startswith(f"The service cannot listen on port {other.port}") and errors.count("\n") == 1

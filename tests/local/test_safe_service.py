@@ -14,6 +14,7 @@ from infra.local.chain import Chain
 from infra.local.process import StackProblem
 from infra.local.safe import EXECUTION_FAILURE, EXECUTION_SUCCESS, Safe, SafeTransaction
 from infra.local.safe_service import SafeTransactionService
+from tests.support.patience import patience
 
 KEYS = tuple("0x" + byte * 32 for byte in ("a1", "b2", "c3"))
 PAYEE = "0x" + "22" * 20
@@ -48,12 +49,12 @@ def pay(safe: Safe, **more: Any) -> SafeTransaction:
 
 def propose(service: SafeTransactionService, safe: Safe, transaction: SafeTransaction, **altered: Any) -> Any:
     url = f"{service.urls['base']}/api/v1/safes/{safe.address}/multisig-transactions/"
-    return requests.post(url, json={**safe.proposal(transaction), **altered}, timeout=60)
+    return requests.post(url, json={**safe.proposal(transaction), **altered}, timeout=patience())
 
 
 def read(service: SafeTransactionService, hash_: str, version: int = 1) -> dict[str, Any]:
     url = f"{service.urls['base']}/api/v{version}/multisig-transactions/{hash_}/"
-    answer = requests.get(url, timeout=60)
+    answer = requests.get(url, timeout=patience())
     assert answer.status_code == 200, answer.text
     return dict(answer.json())
 
@@ -96,12 +97,12 @@ def test_owners_confirm_what_another_proposed(service: SafeTransactionService, s
     hash_, second = safe.hash(transaction), Account.from_key(KEYS[1])
     signature = "0x" + bytes(second.unsafe_sign_hash(bytes.fromhex(hash_[2:])).signature).hex()
     url = f"{service.urls['base']}/api/v1/multisig-transactions/{hash_}/confirmations/"
-    assert requests.post(url, json={"signature": signature}, timeout=60).status_code == 201
+    assert requests.post(url, json={"signature": signature}, timeout=patience()).status_code == 201
     after = read(service, hash_)
     assert [each["owner"] for each in after["confirmations"]] == [Account.from_key(key).address for key in KEYS[:2]]
     assert after["confirmationsRequired"] == 2
     stranger = "0x" + bytes(Account.create().unsafe_sign_hash(bytes.fromhex(hash_[2:])).signature).hex()
-    assert requests.post(url, json={"signature": stranger}, timeout=60).status_code == 422
+    assert requests.post(url, json={"signature": stranger}, timeout=patience()).status_code == 422
 
 
 def test_a_failing_call_is_an_executed_transaction_without_success(service: SafeTransactionService, safe: Safe) -> None:
@@ -127,13 +128,13 @@ def test_a_replaced_transaction_stays_unexecuted_under_a_used_nonce(
     assert (after["nonce"], after["isExecuted"]) == (0, False)
     assert safe.nonce() == 1
     url = f"{service.urls['base']}/api/v1/safes/{safe.address}/"
-    assert requests.get(url, timeout=60).json()["nonce"] == 1
-    listed = requests.get(f"{url}multisig-transactions/?nonce=0", timeout=60).json()
+    assert requests.get(url, timeout=patience()).json()["nonce"] == 1
+    listed = requests.get(f"{url}multisig-transactions/?nonce=0", timeout=patience()).json()
     assert {each["safeTxHash"]: each["isExecuted"] for each in listed["results"]} == {
         safe.hash(transaction): False,
         safe.hash(rejection): True,
     }
-    assert requests.get(f"{url}multisig-transactions/?nonce=1", timeout=60).json()["count"] == 0
+    assert requests.get(f"{url}multisig-transactions/?nonce=1", timeout=patience()).json()["count"] == 0
 
 
 def test_what_nobody_proposed_is_found_on_the_chain(service: SafeTransactionService, safe: Safe) -> None:
@@ -159,8 +160,8 @@ def test_a_wrong_proposal_is_refused(service: SafeTransactionService, safe: Safe
     safe.execute(transaction)
     assert propose(service, safe, transaction).status_code == 422
     for no_safe in (PAYEE, USDC):
-        assert requests.get(f"{service.urls['base']}/api/v1/safes/{no_safe}/", timeout=60).status_code == 404
-    assert requests.get(f"{service.urls['base']}/api/v1/about/", timeout=60).status_code == 404
+        assert requests.get(f"{service.urls['base']}/api/v1/safes/{no_safe}/", timeout=patience()).status_code == 404
+    assert requests.get(f"{service.urls['base']}/api/v1/about/", timeout=patience()).status_code == 404
 
 
 def test_proposals_survive_a_restart(base: Chain, safe: Safe, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from infra.local import setup
 from infra.local.setup import find_browser
 from tests.local.copies import ROOT, copy_of_the_project, environment
+from tests.support.patience import patience
 
 INSTALLED = """
 import pathlib, subprocess
@@ -40,7 +41,7 @@ def run(folder: Path, before: str = "", **variables: str) -> subprocess.Complete
     script = folder / "infra" / "local" / "setup.py"
     code = f"import sys, runpy\n{before}\nrunpy.run_path({str(script)!r}, run_name='__main__')"
     command = [sys.executable, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(**variables), timeout=600)
+    return subprocess.run(command, capture_output=True, text=True, env=environment(**variables), timeout=patience(10))
 
 
 def assert_one_sentence(done: subprocess.CompletedProcess[str]) -> str:
@@ -119,7 +120,7 @@ def test_our_contracts_are_compiled_with_the_standard_library_alone(tmp_path: Pa
     for each in others:
         each.unlink()  # what is compiled is not the point here, and takes its time
     command = [sys.executable, "-S", "-m", "infra.local.compiling"]
-    subprocess.run(command, cwd=copy, env=environment(), check=True, timeout=300)
+    subprocess.run(command, cwd=copy, env=environment(), check=True, timeout=patience(5))
     kept = sorted(path.stem for path in (copy / ".local" / "contracts").iterdir())
     assert kept == [smallest.stem]
 

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from infra.local.outsiders.payer import Payer
 from infra.local.process import free_port
 from tests.local.copies import copy_of_the_project, with_what_setup_makes
 from tests.local.running import SHARED, SharedStack, description, end, start
+from tests.support.patience import milliseconds, patience, wait_for
 from tests.support.running_browser import running_browser
 
 pytestmark = pytest.mark.xdist_group(SHARED)
@@ -59,7 +59,7 @@ def processes_of(project: Path) -> list[str]:
 
 def rpc(url: str, method: str, *params: Any) -> Any:
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    return requests.post(url, json=body, timeout=60).json()["result"]
+    return requests.post(url, json=body, timeout=patience()).json()["result"]
 
 
 def bearer(answer: requests.Response) -> dict[str, str]:
@@ -70,10 +70,10 @@ def bearer(answer: requests.Response) -> dict[str, str]:
 
 def signed_in(base_url: str, address: str, sign: Callable[[str], bytes]) -> dict[str, str]:
     """The header of a wallet's session."""
-    asked = requests.post(f"{base_url}/v1/auth/wallet/challenge", json={"address": address}, timeout=60).json()
+    asked = requests.post(f"{base_url}/v1/auth/wallet/challenge", json={"address": address}, timeout=patience()).json()
     answered = {name: asked[name] for name in ("challengeId", "nonce", "message")}
     answered["signature"] = "0x" + sign(asked["message"]).hex()
-    return bearer(requests.post(f"{base_url}/v1/auth/wallet/verify", json=answered, timeout=60))
+    return bearer(requests.post(f"{base_url}/v1/auth/wallet/verify", json=answered, timeout=patience()))
 
 
 def personal(account: Any, text: str) -> bytes:
@@ -89,7 +89,7 @@ def tron_message(account: Any, text: str) -> bytes:
 def read_until(process: subprocess.Popen[str], last: str) -> str:
     """What it prints, up to the line that has `last` in it."""
     lines: list[str] = []
-    deadline = threading.Timer(400, process.kill)
+    deadline = threading.Timer(patience(7), process.kill)
     deadline.start()
     assert process.stdout is not None
     for line in process.stdout:
@@ -124,7 +124,7 @@ def pay_in_a_browser(link: str, payer: Payer) -> None:
         page.goto(link)
         page.get_by_role("button", name="Wallet").click()
         page.locator("#pay").click()
-        page.locator('#main[data-state="completed"]').wait_for(timeout=180_000)
+        page.locator('#main[data-state="completed"]').wait_for(timeout=milliseconds(3))
         assert "Payment complete" in page.inner_text("main")
 
 
@@ -135,10 +135,10 @@ class TestARunningStack:
 
     def test_lets_its_user_in_who_owns_the_given_credentials(self, found: dict[str, Any]) -> None:
         url, user = found["base_url"], {name: found[name] for name in ("email", "password")}
-        session = bearer(requests.post(f"{url}/v1/auth/login", json=user, timeout=60))
-        (key, *_) = requests.get(f"{url}/v1/api-keys", headers=session, timeout=60).json()
+        session = bearer(requests.post(f"{url}/v1/auth/login", json=user, timeout=patience()))
+        (key, *_) = requests.get(f"{url}/v1/api-keys", headers=session, timeout=patience()).json()
         assert found["api_key"].startswith(key["prefix"])
-        clients = requests.get(f"{url}/v1/client-ids", headers=session, timeout=60).json()
+        clients = requests.get(f"{url}/v1/client-ids", headers=session, timeout=patience()).json()
         assert {found["client_id"], found["orchestrator_client_id"]} <= {each["clientId"] for each in clients}
 
     def test_lets_its_wallets_in(self, found: dict[str, Any]) -> None:
@@ -146,28 +146,28 @@ class TestARunningStack:
         assert signed_in(found["base_url"], evm.address, lambda text: personal(evm, text))
         address = base58.b58encode_check(b"\x41" + bytes.fromhex(tron.address[2:])).decode()
         session = signed_in(found["base_url"], address, lambda text: tron_message(tron, text))
-        me = requests.get(f"{found['base_url']}/v1/auth/me", headers=session, timeout=60).json()
+        me = requests.get(f"{found['base_url']}/v1/auth/me", headers=session, timeout=patience()).json()
         assert (me["type"], me["address"]) == ("wallet", address)
 
     def test_has_an_orchestrator_and_a_client_id_that_needs_it(self, found: dict[str, Any]) -> None:
         url, amount = f"{found['base_url']}/v2/secure-payments", {"requests": [{"amount": "1.5"}]}
         page = {"x-client-id": found["orchestrator_client_id"], "origin": found["origin"]}
-        assert requests.post(url, json=amount, headers=page, timeout=60).status_code == 403
+        assert requests.post(url, json=amount, headers=page, timeout=patience()).status_code == 403
         pair = {**page, "x-orchestrator-key": found["orchestrator_key"]}
-        made = requests.post(url, json=amount, headers=pair, timeout=60)
+        made = requests.post(url, json=amount, headers=pair, timeout=patience())
         assert made.status_code == 201, made.text
 
     def test_has_a_second_account_which_sees_nothing_of_the_first(self, found: dict[str, Any]) -> None:
         other = {"x-api-key": found["second_account"]}
-        assert requests.get(f"{found['base_url']}/v2/client-ids", headers=other, timeout=60).json() == []
+        assert requests.get(f"{found['base_url']}/v2/client-ids", headers=other, timeout=patience()).json() == []
 
     def test_is_described_for_any_client(self, project: Path, found: dict[str, Any]) -> None:
         keys = {"base_url", "auth_url", "dashboard_url", "pay_url", "explorer_url", "aws_url", "rpc", "api_key", "client_id", "origin"}
         keys |= {"email", "password", "wallet", "tron_wallet", "orchestrator_key", "orchestrator_client_id"}
         keys |= {"tron_url", "tron_payer", "safe", "safe_service_urls", "price_url", "provider_url", "lifi_url", "mail_url", "relayer"}
         assert set(found) == keys | {"second_account", "payee", "payee_private_key", "payer", "webhook_allow_loopback"}
-        assert requests.get(f"{found['base_url']}/v2/health", timeout=60).status_code == 200
-        assert 'id="app"' in requests.get(found["dashboard_url"], timeout=60).text
+        assert requests.get(f"{found['base_url']}/v2/health", timeout=patience()).status_code == 200
+        assert 'id="app"' in requests.get(found["dashboard_url"], timeout=patience()).text
         chain_ids = {network: rpc(url, "eth_chainId") for network, url in found["rpc"].items() if network != "tron"}
         assert chain_ids == {
             "sepolia": hex(11155111), "base": hex(8453), "arbitrum-one": hex(42161), "mainnet": hex(1),
@@ -185,7 +185,7 @@ class TestARunningStack:
             assert int(rpc(found["rpc"][network], "eth_getBalance", found["payee"], "latest"), 16) >= 10**20
         assert Account.from_key(found["payee_private_key"]).address == found["payee"]
         asked = {"address": found["tron_payer"]["address"], "visible": True}
-        account = requests.post(f"{found['tron_url']}/wallet/getaccount", json=asked, timeout=60).json()
+        account = requests.post(f"{found['tron_url']}/wallet/getaccount", json=asked, timeout=patience()).json()
         assert account["balance"] >= 10**8
         key = found["tron_payer"]["private_key"]
         assert base58.b58decode_check(account["address"])[1:].hex() == Account.from_key(key).address[2:].lower()
@@ -202,41 +202,38 @@ class TestARunningStack:
         for network in ("base", "arbitrum-one", "mainnet"):
             for contract in (ACROSS_SPOKE_POOL, ACROSS_HANDLER, PERMIT2):
                 assert len(rpc(found["rpc"][network], "eth_getCode", address_of(contract, network), "latest")) > 100
-        tokens = requests.get(f"{found['lifi_url']}/v1/tokens", timeout=60).json()["tokens"]
+        tokens = requests.get(f"{found['lifi_url']}/v1/tokens", timeout=patience()).json()["tokens"]
         assert set(tokens) == {"1", "8453", "42161"}
 
     def test_shows_e_mails_at_a_page_and_in_files(self, project: Path, found: dict[str, Any]) -> None:
         new = {"email": "ann@shop.example", "password": "correct horse"}
-        made = requests.post(f"{found['base_url']}/v1/auth/register", json=new, timeout=60)
+        made = requests.post(f"{found['base_url']}/v1/auth/register", json=new, timeout=patience())
         assert (made.status_code, made.json()["emailSent"]) == (201, True)
-        deadline = time.monotonic() + 60
-        while "ann@shop.example" not in requests.get(found["mail_url"], timeout=60).text:
-            assert time.monotonic() < deadline, "the message never came"
-            time.sleep(0.1)
+        wait_for(lambda: "ann@shop.example" in requests.get(found["mail_url"], timeout=patience()).text)
         [message] = [json.loads(file.read_text("utf-8")) for file in (project / ".local" / "mail").glob("*.json")]
         [secret] = re.findall(rf"{found['auth_url']}/dashboard/confirm#(\w+)", message["BodyText"])
-        confirmed = requests.post(f"{found['base_url']}/v1/auth/email/confirm", json={"token": secret}, timeout=60)
+        confirmed = requests.post(f"{found['base_url']}/v1/auth/email/confirm", json={"token": secret}, timeout=patience())
         assert confirmed.json() == {"email": "ann@shop.example"}
-        assert requests.post(f"{found['base_url']}/v1/auth/login", json=new, timeout=60).status_code == 200
+        assert requests.post(f"{found['base_url']}/v1/auth/login", json=new, timeout=patience()).status_code == 200
 
     def test_has_a_safe_that_its_owners_can_use(self, found: dict[str, Any]) -> None:
         safe, node = found["safe"], found["rpc"]["base"]
-        info = requests.get(f"{found['safe_service_urls']['base']}/api/v1/safes/{safe['address']}/", timeout=60).json()
+        info = requests.get(f"{found['safe_service_urls']['base']}/api/v1/safes/{safe['address']}/", timeout=patience()).json()
         assert (info["threshold"], info["owners"]) == (2, [owner["address"] for owner in safe["owners"]])
         assert [Account.from_key(owner["private_key"]).address for owner in safe["owners"]] == info["owners"]
         assert int(rpc(node, "eth_getBalance", safe["address"], "latest"), 16) >= 10**18
 
     def test_refuses_a_second_one_in_its_folder(self, project: Path, found: dict[str, Any]) -> None:
         second = start(project, "infra.local", PORT=str(free_port()))
-        output, _ = second.communicate(timeout=180)
+        output, _ = second.communicate(timeout=patience(3))
         assert (second.returncode, output.count("\n")) == (2, 1)
         assert "already running here" in output
-        assert requests.get(f"{found['base_url']}/v2/health", timeout=60).status_code == 200
+        assert requests.get(f"{found['base_url']}/v2/health", timeout=patience()).status_code == 200
 
     def test_keeps_its_port(self, found: dict[str, Any], port: int, tmp_path: Path) -> None:
         elsewhere = with_what_setup_makes(copy_of_the_project(tmp_path))
         other = start(elsewhere, "infra.local", PORT=str(port))
-        output, _ = other.communicate(timeout=180)
+        output, _ = other.communicate(timeout=patience(3))
         sentence = f"Port {port} is already in use: choose another one with PORT={port + 1}.\n"
         assert (other.returncode, output) == (2, sentence)
 
@@ -269,7 +266,7 @@ def test_a_fresh_demo_that_is_to_run_once_has_other_credentials_and_ends_by_itse
     earlier = credentials(project)
     demo = start(project, "infra.local.demo", PORT=str(port), FRESH="1", ONCE="1", KIND=",".join(DEMONSTRATED))
     assert description(project, demo)["api_key"] != earlier.get("api_key")
-    output, _ = demo.communicate(timeout=650)
+    output, _ = demo.communicate(timeout=patience(11))
     assert demo.returncode == 0, output
     assert "Every step held" in output
     assert len(deliveries(output)) >= sum(DEMONSTRATED.values())
@@ -278,7 +275,7 @@ def test_a_fresh_demo_that_is_to_run_once_has_other_credentials_and_ends_by_itse
 
 def test_a_kind_that_nobody_can_demonstrate_is_refused_with_a_sentence(project: Path) -> None:
     demo = start(project, "infra.local.demo", KIND="single,double")
-    output, _ = demo.communicate(timeout=180)
+    output, _ = demo.communicate(timeout=patience(3))
     sentence = re.fullmatch(
         r"KIND must be one of (.+), or several with commas between, not 'single,double'\.\n", output
     )

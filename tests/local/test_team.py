@@ -22,6 +22,7 @@ from tests.fakes.world import PREFIX
 from tests.support.client import Api
 from tests.support.device import Device
 from tests.support.light_passwords import light_passwords
+from tests.support.patience import patience
 from tests.support.running import restart, run_on, serving
 from tests.support.running_browser import running_browser
 from tests.support.signed_in import Dashboard, by_wallet
@@ -39,7 +40,7 @@ class Site:
 
     def link(self, email: str, page: str) -> str:
         """What follows # in the link of the mail to this address."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + patience()
         while time.monotonic() < deadline:
             for message in self.cloud.mails():
                 if message["To"] == [email] and (found := re.search(rf"{self.url}/dashboard/{page}#(\S+)", message["BodyText"])):
@@ -61,7 +62,7 @@ def site(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     with light_passwords(), serving() as server:
         url = f"http://localhost:{server.server_port}"
         services = assemble(replace(Settings.read(), auth_url=url, api_url=url))
-        mails = Chalice(app_name="mails")
+        mails = Chalice(app_name="mails", env={})
 
         def send_mail(event: Any) -> None:
             for message in event:

@@ -21,6 +21,7 @@ from infra.local.outsiders.tron_payer import TronpyPayer, TronwebPayer
 from infra.local.tron import TronNode
 from infra.local.tron_blocks import SOLID_AFTER
 from infra.local.tron_transactions import Call, Malformed, Transaction, address21
+from tests.support.patience import patience
 
 USDT, PROXY = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", address_of(ERC20_FEE_PROXY, "tron")
 BATCH = address_of("ERC20BatchPayments", "tron")
@@ -60,7 +61,7 @@ def pay() -> dict[str, Any]:
 
 
 def post(node: TronNode, path: str, body: Any) -> dict[str, Any]:
-    answer = requests.post(f"{node.url}/{path}", json=body, timeout=60)
+    answer = requests.post(f"{node.url}/{path}", json=body, timeout=patience())
     assert answer.status_code == 200, answer.text
     return dict(answer.json())
 
@@ -247,7 +248,7 @@ def test_after_a_restart_transactions_have_their_names(tmp_path: Path) -> None:
 def test_a_fork_forgets_what_it_drops(node: TronNode, payer: TronpyPayer) -> None:
     before = node.chain.snapshot()
     signed = payer.built(approve()).sign(payer._key)
-    assert signed.broadcast().wait(timeout=60)["id"] == signed.txid, "a transaction that waits outlives the fork"
+    assert signed.broadcast().wait(timeout=patience())["id"] == signed.txid, "a transaction that waits outlives the fork"
     node.chain.revert(before)
     assert post(node, "wallet/gettransactioninfobyid", {"value": signed.txid}) == {}
     assert signed.broadcast()["result"] is True

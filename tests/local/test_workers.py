@@ -12,6 +12,7 @@ import pytest
 
 from infra.local.cloud import Cloud
 from infra.local.pythons import HERE, VERSIONS, find_python
+from tests.support.patience import patience
 from tests.support.rehearsed import rehearsed
 
 CODE = """
@@ -81,5 +82,5 @@ def test_a_worker_that_is_replaced_while_it_works_ends_its_work(functions: Any) 
     functions.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1})
     assert call(functions, name)["says"] == "second", "the next call has a new worker"
     assert time.monotonic() - began < 20
-    working.join(30)
+    working.join(patience())
     assert [answer["says"] for answer in answers] == ["first"]

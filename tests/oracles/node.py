@@ -12,6 +12,7 @@ from typing import Any
 
 from infra.local.bytecode import MODULES
 from infra.local.process import ROOT
+from tests.support.patience import patience
 
 SCRIPTS = Path(__file__).parent
 PAYMENTS = SCRIPTS / "payments"
@@ -66,7 +67,7 @@ def run(script: str, questions: Any = ()) -> Any:
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=patience(3),
     )
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)

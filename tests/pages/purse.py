@@ -12,6 +12,7 @@ from infra.local.outsiders.tron_payer import TronwebPayer
 from infra.local.safe import Safe, SafeTransaction
 from infra.local.tron import TronNode
 from tests.onchain.conftest import SAFE_OWNERS
+from tests.support.patience import patience
 
 REJECTS = {"error": {"code": 4001, "message": "User rejected the request."}}
 BUSY = {"error": {"code": -32002, "message": "Already processing"}}
@@ -96,7 +97,7 @@ class TronPurse(Purse):
             import requests
 
             path, payload, verb = params
-            return requests.request(verb, f"{self._node.url}/{path}", json=payload, timeout=60).json()
+            return requests.request(verb, f"{self._node.url}/{path}", json=payload, timeout=patience()).json()
         return super()._result(method, params)
 
 

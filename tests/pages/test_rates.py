@@ -20,6 +20,7 @@ from tests.pages.stack import Stack
 from tests.pages.test_answers import Change, forge
 from tests.support.client import item
 from tests.support.items import FEE
+from tests.support.patience import milliseconds
 from tests.support.running import restart
 from tests.support.stored_links import pay_part
 
@@ -226,7 +227,7 @@ def test_fields_to_copy_are_those_of_a_rate_that_is_locked(stack: Stack, new_vis
     before = data.input_value()
     stack.market.set({"USDC": "0.9950"})
     try:
-        expect(data).not_to_have_value(before, timeout=30_000)
+        expect(data).not_to_have_value(before, timeout=milliseconds())
         stack.market.set({"USDC": "0.90"})
         visitor.shows("There is no exchange rate now")
         assert data.count() == 0

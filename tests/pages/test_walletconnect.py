@@ -23,8 +23,8 @@ from tests.pages.test_apps import IPHONE
 from tests.pages.visitor import Visitor, axe_findings
 from tests.pages.walletconnect_wallet import BATCHES, PAYS, RemoteWallet
 from tests.support.items import native
+from tests.support.patience import patience
 from tests.support.running import restart
-from tests.support.running_browser import SECONDS
 
 pytestmark = pytest.mark.xdist_group("browser")
 IMPATIENT = """{
@@ -92,7 +92,7 @@ class Guest(Visitor):
         if route.request.method == "OPTIONS":
             route.fulfill(status=204, headers=headers)
             return
-        reply = requests.post(self.stack.chain.url, json=route.request.post_data_json, timeout=30)
+        reply = requests.post(self.stack.chain.url, json=route.request.post_data_json, timeout=patience())
         route.fulfill(body=reply.content, content_type="application/json", headers=headers)
 
     def choose_remote(self, state: str = "pairing") -> Self:
@@ -386,7 +386,7 @@ def test_a_relay_that_ends_while_the_wallet_is_asked_costs_nothing(
     guest.context.add_init_script(IMPATIENT)
     guest.open(token).pair(remote)
     answers = threading.Event()
-    remote.purse.says["eth_sendTransaction"] = lambda asked: {"result": answers.wait(SECONDS) and remote.purse.send(asked)}
+    remote.purse.says["eth_sendTransaction"] = lambda asked: {"result": answers.wait(patience()) and remote.purse.send(asked)}
     guest.pay("signing").until(lambda: "eth_sendTransaction" in remote.purse.asked)
     relay.stop()
     guest.reach("slow")

@@ -11,7 +11,7 @@ from playwright.sync_api import APIResponse, BrowserContext, Error, Frame, Locat
 from infra.local.browser import PATIENT, axe_script, wallet_script
 from tests.pages.purse import FRAMING_PAGE, Purse
 from tests.pages.stack import Stack
-from tests.support.running_browser import SECONDS
+from tests.support.patience import milliseconds, patience
 
 # The page's pauses between two looks, which are not whole numbers, are made a twentieth, and so is how long it waits before
 # the first, and for a wallet that switches (300 ms); how long it waits for somebody (5 s, 15 s and more) is not.
@@ -72,7 +72,7 @@ class Visitor:
         context.add_init_script(script)
         context.on("weberror", lambda error: self.complaints.append(str(error.error)))
         context.on("console", self._logged)
-        context.set_default_timeout(SECONDS * 1_000)
+        context.set_default_timeout(milliseconds())
         self.page = context.new_page()
         self.frame: Page | Frame = self.page
 
@@ -122,7 +122,7 @@ class Visitor:
     def reach(self, *states: str) -> "Visitor":
         """Waits for one of the states; several where one follows from the other by itself."""
         try:
-            self.frame.locator(", ".join(f'#main[data-state="{each}"]' for each in states)).wait_for(timeout=SECONDS * 1_000)
+            self.frame.locator(", ".join(f'#main[data-state="{each}"]' for each in states)).wait_for(timeout=milliseconds())
         except Error as error:
             raise AssertionError(f"not {states}, but {self.frame.inner_text('body')} {[each.url for each in self.page.frames]} {self.complaints}") from error
         return self
@@ -150,7 +150,7 @@ class Visitor:
 
     def until(self, holds: Callable[[], bool]) -> "Visitor":
         """Waits for what does not show in the page."""
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + patience()
         while not holds() and time.monotonic() < deadline:
             self.page.wait_for_timeout(20)
         assert holds()

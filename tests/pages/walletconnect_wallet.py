@@ -10,7 +10,7 @@ from typing import Any
 from infra.local.walletconnect import PROJECT
 from tests.oracles.node import command, environment
 from tests.pages.purse import HANGS, Purse
-from tests.support.running_browser import SECONDS
+from tests.support.patience import patience
 
 SCRIPT = Path(__file__).with_name("walletconnect_wallet.js")
 REDIRECT = {"native": "javascript:document.title='run'", "universal": "https://elsewhere.example"}
@@ -42,7 +42,7 @@ class RemoteWallet:
 
     def await_event(self, name: str) -> dict[str, Any]:
         while True:
-            found = self._events.get(timeout=2 * SECONDS)
+            found = self._events.get(timeout=patience(2))
             assert found["event"] != "failed", found["error"]
             if found["event"] == name:
                 return found

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from html import unescape
 
 from tests.support.client import Api, Reply
+from tests.support.patience import patience
 
 PAGE_CLIENT_ID = "cli_hosted_payment_page"
 PAGE_ORIGIN = "http://pay.test"
@@ -14,7 +15,7 @@ BY_PAGE = {"x-client-id": PAGE_CLIENT_ID, "origin": PAGE_ORIGIN}
 
 def get(api: Api, path: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Reply:
     """Sends a request; `headers` may contain `Host`."""
-    connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=120)
+    connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=patience(2))
     try:
         connection.request(method, path, None, dict(headers or {}))
         response = connection.getresponse()

@@ -19,6 +19,7 @@ from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.http.errors import phrase_of
 from infra import admin
 from tests.fakes.world import PAYEE, PREFIX, in_process_tables
+from tests.support.patience import patience
 from tests.support.running import running
 
 ORIGIN = "https://shop.example"
@@ -56,7 +57,7 @@ class Api:
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
             sent.setdefault("content-type", "application/json")
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience(2))
         try:
             connection.request(method, path, body, sent)
             response = connection.getresponse()

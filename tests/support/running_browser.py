@@ -9,9 +9,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from infra.local.browser import launch
 from infra.local.setup import MISSING_BROWSER, find_browser
-
-SECONDS = 60
-"""The longest time to wait for a state, on slow machines, too."""
+from tests.support.patience import milliseconds
 
 
 @contextmanager
@@ -19,7 +17,7 @@ def running_browser() -> Iterator[Browser]:
     """Yields the browser. If none is installed, tests are skipped with a message; in CI they fail."""
     if find_browser() is None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(MISSING_BROWSER)
-    expect.set_options(timeout=SECONDS * 1_000)
+    expect.set_options(timeout=milliseconds())
     with sync_playwright() as playwright:
         browser = launch(playwright)
         yield browser

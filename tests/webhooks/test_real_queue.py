@@ -19,6 +19,7 @@ from infra import admin
 from infra.local.cloud import Cloud
 from infra.local.process import free_port
 from tests.fakes.world import PREFIX, World
+from tests.support.patience import patience
 
 EXPECTED = (0, 1, 6, 21)
 DELAYS = {1: 1, 2: 5, 3: 15}
@@ -92,15 +93,15 @@ def service(cloud: Cloud, log: Path) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        assert process.wait(180) == 0, log.read_text()[-2000:]
+        assert process.wait(patience(3)) == 0, log.read_text()[-2000:]
 
 
 def wait_for_health(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + patience(2)
     while time.monotonic() < deadline:
         assert process.poll() is None, log.read_text()[-2000:]
         try:
-            if requests.get(f"{url}/v2/health", timeout=5).ok:
+            if requests.get(f"{url}/v2/health", timeout=patience()).ok:
                 return
         except requests.RequestException:
             time.sleep(0.1)
@@ -109,7 +110,7 @@ def wait_for_health(url: str, process: subprocess.Popen[bytes], log: Path) -> No
 
 def delayed(cloud: Cloud) -> set[tuple[int, int]]:
     """(attempt, seconds) of the messages that the queue was asked to hold back and nobody has received."""
-    queued = requests.get(f"{cloud.url}/_ministack/sqs/messages", timeout=60).json()["messages"]
+    queued = requests.get(f"{cloud.url}/_ministack/sqs/messages", timeout=patience()).json()["messages"]
     queues = [queue for account in queued.values() for region in account.values() for queue in region.items()]
     waiting = [each for url, messages in queues if url.endswith("-webhook-retries") for each in messages]
     new = [(json.loads(each["Body"]), each) for each in waiting if each["ReceiveCount"] == 0]
@@ -131,11 +132,11 @@ def test_attempts_come_at_0_1_6_and_21_seconds_and_dripping_receivers_hold_nobod
     """No sooner by the clock, and no later than the queue is asked for: what a busy machine adds is not the service's."""
     receiver, asked = Receiver(), set[tuple[int, int]]()
     for path in (*DRIPPING, "/failing"):
-        answer = requests.post(f"{service}/v1/webhook", json={"url": receiver.url(path)}, headers=headers, timeout=60)
+        answer = requests.post(f"{service}/v1/webhook", json={"url": receiver.url(path)}, headers=headers, timeout=patience())
         assert answer.status_code == 201, answer.text
     began = time.monotonic()
     answer = requests.post(
-        f"{service}/v1/webhook/test", json={"eventType": "payment.confirmed"}, headers=headers, timeout=60
+        f"{service}/v1/webhook/test", json={"eventType": "payment.confirmed"}, headers=headers, timeout=patience()
     )
     assert (answer.status_code, answer.json()["queued"]) == (201, len(DRIPPING) + 1)
     wanted = {"/failing": 4, **dict.fromkeys(DRIPPING, 2)}
@@ -152,7 +153,7 @@ def test_attempts_come_at_0_1_6_and_21_seconds_and_dripping_receivers_hold_nobod
 
 
 def test_the_log_is_json_and_holds_no_credential(service: str, headers: dict[str, str], log: Path) -> None:
-    requests.get(f"{service}/v2/secure-payments/unknown", headers=headers, timeout=10)
+    requests.get(f"{service}/v2/secure-payments/unknown", headers=headers, timeout=patience())
     whole, _, _ = log.read_text().rpartition("\n")
     lines = [json.loads(line) for line in whole.splitlines() if not line.startswith("serving on ")]
     assert any(line.get("operation") == "read_secure_payment" and line["status"] == 404 for line in lines)

@@ -24,6 +24,7 @@ from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_
 from tests.fakes.world import PREFIX
 from tests.support.api import Configured
 from tests.support.client import ORIGIN, TABLES, Api, Reply, Shop, stored
+from tests.support.patience import patience
 from tests.support.running import running
 
 Wallet = EvmWallet | TronWallet
@@ -174,7 +175,7 @@ def test_below_a_stage_the_cookie_is_for_that_stage(api: Api, configured: Config
 
 
 def test_a_cookie_that_comes_in_crumbs_is_read_whole(api: Api, ann: tuple[str, str]) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=120)
+    connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=patience(2))
     connection.putrequest("GET", "/v1/auth/me")
     connection.putheader("cookie", f"session_token={ann[1]}")
     connection.putheader("cookie", "theme=dark")

@@ -9,6 +9,7 @@ import pytest
 from chalicelib.chains.calldata.explanations.calls import explain_data
 from chalicelib.chains.calldata.transaction import Transaction
 from infra.explain import main
+from tests.support.patience import patience
 
 from .calls import (
     COLLECTOR,
@@ -25,7 +26,7 @@ from .calls import (
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "infra.explain", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=180)
+    return subprocess.run(command, capture_output=True, text=True, timeout=patience(3))
 
 
 def test_the_command_tells_what_a_call_does(capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,7 @@ from chalicelib.chains.nodes.rpc import http_client
 from chalicelib.chains.nodes.safes.reads import SAFE_TOPICS, SafeEvent
 from chalicelib.chains.nodes.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
 from chalicelib.chains.nodes.wallets import TokenReading
+from tests.support.patience import patience
 
 HASH = "0x" + "ab" * 32
 SPAN = BlockRange(5, 9)
@@ -165,7 +166,7 @@ def test_a_node_that_takes_too_long_for_a_range_is_asked_for_less(node: Node, mo
 
     def too_late(calls: list[dict[str, Any]]) -> Any:
         if any(call["method"] == "eth_getLogs" for call in calls):
-            given_up.wait(60)
+            given_up.wait(patience())
         return [{"id": call["id"], "result": block(9)} for call in calls]
 
     node.answer = too_late

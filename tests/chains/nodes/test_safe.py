@@ -14,6 +14,7 @@ from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction
 from chalicelib.chains.nodes.rpc import http_client
 from chalicelib.chains.nodes.safes import service as safe_service
 from chalicelib.chains.nodes.safes.service import Proposal, SafeService, SafeServiceUnavailable
+from tests.support.patience import patience
 
 HASH = "0x" + "ab" * 32
 SAFE = "0x9641d764fc13c8B624c04430C7356C1C7C8102e2"
@@ -69,7 +70,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.asked.append(self.path)
-        self.server.may_answer.wait(60)
+        self.server.may_answer.wait(patience())
         self.send_response(self.server.status)
         for name, value in self.server.headers.items():
             self.send_header(name, value)

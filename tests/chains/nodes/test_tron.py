@@ -21,6 +21,7 @@ from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender
 from chalicelib.chains.nodes.rpc import http_client
 from chalicelib.chains.nodes.simulation import TOO_LARGE, UNKNOWN_STEP, StepResult
 from chalicelib.chains.nodes.tron import BroadcastResult, TronChain
+from tests.support.patience import patience
 
 OWNER, PAYEE = "TPL66VK2gCXNCD7EJg9pgJRfqcRazjhUZY", "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7"
 OWNER_HEX, PAYEE_HEX = "928c9af0651632157ef27a2cf17ca72c575a4d21", "74472e7d35395a6b5add427eecb7f4b62ad2b071"
@@ -78,7 +79,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.keys.add(self.headers["TRON-PRO-API-KEY"])
         raw = self.server.raw or json.dumps(self.server.answer(self.path, body)).encode()
-        self.server.may_answer.wait(60)
+        self.server.may_answer.wait(patience())
         self.send_response(self.server.status)
         self.end_headers()
         with suppress(OSError):  # who asked may not wait

@@ -23,6 +23,7 @@ from tests.fakes.payouts import store_payouts
 from tests.fakes.router import answer_to
 from tests.fakes.world import WALLET
 from tests.support.errors import body_of
+from tests.support.patience import patience
 
 ARBITRUM, MAINNET, BASE = "USDC-arbitrum-one", "USDT-mainnet", "USDC-base"
 
@@ -132,7 +133,7 @@ def test_a_safe_makes_all_of_them_in_one_transaction(world: Bridged) -> None:
 
 
 def test_twenty_quotes_are_asked_for_at_the_same_time(world: Bridged, monkeypatch: pytest.MonkeyPatch) -> None:
-    together, answer = threading.Barrier(20, timeout=30), world.router.quote_call
+    together, answer = threading.Barrier(20, timeout=patience()), world.router.quote_call
 
     def quote_call(wanted: Any) -> Any:
         together.wait()  # breaks unless twenty questions are under way

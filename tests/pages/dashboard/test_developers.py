@@ -23,6 +23,7 @@ from tests.pages.dashboard.conftest import NewPerson, Person
 from tests.pages.stack import Stack
 from tests.pages.visitor import axe_findings
 from tests.support.client import item
+from tests.support.patience import patience
 from tests.support.running import running
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -63,15 +64,15 @@ def test_a_receiver_takes_what_is_signed_and_refuses_what_is_not(developer: Pers
     signature = hmac.new(SECRET.encode(), BODY, hashlib.sha256).hexdigest()
     with subprocess.Popen(command, env={**os.environ, "WEBHOOK_SECRET": SECRET, "PORT": str(port)}, stdout=subprocess.PIPE) as receiver:
         try:
-            url, deadline = f"http://127.0.0.1:{port}/", time.monotonic() + 20
+            url, deadline = f"http://127.0.0.1:{port}/", time.monotonic() + patience()
             while True:
                 try:
-                    statuses = [requests.post(url, BODY, headers={"x-service-signature": each}, timeout=5).status_code for each in (signature, signature[1:], "é" * 64)]
+                    statuses = [requests.post(url, BODY, headers={"x-service-signature": each}, timeout=patience()).status_code for each in (signature, signature[1:], "é" * 64)]
                     break
                 except requests.ConnectionError:
                     assert time.monotonic() < deadline
                     time.sleep(0.1)
-            statuses.append(requests.post(url, BODY, timeout=5).status_code)
+            statuses.append(requests.post(url, BODY, timeout=patience()).status_code)
         finally:
             receiver.kill()
         assert statuses == [204, 401, 401, 401]

@@ -20,6 +20,7 @@ from infra.bench.calls import counted
 from tests.fakes.world import PREFIX, Waiting, World, draft
 from tests.payments.recording.test_floods import SlowTransactions
 from tests.payments.recording.test_shared import Interposed
+from tests.support.patience import patience
 
 
 def found(world: World, amount: int | None = None) -> PayableLink:
@@ -74,12 +75,12 @@ def test_a_run_records_newer_work_that_a_run_beside_it_leaves_to_it(world: World
 
     def pause() -> None:
         has_read.set()
-        assert may_commit.wait(10)
+        assert may_commit.wait(patience())
 
     paused = world.start(Interposed(world.client, "transact_write_items", pause))
     first = Thread(target=recording.record, args=(paused, token))
     first.start()
-    assert has_read.wait(10)
+    assert has_read.wait(patience())
     world.chain.pay(payment.requests[0], amount=7_500_000)
     world.chain.mine(2)
     scanning.scan(world.services, "sepolia")

@@ -13,6 +13,7 @@ from chalicelib.platform.http.credentials import needed_for
 from tests.support.api import Configured, stop_time
 from tests.support.client import ORIGIN, Shop, item, stored
 from tests.support.items import payout
+from tests.support.patience import patience
 from tests.support.stored_links import complete, expire
 from tests.support.tenants import Tenant
 
@@ -181,7 +182,7 @@ def test_a_link_is_404_when_unknown_403_when_expired_409_when_completed(shop: Sh
 
 def twice(shop: Shop, method: str, path: str, pairs: list[tuple[str, str]], body: bytes = b"{}") -> tuple[int, Any]:
     """A request whose headers are sent as they stand, also more than once."""
-    connection = http.client.HTTPConnection("127.0.0.1", shop.api.port, timeout=120)
+    connection = http.client.HTTPConnection("127.0.0.1", shop.api.port, timeout=patience(2))
     connection.putrequest(method, path)
     typed = any(name.lower() == "content-type" for name, _ in pairs)
     json_type = [] if typed else [("content-type", "application/json")]

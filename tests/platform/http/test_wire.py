@@ -7,12 +7,13 @@ import re
 import pytest
 
 from tests.support.client import Api
+from tests.support.patience import patience
 
 # --- the wire ---
 
 
 def raw(port: int, request: bytes) -> bytes:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=patience(2))
     connection.connect()
     connection.sock.sendall(request)
     answer = b""

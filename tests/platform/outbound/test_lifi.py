@@ -22,6 +22,7 @@ from chalicelib.platform.outbound.lifi import (
     step_of,
 )
 from tests.fakes.router import answer_to
+from tests.support.patience import patience
 
 QUESTION = QuoteCall(
     from_chain=8453,
@@ -252,7 +253,7 @@ def test_the_codes_of_trouble_are_no_refusals(router: Server) -> None:
 def test_an_answer_that_comes_slowly_never_or_without_end_is_none(router: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_client, "READ_SECONDS", 0.2)
     released = threading.Event()
-    router.before = lambda: released.wait(5) and None
+    router.before = lambda: released.wait(patience()) and None
     with pytest.raises(RouterUnavailable, match="ResponseTimeout"):
         router.client.quote_call(QUESTION)
     released.set()

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from chalicelib.base.errors import BadRequest
 from chalicelib.platform.outbound.sender import PostResult, WebhookSender, _adapter_class, _Deadline
 from infra.local.process import free_port
+from tests.support.patience import patience
 
 SHORT = 0.3  # a deadline for receivers that never finish, so that the tests do not take five seconds each
 LONG = 60  # one for all others: a machine that is busy is not a failed attempt
@@ -55,7 +56,7 @@ class Receiver:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes accept() on Linux
         self._listener.close()  # and on macOS
-        self._thread.join(timeout=60)
+        self._thread.join(timeout=patience())
 
     def _serve(self) -> None:
         while True:
@@ -109,7 +110,7 @@ def no_thread_but(known: set[threading.Thread]) -> bool:
     """Whether nothing is left running but these. A lookup that has given its answer may still be about to end."""
     for each in set(threading.enumerate()) - known:
         if each.name == "webhook-lookup":
-            each.join(60)
+            each.join(patience())
     return set(threading.enumerate()) <= known
 
 
@@ -340,7 +341,7 @@ def test_a_receiver_without_an_answer_is_cut_off_at_the_deadline(script: Script,
         threads = set(threading.enumerate())
         answer = cut_off(sender, receiver)
         assert no_thread_but(threads)
-        assert receiver.finished.wait(60)
+        assert receiver.finished.wait(patience())
     assert answer == PostResult(None, "no answer in time")
     assert receiver.cut.is_set()
 
@@ -359,7 +360,7 @@ def test_a_status_counts_though_the_body_never_ends(head: bytes, patient: Webhoo
         threads = set(threading.enumerate())
         answer = patient.post(receiver.url, {}, b"{}")
         assert no_thread_but(threads)
-        assert receiver.finished.wait(60)
+        assert receiver.finished.wait(patience())
     assert (answer.status, answer.error) == (200, None)
     assert len(answer.answer) <= 1024
     assert receiver.cut.is_set()
@@ -368,7 +369,7 @@ def test_a_status_counts_though_the_body_never_ends(head: bytes, patient: Webhoo
 def test_the_body_of_a_redirect_that_never_ends_is_cut_too(patient: WebhookSender) -> None:
     with Receiver(drips(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n", b"a")) as receiver:
         assert patient.post(receiver.url, {}, b"{}").status == 302
-        assert receiver.finished.wait(60)
+        assert receiver.finished.wait(patience())
     assert receiver.cut.is_set()
 
 
@@ -376,7 +377,7 @@ def test_a_receiver_that_does_not_read_is_cut_off_at_the_deadline(sender: Webhoo
     released = threading.Event()
 
     def waits(connection: socket.socket) -> None:
-        released.wait(60)
+        released.wait(patience())
         stays_silent(connection)
 
     with Receiver(waits, reads=False) as receiver:
@@ -384,7 +385,7 @@ def test_a_receiver_that_does_not_read_is_cut_off_at_the_deadline(sender: Webhoo
         answer = cut_off(sender, receiver, body=bytes(32 * 1024 * 1024))
         assert no_thread_but(threads)
         released.set()
-        assert receiver.finished.wait(60)
+        assert receiver.finished.wait(patience())
     assert answer == PostResult(None, "no answer in time")
     assert receiver.cut.is_set()
 
@@ -394,7 +395,7 @@ def test_a_tls_handshake_that_never_comes_is_cut_off_at_the_deadline(sender: Web
         threads = set(threading.enumerate())
         answer = cut_off(sender, receiver, f"https://127.0.0.1:{receiver.port}/")
         assert no_thread_but(threads)
-        assert receiver.finished.wait(60)
+        assert receiver.finished.wait(patience())
     assert answer == PostResult(None, "no answer in time")
     assert receiver.cut.is_set()
 
@@ -403,7 +404,7 @@ def test_a_tls_handshake_that_drips_is_cut_off_at_the_deadline(sender: WebhookSe
     # The head of a TLS record that promises 16 KB of handshake, which then comes byte by byte.
     with Receiver(drips(b"\x16\x03\x03\x40\x00", b"\x02"), reads=False) as receiver:
         answer = cut_off(sender, receiver, f"https://127.0.0.1:{receiver.port}/")
-        assert receiver.finished.wait(60)
+        assert receiver.finished.wait(patience())
     assert answer == PostResult(None, "no answer in time")
     assert receiver.cut.is_set()
 
@@ -432,7 +433,7 @@ def test_a_name_server_that_does_not_answer_ends_at_the_deadline(
     released = threading.Event()
 
     def blocks(*_: object, **__: object) -> list[object]:
-        released.wait(60)
+        released.wait(patience())
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", 443))]
 
     monkeypatch.setattr(socket, "getaddrinfo", blocks)
@@ -442,7 +443,7 @@ def test_a_name_server_that_does_not_answer_ends_at_the_deadline(
     lookups = set(threading.enumerate()) - threads
     released.set()
     for lookup in lookups:
-        lookup.join(60)
+        lookup.join(patience())
     assert answer == PostResult(None, "no answer in time")
     assert lookups and all(lookup.daemon for lookup in lookups), "a late lookup must not keep the process running"
     assert no_thread_but(threads)
@@ -452,11 +453,11 @@ def test_a_name_server_that_does_not_answer_ends_at_the_deadline(
 def test_a_connection_that_is_made_after_the_deadline_is_shut_down_at_once() -> None:
     near, far = socket.socketpair()
     with near, far, _Deadline(0.01) as deadline:
-        until = time.monotonic() + 60
+        until = time.monotonic() + patience()
         while not deadline.is_over and time.monotonic() < until:
             time.sleep(0.001)
         deadline.watch(near)
-        far.settimeout(60)
+        far.settimeout(patience())
         assert far.recv(1) == b"", "the connection is shut down"
         with pytest.raises(TimeoutError):
             deadline.remaining()
@@ -696,7 +697,7 @@ def test_headers_that_drip_over_tls_are_cut_off_at_the_deadline(
         threads = set(threading.enumerate())
         answer = cut_off(sender, receiver, f"https://receiver.example:{receiver.port}/")
         assert no_thread_but(threads)
-        assert receiver.finished.wait(60)
+        assert receiver.finished.wait(patience())
     assert answer == PostResult(None, "no answer in time")
     assert receiver.cut.is_set()
 
@@ -707,7 +708,7 @@ def test_a_status_over_tls_counts_though_the_body_never_ends(
     resolve(receiver_example=[["127.0.0.1"]])
     with Receiver(drips(b"HTTP/1.1 200 OK\r\n\r\n", b"a"), tls=trusted) as receiver:
         assert patient.post(f"https://receiver.example:{receiver.port}/", {}, b"{}").status == 200
-        assert receiver.finished.wait(60)
+        assert receiver.finished.wait(patience())
     assert receiver.cut.is_set()
 
 

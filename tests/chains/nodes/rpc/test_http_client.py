@@ -27,6 +27,7 @@ from chalicelib.chains.nodes.rpc.http_client import (
     ResponseTimeout,
     ResponseTooLarge,
 )
+from tests.support.patience import patience
 
 LIMIT = 100_000
 
@@ -195,7 +196,7 @@ def test_a_response_that_does_not_begin_is_a_timeout(monkeypatch: pytest.MonkeyP
     given_up = threading.Event()
 
     def late(handler: Handler) -> None:
-        given_up.wait(60)
+        given_up.wait(patience())
         handler.send(b"")
 
     with serving(late) as server:

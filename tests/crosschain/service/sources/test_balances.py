@@ -20,6 +20,7 @@ from chalicelib.platform.outbound.lifi import RouterRefused
 from tests.checkout.crosschain.conftest import Bridged
 from tests.fakes.requests import store_request
 from tests.fakes.world import FEE_ADDRESS, WALLET
+from tests.support.patience import patience
 
 LABELS = {"BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB"}
 NOTHING = TokenReading(BaseUnits(0), BaseUnits(0))
@@ -69,7 +70,7 @@ def test_balances_of_six_chains_are_shown_with_what_is_needed_there(world: Bridg
 
 
 def test_each_node_is_asked_once_and_all_at_the_same_time(world: Bridged, monkeypatch: pytest.MonkeyPatch) -> None:
-    together, asked = threading.Barrier(6, timeout=20), list[str]()
+    together, asked = threading.Barrier(6, timeout=patience()), list[str]()
     for name in world.services.chains.networks:
 
         def read(name: str = name) -> None:
@@ -98,7 +99,7 @@ def test_a_node_that_does_not_answer_leaves_its_own_chain_out_and_says_so(
 def test_a_slow_node_is_not_waited_for(world: Bridged, monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
     monkeypatch.setattr(sources, "READ_SECONDS", 0.3)
-    monkeypatch.setattr(world.on("matic"), "_read", lambda: released.wait(60))
+    monkeypatch.setattr(world.on("matic"), "_read", lambda: released.wait(patience()))
     started = time.monotonic()
     body = options(world)
     waited = time.monotonic() - started

@@ -1,0 +1,189 @@
+"""A pytest plugin: no test leaves the process in another state than it found, as those after it would depend on it.
+
+After each test, and after the last one of a file, these are as before: the environment; the attributes of our modules
+and classes, and of `WATCHED`; what module-level lists, dicts and sets hold, but for `MEMOS`; the clock of the app's
+services; the handlers of the shared client of DynamoDB. A cache of the product that was filled meanwhile, and has no
+arguments, holds what it would compute now. What differs fails the test, and is the state that the next one begins with.
+
+A fixture of a file or of all tests may change all this as long as it lives; what one of all tests (`scope="session"`)
+does while a file runs is not charged to that file.
+"""
+
+import enum
+import functools
+import os
+import sys
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+OURS = ("app.", "chalicelib.", "infra.", "tests.fakes.", "tests.support.")
+WATCHED = ("time", "random", "secrets", "socket", "ssl", "subprocess", "http.client", "urllib.request", "requests.sessions", "os")
+"""Modules of others that tests patch."""
+MEMOS = {
+    "chalicelib.platform.http.operation.OPERATIONS": "every operation, as its module is imported",
+    "chalicelib.platform.storage.codec._PLANS": "how records of a class are stored",
+    "infra.documents.event_models._PAYLOADS": "the models of events, as they are made",
+    "infra.local.process._reserved": "ports that this process has chosen",
+    "tests.fakes.swift_moto._conditions": "parsed expressions",
+    "tests.fakes.swift_queries._parsed": "parsed expressions",
+    "tests.fakes.swift_updates._valid": "expressions that were checked",
+    "tests.support.running._kept": "the app's services, which tests replace; `_clock` compares what matters",
+}
+"""What is filled when it is needed, and holds the same for every test."""
+_CONTAINERS = (list, dict, set, Counter, defaultdict, deque)
+_SHORT = 500
+"""Of longer lists, dicts and sets only the length is compared."""
+_ABSENT = object()
+
+
+@dataclass
+class Process:
+    """What of this process is compared, and how it was when it was last looked at."""
+
+    modules: int = 0
+    spaces: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The attributes of modules and classes."""
+    containers: dict[str, Any] = field(default_factory=dict)
+    caches: dict[str, Any] = field(default_factory=dict)
+    """Functions with a cache that are checked."""
+    seen: dict[str, Any] = field(default_factory=dict)
+
+    def look(self) -> None:
+        """Takes what is now as the state to compare with."""
+        if len(sys.modules) != self.modules:
+            self._find()
+        for name, space in self.spaces.items():
+            if self.seen.get(name) != space:
+                self.seen[name] = dict(space)
+        for name, container in self.containers.items():
+            if self.seen.get(name) != _content(container):
+                self.seen[name] = _copied(container)
+        self.seen.update(_rest(), **{name: each.cache_info().misses for name, each in self.caches.items()})
+
+    def changes(self) -> list[str]:
+        """What is not as it was when it was looked at, a line for each. Modules that were imported since are left out."""
+        known, found = self.seen, list[str]()
+        for name, space in self.spaces.items():
+            if known[name] != space:
+                hidden = "_" if name in WATCHED else "__"  # what others keep for themselves is theirs
+                found += [f"{name}.{each}" for each in _changed(known[name], space) if not each.startswith(hidden)]
+        found += [name for name, each in self.containers.items() if known[name] != _content(each)]
+        for name, value in _rest().items():
+            if isinstance(value, dict):
+                found += [f"{name} {each}" for each in _changed(known[name], value)]
+            elif value != known[name] and None not in (value, known[name]):
+                found.append(name)
+        stale = (name for name, each in self.caches.items() if each.cache_info().misses != known[name] and _is_stale(each))
+        return [*found, *(f"{name}() is cached, and was computed from something that is no more" for name in stale)]
+
+    def _find(self) -> None:
+        self.modules = len(sys.modules)
+        self.spaces, self.containers, self.caches = {}, {}, {}
+        for name, module in list(sys.modules.items()):
+            if isinstance(module, ModuleType) and (name in WATCHED or f"{name}.".startswith(OURS)):
+                self._add(name, vars(module), name not in WATCHED)
+
+    def _add(self, name: str, space: Mapping[str, Any], is_ours: bool) -> None:
+        self.spaces[name] = space
+        for attribute, value in list(space.items()) if is_ours else ():
+            full = f"{name}.{attribute}"
+            if attribute.startswith("__"):
+                continue
+            if type(value) in _CONTAINERS and full not in MEMOS:
+                self.containers[full] = value
+            elif isinstance(value, type) and value.__module__ == name and not _is_plain(value):
+                self._add(full, value.__dict__, is_ours)
+            elif isinstance(value, functools._lru_cache_wrapper) and value.__module__ == name and _is_checked(value):
+                self.caches[full] = value
+
+
+def _content(container: Any) -> Any:
+    return container if len(container) <= _SHORT else len(container)
+
+
+def _copied(container: Any) -> Any:
+    return container.copy() if len(container) <= _SHORT else len(container)
+
+
+def _is_plain(kind: type) -> bool:
+    """Whether it is a kind of values, of which there are a thousand; tests replace methods of what does something."""
+    is_record = any(hasattr(kind, name) for name in ("__dataclass_fields__", "__pydantic_fields__", "_fields"))
+    return is_record or issubclass(kind, enum.Enum | BaseException)
+
+
+def _is_checked(function: Any) -> bool:
+    """Those of the product without arguments: others may take long, or need the cloud of a test."""
+    code = function.__wrapped__.__code__
+    return bool(function.__module__.startswith("chalicelib") and not code.co_argcount and not code.co_kwonlyargcount)
+
+
+def _is_stale(function: Any) -> bool:
+    """Whether a cached value is not what would be computed now; of values that are compared by identity nothing is said."""
+    kept = function() if function.cache_info().currsize else _ABSENT
+    return kept is not _ABSENT and type(kept).__eq__ is not object.__eq__ and kept != function.__wrapped__()
+
+
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The names whose values differ; a submodule becomes an attribute of its package when it is imported."""
+    names = [*before, *(name for name in now if name not in before)]
+    pairs = ((name, before.get(name, _ABSENT), now.get(name, _ABSENT)) for name in names if not name.startswith("__"))
+    return [name for name, old, new in pairs if old is not new and old != new and not isinstance(new, ModuleType)]
+
+
+def _rest() -> dict[str, Any]:
+    """What is no attribute: the environment, the clock of the app's services, the handlers of the shared client. None is
+    what this process has not made, or does not have any more."""
+    running, world = sys.modules.get("tests.support.running"), sys.modules.get("tests.fakes.world")
+    kept = running._kept if running else ()
+    has_client = world is not None and world._client.cache_info().currsize
+    return {
+        "environment variable": {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"},
+        "the clock of the app's services": _clock(kept[0]) if kept else None,
+        "the handlers of the client of in_process_aws()": _handlers(world._client()) if world and has_client else None,
+    }
+
+
+def _clock(services: Any) -> Any:
+    is_of_machine = getattr(services.clock, "__module__", "") == "chalicelib.platform.services"
+    return "that of this machine" if is_of_machine else services.clock
+
+
+def _handlers(client: Any) -> int:
+    todo, count = [client.meta.events._emitter._handlers._root], 0
+    while todo:
+        node = todo.pop()
+        todo += node["children"].values()
+        count += sum(map(len, node["values"] or ()))
+    return count
+
+
+_test, _file = Process(), Process()
+_session_fixtures = 0
+
+
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> None:
+    global _session_fixtures
+    _session_fixtures += fixturedef.scope in ("session", "package")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def file_leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    _file.look()
+    before = _session_fixtures
+    yield
+    if before == _session_fixtures and (changes := _file.changes()):
+        pytest.fail(f"{request.node.nodeid} leaves behind: {'; '.join(changes)}", pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def test_leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """It is made before, and ends after, all others of one test."""
+    _test.look()
+    yield
+    if changes := _test.changes():
+        pytest.fail(f"{request.node.nodeid} leaves behind: {'; '.join(changes)}", pytrace=False)
