@@ -34,6 +34,15 @@ class Verification:
 
 
 @frozen
+class NextTarget:
+    """The target of the verification with this number after those before it."""
+
+    number: int
+    target: int
+    target_at: datetime
+
+
+@frozen
 class NodeCheck:
     """How the nodes of a network compared last, if it has several: how many there are, how many of them answer and have
     new blocks, and whether their blocks agree. While these do not, the network is not read."""
@@ -90,7 +99,8 @@ class Cursor(Record):
 
     `range_limit` is the most blocks per request to the node; it is halved when the node refuses, and grows again.
     `read_until` is the timestamp of the block `scanned_to`, and `read_at` when it was read by our clock; both are None
-    before the first range was read. `verifications` are in the order of rules.VERIFIED_AFTER.
+    before the first range was read. `verifications` are in the order of rules.VERIFIED_AFTER, `next_targets` in that of
+    their blocks, at most rules.TARGETS of each verification.
     `unfinished` are blocks whose transfers are being written to the log: if it is stored when a tick starts, an earlier
     tick ended in between, and the log may have transfers of a branch that this cursor has never been on.
     `evidence` is how the newest range is known, None before the first; `weak` has the blocks that are not proved. The
@@ -112,6 +122,7 @@ class Cursor(Record):
     weak: Weak = ()
     headers_since: datetime | None = None
     receipts_since: datetime | None = None
+    next_targets: tuple[NextTarget, ...] = ()
 
     @property
     def is_paused(self) -> bool:

@@ -19,7 +19,16 @@ from chalicelib.payments.scanning.evidence import (
     rolled_back,
     unproved,
 )
-from chalicelib.payments.scanning.records import Cursor, Evidence, NodeCheck, ScanLease, Verification, Weak, WeakRange
+from chalicelib.payments.scanning.records import (
+    Cursor,
+    Evidence,
+    NextTarget,
+    NodeCheck,
+    ScanLease,
+    Verification,
+    Weak,
+    WeakRange,
+)
 
 MAX_CHECKPOINTS = 64
 LEASE = timedelta(seconds=60)
@@ -27,6 +36,8 @@ LEASE = timedelta(seconds=60)
 VERIFIED_AFTER = (timedelta(minutes=10), timedelta(hours=6))
 """Every block that is not proved (evidence.py) is read again when it is this old. A node can answer that there are no
 logs where there are some, because it indexes them late, or has lost them; nothing in its answer shows that."""
+TARGETS = 10
+"""How many targets follow each other within each of these times."""
 OLDEST_TICK = timedelta(seconds=30)
 """A tick that waited longer in the queue is dropped: newer ticks of its network are behind it."""
 UNPROVED_FOR = timedelta(hours=1)
@@ -220,16 +231,25 @@ def blocks_to_verify(cursor: Cursor, index: int, now: datetime) -> tuple[BlockRa
 
 
 def with_verifications(cursor: Cursor, now: datetime) -> Cursor:
-    """The cursor with a verification for each of VERIFIED_AFTER, each with a target that is not reached yet."""
+    """The cursor with a verification for each of VERIFIED_AFTER, each with a target that is not reached yet.
+
+    Further targets follow at a tenth of that time, so no block is read again later than a tenth after its time.
+    """
     known = dict(enumerate(cursor.verifications))
-    current = []
-    for index in range(len(VERIFIED_AFTER)):
-        each = known.get(index)
-        verified_to = each.verified_to if each is not None else cursor.scanned_to
-        if each is None or verified_to >= each.target:
-            each = Verification(verified_to, cursor.scanned_to, now)
+    current, following = list[Verification](), list[NextTarget]()
+    for number, age in enumerate(VERIFIED_AFTER):
+        each = known.get(number) or Verification(cursor.scanned_to, cursor.scanned_to, now)
+        later = [target for target in cursor.next_targets if target.number == number and target.target > each.target]
+        if number in known and each.verified_to >= each.target:
+            first = later.pop(0) if later else NextTarget(number, cursor.scanned_to, now)
+            each = Verification(each.verified_to, first.target, first.target_at)
+        newest = later[-1] if later else each
+        is_next = cursor.scanned_to > newest.target and now - newest.target_at >= age / TARGETS
+        if is_next and len(later) < TARGETS:
+            later.append(NextTarget(number, cursor.scanned_to, now))
         current.append(each)
-    return replace(cursor, verifications=tuple(current))
+        following += later
+    return replace(cursor, verifications=tuple(current), next_targets=tuple(following))
 
 
 def verified(cursor: Cursor, index: int, last: int) -> Cursor:
