@@ -52,6 +52,15 @@ class NodeCheck:
     agree: bool
 
 
+@frozen
+class SilentNode:
+    """A node that gives no new blocks since an instant: it does not answer, or `head` is still its newest block."""
+
+    host: str
+    head: int | None
+    since: datetime
+
+
 class Evidence(StrEnum):
     """How the logs of a range of blocks are known. One node alone is never more than unproved."""
 
@@ -105,6 +114,9 @@ class Cursor(Record):
     tick ended in between, and the log may have transfers of a branch that this cursor has never been on.
     `evidence` is how the newest range is known, None before the first; `weak` has the blocks that are not proved. The
     checks by headers and by receipts run since `headers_since` and `receipts_since`.
+    `silent` are nodes that give no new blocks, `alone` the blocks in which one node alone vouches for transfers that
+    were recorded, as the others were silent (disproof.py). `deferred_from` is the place of the DeferredTransaction that
+    was looked at last, empty before the first; None while there is none.
     """
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "CURSOR")
@@ -123,6 +135,9 @@ class Cursor(Record):
     headers_since: datetime | None = None
     receipts_since: datetime | None = None
     next_targets: tuple[NextTarget, ...] = ()
+    silent: tuple[SilentNode, ...] = ()
+    alone: BlockRange | None = None
+    deferred_from: str | None = None
 
     @property
     def is_paused(self) -> bool:
@@ -246,6 +261,24 @@ class LoggedTransfer(Record):
             tx_hash=each.tx_hash,
             event_key=each.event_key,
         )
+
+
+@frozen
+class DeferredTransaction(Record):
+    """A transaction whose transfers are not recorded, as no node returns what they are compared with. It is read again,
+    by itself, until one does (doubts.py)."""
+
+    KEY = KeyPattern(PAYMENTS, "DEFERRED#{network}", "{block_number:012}#{tx_hash}")
+
+    network: str
+    block_number: int
+    tx_hash: str
+    deferred_at: datetime
+
+    @property
+    def place(self) -> str:
+        """Where it is among those of its network."""
+        return self.key.sk
 
 
 @frozen

@@ -25,6 +25,7 @@ from chalicelib.payments.scanning.records import (
     NextTarget,
     NodeCheck,
     ScanLease,
+    SilentNode,
     Verification,
     Weak,
     WeakRange,
@@ -62,6 +63,12 @@ class NetworkStatus:
     evidence: Evidence | None = None
     unproved_blocks: int = 0
     unproved_since: datetime | None = None
+    is_alone: bool = False
+    """Whether one node alone vouches for payments that were recorded, as the others were silent."""
+
+    @property
+    def rests_on_one_node(self) -> bool:
+        return self.nodes is None or self.is_alone
 
 
 def first_cursor(network: str, head: int, confirmations: int, range_limit: int) -> Cursor:
@@ -107,8 +114,18 @@ def network_status(
     most = confirmations * LONGEST_BLOCK_TIME + scan_interval + LAG_GRACE
     sees_payments = age <= most and not cursor.is_paused
     count, since = unproved(cursor.weak)
+    is_alone = cursor.alone is not None
     return NetworkStatus(
-        name, age, cursor.read_until, cursor.read_at, sees_payments, cursor.nodes, cursor.evidence, count, since
+        name,
+        age,
+        cursor.read_until,
+        cursor.read_at,
+        sees_payments,
+        cursor.nodes,
+        cursor.evidence,
+        count,
+        since,
+        is_alone,
     )
 
 
@@ -130,10 +147,9 @@ def compare_nodes(views: Sequence[NodeView], block_time: timedelta) -> tuple[Nod
     A node that is LAG_GRACE behind the best one is not usable. Two nodes with different hashes of the same block
     disagree; which of them is right cannot be known, so any two do, however many others there are.
     """
-    heads = [view.head for view in views if view.head is not None]
-    newest_useful = max(heads, default=0) - max(LAG_GRACE // block_time, 3)
-    silent = [view.host for view in views if view.head is None]
-    behind = [view.host for view in views if view.head is not None and view.head < newest_useful]
+    bad = unusable(views, block_time)
+    silent = [view.host for view in bad if view.head is None]
+    behind = [view.host for view in bad if view.head is not None]
     hosts = dict[int, dict[str, str]]()
     for view in views:
         for number, hash in view.hashes.items():
@@ -144,8 +160,44 @@ def compare_nodes(views: Sequence[NodeView], block_time: timedelta) -> tuple[Nod
     if differing:
         pairs = " and ".join(f"{hash} at {host}" for hash, host in hosts[differing[0]].items())
         wrong.append(f"block {differing[0]} is {pairs}")
-    usable = len(views) - len(silent) - len(behind)
-    return NodeCheck(len(views), usable, not differing), ", ".join(wrong)
+    return NodeCheck(len(views), len(views) - len(bad), not differing), ", ".join(wrong)
+
+
+def unusable(views: Sequence[NodeView], block_time: timedelta) -> list[NodeView]:
+    """The nodes that do not answer, and those that are LAG_GRACE behind the best one."""
+    newest_useful = max((view.head or 0 for view in views), default=0) - max(LAG_GRACE // block_time, 3)
+    return [view for view in views if view.head is None or view.head < newest_useful]
+
+
+def silent_nodes(
+    known: Sequence[SilentNode], heads: Mapping[str, int | None], now: datetime
+) -> tuple[SilentNode, ...]:
+    """The nodes with these newest blocks by host (None: no answer), each with the time since which it gives no new one.
+
+    A node that answers with a newer block than before is behind, and begins anew.
+    """
+    before = {each.host: each for each in known}
+    return tuple(_silent_node(before.get(host), host, head, now) for host, head in heads.items())
+
+
+def _silent_node(before: SilentNode | None, host: str, head: int | None, now: datetime) -> SilentNode:
+    if before is None or (head is not None and (before.head is None or head > before.head)):
+        return SilentNode(host, head, now)
+    return before
+
+
+def still_silent(
+    known: Sequence[SilentNode], heads: Mapping[str, int | None], within: timedelta, now: datetime
+) -> tuple[SilentNode, ...]:
+    """The silent nodes after a comparison, which are those that are not usable, by their newest blocks. One that is
+    usable, and was silent about a block, stays for a time: it may say nothing of that block again."""
+    others = (each for each in known if each.host not in heads and now - each.since < within)
+    return (*silent_nodes(known, heads, now), *others)
+
+
+def are_dead(known: Sequence[SilentNode], heads: Mapping[str, int | None], after: timedelta, now: datetime) -> bool:
+    """Whether each of these nodes has given no new block for a time."""
+    return all(now - each.since >= after for each in silent_nodes(known, heads, now))
 
 
 def confirmed_height(head: int, confirmations: int) -> int:
