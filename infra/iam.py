@@ -116,7 +116,10 @@ ACCESS = {
         decrypts_for=("*",),
     ),
     "scan_chain": Access(
-        tables={"payments": ("BatchGetItem", "Query", "BatchWriteItem"), "ops": ("GetItem", "PutItem", "UpdateItem")},
+        tables={
+            "payments": ("BatchGetItem", "Query", "BatchWriteItem", "DeleteItem"),
+            "ops": ("GetItem", "PutItem", "UpdateItem"),
+        },
         consumes=("scans",),
         sends=("recordings",),
         rpc_urls=True,

@@ -62,6 +62,8 @@ class Settings:
     """Networks whose reading goes on only after blocks of which another node lists the same logs."""
     unproved_accepted: tuple[str, ...] = _setting(readers.texts(readers.network_name), ())
     """Networks whose unproved blocks raise no alarm, as the operator has one node of them."""
+    silent_nodes_seconds: int = _setting(readers.whole(10, 600), 120)
+    """How long all other nodes of a network have to be silent before payments are recorded that one node alone has."""
     link_lifetime_seconds: int = _setting(readers.whole(1), 7 * 24 * 3600)
     safe_transaction_lifetime_seconds: int = _setting(readers.whole(1), 24 * 3600)
     """How long a link waits for an announced transaction at most, whatever deadline its payer names."""

@@ -71,11 +71,12 @@ def test_every_option_can_be_set_at_once_within_what_lambda_takes() -> None:
         "PAGE_FRAME_ANCESTORS": ["https://app.safe.global", "https://shop.example.com"],
     }
     texts = {name: json.dumps(value, separators=(",", ":")) for name, value in of_each.items()}
-    for name in ("PRICE_API_URL", "COMPLIANCE_API_URL", "LIFI_BASE_URL"):
+    for name in ("PRICE_API_URL", "COMPLIANCE_API_URL"):
         texts[name] = "https://provider.example.com/api/v3"
     for name in ("COMPLIANCE_ACCOUNT", "SESSION_DOMAIN"):
         texts[name] = "payments.example.com"
     texts["WALLETCONNECT_PROJECT_ID"] = "0" * 32
+    texts["SILENT_NODES_SECONDS"], texts["LIFI_BASE_URL"] = "600", "https://li.quest"
     every = prod(**texts, TRUSTED_PROXY_HEADER="x-real-client-address", ARCHIVE_BUCKET="b" * 63, ARCHIVE_AFTER_DAYS="3660")
     missing = {each.name.upper() for each in fields(Settings)} - {"WALLETCONNECT_RELAY_URL"} - every.keys()  # for tests
     assert not missing, f"give {missing} the longest values that are used, in tests/deploy/test_variables.py"

@@ -31,7 +31,7 @@ from chalicelib.chains.nodes.headers import BlockLogs
 from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
 from chalicelib.chains.nodes.names.reads import Answer
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress, ends_of
-from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
+from chalicelib.chains.nodes.ranges import BlockPayments, BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.chains.nodes.readings import (
     AccountReading,
     PlainAddressState,
@@ -230,6 +230,16 @@ class FakeChain:
         logs += [log for log in self.forged if blocks.first <= int(log["blockNumber"], 16) <= blocks.last]
         found = () if self.hides_logs else tuple(logs)
         return RangeReading(found, self._facts(blocks.last), is_full, tuple(map(self._header, headers)))
+
+    def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
+        self._read()
+        found = dict[int, BlockPayments]()
+        for number in numbers:
+            if number < len(self.blocks) - self.lag and number not in self.without_headers:
+                forged = (log for log in self.forged if int(log["blockNumber"], 16) == number)
+                logs = () if self.hides_logs else (*self.blocks[number].logs, *forged)
+                found[number] = BlockPayments(self._facts(number), logs)
+        return found
 
     def read_plain_transfers(
         self, blocks: BlockRange, addresses: Collection[PlainAddress]

@@ -17,7 +17,7 @@ from chalicelib.chains.catalogue.tokens import token_at, token_with_id
 from chalicelib.chains.nodes import ranges
 from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, BlockRange, Checkpoint
 from chalicelib.chains.nodes.nodes import Nodes
-from chalicelib.chains.nodes.ranges import RangeReading, RangeTooLarge
+from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading, RangeTooLarge
 from chalicelib.chains.nodes.readings import Receipt
 from chalicelib.chains.nodes.receipts import BlockReceipts
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient
@@ -251,6 +251,13 @@ class FaultyNode:
         if self.trouble == "misnames":
             return replace(reading, headers=tuple(map(Forged, headers)))
         return reading
+
+    def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
+        """What its queries for logs of single blocks list."""
+        self._answer()
+        known = [number for number in numbers if number < self._known]
+        readings = {number: self.read_range(BlockRange(number, number), None) for number in known}
+        return {number: BlockPayments(each.last, each.logs) for number, each in readings.items()}
 
     def _full(self, blocks: BlockRange, after: Checkpoint | None, reading: RangeReading) -> RangeReading:
         """Blocks with more logs than it returns: the product's client has to read a single one of them otherwise."""

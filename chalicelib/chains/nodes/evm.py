@@ -29,7 +29,7 @@ from chalicelib.chains.nodes.escrow.reads import EscrowState
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.names import reads as name_reads
 from chalicelib.chains.nodes.plain_transfers import reads as plain_transfers
-from chalicelib.chains.nodes.ranges import RangeReading
+from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
 from chalicelib.chains.nodes.rpc.hex_values import quantity
 from chalicelib.chains.nodes.rpc.http_client import HttpClient
 from chalicelib.chains.nodes.rpc.jsonrpc import (
@@ -76,6 +76,9 @@ class EvmChain:
         self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
     ) -> RangeReading:
         return ranges.read_range(self.node, blocks, after, self.escrow, headers)
+
+    def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
+        return ranges.read_payments(self.node, numbers, self.escrow)
 
     read_headers = on_node(headers.read_headers)
     read_block_logs = on_node(headers.read_block_logs)

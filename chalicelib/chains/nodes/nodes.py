@@ -233,17 +233,11 @@ def read_by_another(
     return chain, chain.read_range(blocks, after)
 
 
-def check_others(chain: "Chain", hashes: Mapping[int, str]) -> None:
-    """Raises NodesDisagree if another node of the network has another hash at one of these heights.
+def agreeing(chain: Node, others: Sequence[Node], hashes: Mapping[int, str]) -> tuple[Node, ...]:
+    """Those of the other nodes that have the hash at each of these heights. Raises NodesDisagree if one has another.
 
     A node that does not answer, or does not have a block, says nothing.
     """
-    if isinstance(chain, Node):
-        agreeing(chain, chain.others, hashes)
-
-
-def agreeing(chain: Node, others: Sequence[Node], hashes: Mapping[int, str]) -> tuple[Node, ...]:
-    """Those of the other nodes that have the hash at each of these heights. Raises NodesDisagree as `check_others`."""
     found = list[Node]()
     for other in others:
         try:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from chalicelib.chains.calldata.transaction import Transaction
     from chalicelib.chains.catalogue.escrows import EscrowContracts
     from chalicelib.chains.nodes.logs import BlockFacts, BlockRange, Checkpoint
-    from chalicelib.chains.nodes.ranges import RangeReading
+    from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
     from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
     from chalicelib.chains.nodes.simulation import Simulation
     from chalicelib.chains.nodes.wallets import WalletReading
@@ -57,6 +57,9 @@ class Chain(Protocol):
         Raises Disconnected if the block of the checkpoint `after` is no longer canonical, RangeTooLarge if the node
         does not return the logs of so many blocks, BlockRefused if it does not return those of a single block.
         """
+
+    def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
+        """The blocks at some heights with their logs of payments, without those that the node does not have."""
 
     def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
         """The logs in the receipts of transactions, as the node's JSON; none of those that are in no block."""

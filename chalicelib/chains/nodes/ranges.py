@@ -40,6 +40,14 @@ class RangeReading:
     headers: tuple["Checked", ...] = ()
 
 
+@frozen
+class BlockPayments:
+    """A block as a node has it, and its logs of payments as the node's JSON; None if the node does not return them."""
+
+    facts: BlockFacts
+    logs: tuple[Mapping[str, Any], ...] | None
+
+
 class RangeTooLarge(Exception):
     """The node returns the headers of a range but not its logs. Read a smaller range."""
 
@@ -71,11 +79,7 @@ def read_range(
     """
     last = block_at(blocks.last)
     first = [block_at(after.number), last] if after else [last]
-    emitters: tuple[str, ...] = payment_proxies(node.network)
-    topics: tuple[str, ...] = PAYMENT_TOPICS
-    if escrow is not None:
-        emitters, topics = (*emitters, *escrow_emitters(escrow)), (*topics, *ESCROW_TOPICS)
-    wanted = LogFilter(emitters, (topics,))
+    wanted = _payments(node.network, escrow)
     query = wanted.query(place_of(blocks))
     before, (outcome,), (last_after, *more) = with_headers(node, first, [query], [last], [*map(block_at, headers)])
     last_before = before[-1]
@@ -86,6 +90,35 @@ def read_range(
     facts = facts_of(node, last_before, blocks.last)
     found, is_full = _complete(node, blocks, outcome, wanted, last_before)
     return RangeReading(found, facts, is_full, _checked(headers, more))
+
+
+@unavailable_if_malformed
+def read_payments(
+    node: JsonRpcClient, numbers: Sequence[int], escrow: EscrowContracts | None = None
+) -> dict[int, BlockPayments]:
+    """The blocks at some heights with their logs of payments, without those that the node does not have.
+
+    One request, with two calls for each block. Raises ChainUnavailable if the node does not answer the headers.
+    """
+    wanted = _payments(node.network, escrow)
+    places = [BlockRange(number, number) for number in numbers]
+    queries = [wanted.query(place_of(place)) for place in places]
+    headers, outcomes, _ = with_headers(node, [block_at(number) for number in numbers], queries)
+    found = dict[int, BlockPayments]()
+    for place, header, outcome in zip(places, headers, outcomes, strict=True):
+        if header:
+            logs = checked_logs(node.network, place, outcome) if isinstance(outcome, list) else None
+            found[place.first] = BlockPayments(facts_of(node, header, place.first), logs)
+    return found
+
+
+def _payments(network: str, escrow: EscrowContracts | None) -> LogFilter:
+    """The logs of all proxies, and of the commerce escrow if the network has one."""
+    emitters: tuple[str, ...] = payment_proxies(network)
+    topics: tuple[str, ...] = PAYMENT_TOPICS
+    if escrow is not None:
+        emitters, topics = (*emitters, *escrow_emitters(escrow)), (*topics, *ESCROW_TOPICS)
+    return LogFilter(emitters, (topics,))
 
 
 def _checked(numbers: Sequence[int], headers: Sequence[Any]) -> tuple["Checked", ...]:

@@ -104,10 +104,11 @@ def _digest(transfer: ProxyTransfer) -> str:
 
 
 def _check_contradictions(network: str, ordered: Sequence[ProxyTransfer]) -> None:
-    """Raises InconsistentNode for two transfers that no chain can have together."""
-    positions, hashes, blocks = set[tuple[int, int]](), dict[int, str](), dict[str, int]()
+    """Raises InconsistentNode for two transfers that no chain can have together. Logs of two transactions may have the
+    same index, as some clients number the logs of each transaction from 0 on."""
+    positions, hashes, blocks = set[tuple[int, str, int]](), dict[int, str](), dict[str, int]()
     for transfer in ordered:
-        number, position = transfer.block_number, (transfer.block_number, transfer.log_index)
+        number, position = transfer.block_number, (transfer.block_number, transfer.tx_hash, transfer.log_index)
         if position in positions:
             raise InconsistentNode(network, f"two logs have index {transfer.log_index} of block {number}")
         if hashes.setdefault(number, transfer.block_hash) != transfer.block_hash:

@@ -17,7 +17,7 @@ from chalicelib.chains.calldata.reverts import printable, revert_reason
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes import blocks, ranges, receipts, sent, wallets
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
-from chalicelib.chains.nodes.ranges import RangeReading
+from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
 from chalicelib.chains.nodes.readings import CallEnergy, ResourceReading
 from chalicelib.chains.nodes.resources import reading as resources
 from chalicelib.chains.nodes.rpc.http_client import HttpClient
@@ -88,6 +88,9 @@ class TronChain:
         self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
     ) -> RangeReading:
         return ranges.read_range(self.node, blocks, after)
+
+    def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
+        return ranges.read_payments(self.node, numbers)
 
     logs_of_transactions = on_node(receipts.logs_of_transactions)
     read_receipts = on_node(receipts.read_receipts)

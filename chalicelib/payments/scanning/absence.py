@@ -324,11 +324,10 @@ class _Weighing:
             if enforced:
                 logs += proved
             else:
-                is_within = Counter(_said(listed)) <= Counter(_said(proved))
+                is_within = Counter(map(_event, listed)) <= Counter(map(_event, proved))
                 has_added, is_contradicted = True, is_contradicted or not is_within
-                there, places = {_event(log) for log in listed}, {int(log["logIndex"], 16) for log in listed}
-                left_out = (log for log in proved if _event(log) not in there)
-                logs += [*listed, *(log for log in left_out if int(log["logIndex"], 16) not in places)]
+                there, places = set(map(_event, listed)), set(map(_place, listed))
+                logs += [*listed, *(log for log in proved if _event(log) not in there and _place(log) not in places)]
         return replace(self._reading, logs=tuple(logs)), has_added, is_contradicted
 
     def _differs(self, reason: str, enforced: bool) -> None:
@@ -373,10 +372,20 @@ def _evm(node: "Chain | Node") -> "EvmChain":
 
 
 def _event(log: Log) -> tuple[str, ...]:
-    """What a log says, and in which transaction."""
-    return (log["address"].lower(), *map(str.lower, log["topics"]), log["data"].lower(), log["transactionHash"].lower())
+    """What a log says, and in which transaction and block."""
+    place = log["transactionHash"].lower(), log["blockHash"].lower()
+    return (log["address"].lower(), *map(str.lower, log["topics"]), log["data"].lower(), *place)
+
+
+def _place(log: Log) -> tuple[str, int]:
+    return log["transactionHash"].lower(), int(log["logIndex"], 16)
 
 
 def _said(logs: Iterable[Log]) -> list[tuple[Any, ...]]:
-    """What logs say and where they are, for comparison: each as often as it is listed."""
-    return sorted((int(log["logIndex"], 16), log["blockHash"].lower(), *_event(log)) for log in logs)
+    """What logs say and where they are, for comparison: each as often as it is listed, and by its place among those of
+    its transaction, as clients number the logs of a block differently."""
+    ordered, counts, found = sorted(logs, key=_place), Counter[str](), list[tuple[Any, ...]]()
+    for log in ordered:
+        found.append((log["transactionHash"].lower(), counts[log["transactionHash"].lower()], *_event(log)))
+        counts[log["transactionHash"].lower()] += 1
+    return found

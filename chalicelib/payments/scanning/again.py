@@ -14,6 +14,7 @@ from chalicelib.chains.nodes.nodes import others_of, read_by_another
 from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.payments.scanning import absence, evidence, ranges, rules, store
 from chalicelib.payments.scanning.details import Details
+from chalicelib.payments.scanning.doubts import compare_alone, settle_deferred
 from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedTransfer
 from chalicelib.platform.services import Services
@@ -37,7 +38,10 @@ def read_again(
     After the last verification the recorder compares the totals of the payables that were paid in these blocks, whether
     they are proved or not.
     """
-    missing, cursor = _prove(services, chain, details, policy, rules.without_old(cursor, services.clock()))
+    cursor = compare_alone(services, chain, details, rules.without_old(cursor, services.clock()))
+    deferred, cursor = settle_deferred(services, chain, details, cursor)
+    missing, cursor = _prove(services, chain, details, policy, cursor)
+    missing += deferred
     for index in range(len(cursor.verifications)):
         due = rules.blocks_to_verify(cursor, index, services.clock())
         if due is None:
@@ -50,9 +54,9 @@ def read_again(
             if read is None:
                 continue
             blocks, taken = read
-            if taken.found.new or taken.is_open:  # one node may say so alone
+            if taken.found.new or taken.found.deferred or taken.is_open:  # one node may say so alone
                 weak = evidence.doubted(cursor.weak, blocks, services.clock())
-                cursor = ranges.store_cursor(services, replace(cursor, weak=weak))
+                cursor = ranges.store_cursor(services, ranges.with_doubts(replace(cursor, weak=weak), taken.found))
             payables, paid = _entered(services, cursor, taken), taken.matched
             missing += len(taken.found.new)
         else:
@@ -94,6 +98,8 @@ def _prove(
         weak = evidence.read_again(cursor.weak, blocks, Evidence.UNPROVED, now)
         ranges.store_cursor(services, replace(cursor, weak=weak))  # the next tick reads other blocks again
         raise
+    if taken.found.alone or taken.found.deferred:
+        cursor = ranges.store_cursor(services, ranges.with_doubts(cursor, taken.found))
     payables = _entered(services, cursor, taken)
     weak = evidence.read_again(cursor.weak, blocks, Evidence.UNPROVED if taken.is_open else known.evidence, now)
     cursor = ranges.store_cursor(services, replace(absence.noted(cursor, known, now), weak=weak))

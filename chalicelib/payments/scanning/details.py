@@ -22,6 +22,9 @@ RECEIPTS_PER_TICK = {"evm": 500, "tron": 20}
 RECEIPTS_PER_REQUEST = {"evm": 50, "tron": 1}
 """On Tron each receipt is a request of its own. A receipt that is too long, which anybody can cause, costs the payers
 of one request."""
+TIMEOUTS_PER_TICK = 2
+"""After the first request that took too long each receipt is read by itself, those of that request last; after so many
+none is, as one that takes too long takes half of the time of a tick."""
 BLOCKS_PER_TICK = 20
 """In so many blocks conversions are looked at, with one request per block."""
 PATHS_PER_BLOCK = 40
@@ -38,6 +41,7 @@ class Details:
         self._services, self._network, self.deadline = services, network, deadline
         self.family = network.family
         self._receipts, self._blocks = RECEIPTS_PER_TICK[network.family], BLOCKS_PER_TICK
+        self._timeouts = 0
 
     @cached_property
     def watched(self) -> "tuple[PlainAddress, ...]":
@@ -68,17 +72,18 @@ class Details:
         transfers = (each for each in entries if each.escrow is None and each.emptied_address is None)
         wanted = [each for each in transfers if token_of_log(each.network, each.token_address) is not None]
         hashes = list(dict.fromkeys(each.tx_hash for each in wanted))
-        most = RECEIPTS_PER_REQUEST[self._network.family]
         found: dict[TransferId, PaymentSender | None] = {}
-        for start in range(0, len(hashes), most):
-            part = set(hashes[start : start + min(most, self._receipts)])
-            if not part or not self._has_time():
-                break
+        while hashes and self._receipts and self._has_time() and self._timeouts < TIMEOUTS_PER_TICK:
+            most = 1 if self._timeouts else RECEIPTS_PER_REQUEST[self._network.family]
+            size = min(most, self._receipts)
+            part, hashes = hashes[:size], hashes[size:]
             self._receipts -= len(part)
             try:
                 found |= self._payers_by_receipts([each for each in wanted if each.tx_hash in part])
             except ChainUnavailable as error:
-                self._receipts = 0 if self._is_slow("payers not read", error) else self._receipts
+                if self._is_slow("payers not read", error):
+                    self._timeouts += 1
+                    hashes += part if len(part) > 1 else []
         return found
 
     def _payers_by_receipts(self, entries: Sequence[LoggedTransfer]) -> "dict[TransferId, PaymentSender | None]":
@@ -126,7 +131,7 @@ class Details:
         return self._services.clock() < self.deadline
 
     def _is_slow(self, message: str, error: ChainUnavailable) -> bool:
-        """Logs a failure of the node. Whether the node took too long, so that this tick asks it for no more of this."""
+        """Logs a failure of the node. Whether the node took too long, so that this tick asks it for less of this."""
         from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
 
         facts = {"network": self._network.name, "reason": error.message}

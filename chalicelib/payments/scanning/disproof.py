@@ -1,22 +1,33 @@
-"""Which logged transfers do not exist: their log is in no receipt of their block.
+"""Which listed transfers exist: every node that answers has them, and at least two do if there are several.
 
-A node can list a log that is not there, or list one twice with two indexes. What one node says is compared with its own
-receipts where that is likely, and with the receipts and blocks of the other nodes. What was logged all the same is
-taken back when its block is read again: only if every node of the network has a receipt without it, or the block
-without its transaction. A node that does not answer decides nothing, so the block is read again later; if two answers
-differ, NodesDisagree is raised.
+A node can list a log that is not there, or the same one twice. So a transfer that can count is compared before it is
+recorded:
+
+    one node             its word; what is listed twice, or is a payment without an event, has to be in its receipt
+    another node         has the block (hash and time), and lists the transfer in it, or has it in the receipt
+      has it not         NodesDisagree: the network is held
+      does not say       of this transaction: it is not recorded now
+      has no such block  or does not answer: the blocks before are read, and this one waits (NotAgreed)
+    all others silent    for SILENT_NODES_SECONDS, without a new block: the one that is left is believed
+
+Transfers are known by their transaction, what they say, and their place among equal ones in it: clients number logs
+differently. What was logged all the same is taken back when its block is read again: only if every node of the network
+has a receipt without it, or the block without its transaction. A node that does not answer decides nothing, so the
+block is read again later; if two answers differ, NodesDisagree is raised.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, cast
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of
-from chalicelib.chains.nodes.ranges import RangeTooLarge
+from chalicelib.chains.nodes.ranges import BlockPayments, RangeTooLarge
 from chalicelib.chains.nodes.transfers import transfers_of
-from chalicelib.payments.scanning.records import LoggedTransfer, TransferId
+from chalicelib.payments.scanning import rules
+from chalicelib.payments.scanning.records import Cursor, LoggedTransfer, TransferId, TransferState
 from chalicelib.payments.scanning.transfer_log import emptied_addresses
 from chalicelib.platform.services import Services
 
@@ -30,63 +41,227 @@ BLOCKS_PER_READING = 20
 """In so many blocks of one reading transfers that a node does not have are looked for, by two requests a node."""
 
 
+class NotAgreed(ChainUnavailable):
+    """No other node says yet that it has the transfers of a block. `silent` are the newest blocks of those nodes by
+    host, None of one that does not answer."""
+
+    def __init__(self, network: str, block: int, silent: Mapping[str, int | None]) -> None:
+        super().__init__(f"No other {network} node has a block yet")
+        self.block, self.silent = block, silent
+        said = (f"{host} {'does not answer' if at is None else f'is at block {at}'}" for host, at in silent.items())
+        self.reason = f"transfers of block {block} wait for another node: {', '.join(said)}"
+
+
+@frozen
+class Compared:
+    """Of new transfers, those to record; those that no other node could be asked about, though it has their block; and
+    which of those to record one node alone has."""
+
+    agreed: tuple[LoggedTransfer, ...]
+    deferred: tuple[LoggedTransfer, ...] = ()
+    alone: tuple[LoggedTransfer, ...] = ()
+
+
 def check_number(chain: "Chain", found: Sequence[LoggedTransfer], blocks: BlockRange, family: str) -> None:
-    """Raises RangeTooLarge if several blocks have more transactions than `check` reads receipts of in time: anybody can
-    send them for the gas, and the same range is read again until a tick has come to its end."""
+    """Raises RangeTooLarge if several blocks have more transactions than `check` compares in time: anybody can send
+    them for the gas, and the same range is read again until a tick has come to its end."""
     has_others = isinstance(chain, Node) and bool(chain.others)
-    number = len({each.tx_hash for each in found if has_others or _is_repeated(each)})
+    number = len({each.tx_hash for each in found if can_count(each) and (has_others or _is_repeated(each))})
     if blocks.count > 1 and number > COMPARED_PER_RANGE[family]:
         raise RangeTooLarge(f"the receipts of {number} transactions are to be compared")
 
 
 def check(
-    services: Services, chain: "Chain", new: Sequence[LoggedTransfer], family: str, proved_blocks: Collection[int] = ()
-) -> None:
-    """Compares transfers that `chain` lists for the first time with the receipts of their transactions.
+    services: Services,
+    chain: "Chain",
+    cursor: Cursor,
+    new: Sequence[LoggedTransfer],
+    proved_blocks: Collection[int] = (),
+) -> Compared:
+    """Compares transfers that `chain` lists for the first time with the other nodes, or with its own receipts.
 
-    Raises InconsistentNode if the node lists a transfer of a transaction a second time that is not in its own receipt,
-    ChainUnavailable if it does not give that; NodesDisagree if another node has the receipt without a transfer, or the
-    block without the transaction. Another node that does not answer, or does not have the block, says nothing, and one
-    that denies a transfer of `proved_blocks` is asked last for a while. One request to each of them, and two more for
-    each block of which it does not have a transaction.
+    Raises InconsistentNode if the node lists a transfer a second time that is not in its own receipt; NodesDisagree if
+    another node has another block, or does not have a transfer in it; NotAgreed if all others are silent. One that
+    denies a transfer of `proved_blocks` is asked last for a while. One request to each other node; for what it does not
+    list, one for the node's own receipts and two for each block.
     """
-    repeated = {each.tx_hash for each in new if _is_repeated(each)}
-    if repeated:
-        there = _in_receipts(chain, sorted(repeated), new)
-        for each in new:
-            if each.tx_hash in repeated and _place(each) not in there.get((each.tx_hash, each.block_hash), ()):
-                if isinstance(chain, Node):
-                    chain.distrust()
-                reason = f"log {each.log_index} of {each.tx_hash} is not in the receipt"
-                raise InconsistentNode(chain.network, reason)
-    for other in chain.others if isinstance(chain, Node) and new else ():
-        for each in _denied(other, new, COMPARED_PER_RANGE[family]):
-            reason = f"log {each.log_index} of {each.tx_hash} is at {host_of(chain)} and not at {other.host}"
-            if each.block_number not in proved_blocks:
-                raise NodesDisagree(chain.network, reason)
-            services.log.error("node denies what is proved", extra={"network": chain.network, "reason": reason})
-            other.distrust()
+    counting = [each for each in new if can_count(each)]
+    others = chain.others if isinstance(chain, Node) and counting else ()
+    if not others:
+        unread = _check_own(chain, counting)
+        return _compared(new, deferred=[each for each in counting if each.tx_hash in unread])
+    said = [_asked(node, counting) for node in others]
+    wrong = next((each.differs for each in said if each.differs), None)
+    if wrong is not None:
+        raise NodesDisagree(chain.network, f"{wrong[0]} at {host_of(chain)} and {wrong[1]}")
+    _check_own(chain, counting)
+    confirmed = {entry.transfer_id for entry in counting if entry.block_number in proved_blocks}
+    for node, each in zip(others, said, strict=True):
+        confirmed |= each.listed | _confirmed(services, chain, node, counting, each, proved_blocks)
+    rest = [entry for entry in counting if entry.transfer_id not in confirmed]
+    there = frozenset[TransferId]().union(*(each.left_out for each in said))
+    deferred = [entry for entry in rest if entry.transfer_id in there]
+    waiting = [entry for entry in rest if entry.transfer_id not in there]
+    if waiting:
+        heads = {node.host: each.head for node, each in zip(others, said, strict=True)}
+        after = timedelta(seconds=services.settings.silent_nodes_seconds)
+        if not rules.are_dead(cursor.silent, heads, after, services.clock()):
+            raise NotAgreed(chain.network, min(entry.block_number for entry in waiting), heads)
+        facts = {"network": chain.network, "count": len(waiting), "host": host_of(chain)}
+        services.log.error("transfers of one node recorded", extra=facts)
+    return _compared(new, deferred, waiting)
 
 
-def _denied(other: Node, new: Sequence[LoggedTransfer], most: int) -> Iterator[LoggedTransfer]:
-    """The transfers that another node does not have: that its receipts lack, and those of transactions that are not in
-    their block there. `most` transactions are in one request."""
-    hashes, there = list(dict.fromkeys(each.tx_hash for each in new)), dict[tuple[str, str], set[tuple[str, int]]]()
+def _compared(
+    new: Sequence[LoggedTransfer], deferred: Sequence[LoggedTransfer], alone: Sequence[LoggedTransfer] = ()
+) -> Compared:
+    ids = {each.transfer_id for each in deferred}
+    return Compared(tuple(each for each in new if each.transfer_id not in ids), tuple(deferred), tuple(alone))
+
+
+@frozen
+class _Said:
+    """What another node says of transfers: those that it lists, and those that it does not list though it has their
+    block. `differs` says how a block differs, there and at the other node. `head` is its newest block if it does not
+    have one of the blocks."""
+
+    listed: frozenset[TransferId] = frozenset()
+    left_out: frozenset[TransferId] = frozenset()
+    differs: tuple[str, str] | None = None
+    head: int | None = None
+    other_logs: frozenset[str] = frozenset()
+    """The transactions of which it lists some transfer."""
+
+    @property
+    def answers(self) -> bool:
+        return bool(self.listed or self.left_out or self.differs)
+
+
+def _asked(node: Node, entries: Sequence[LoggedTransfer]) -> _Said:
+    """One request, and one for the newest block of a node that does not have them all."""
     try:
-        for start in range(0, len(hashes), most):
-            there |= _in_receipts(other, hashes[start : start + most], new)
+        blocks: Mapping[int, BlockPayments] = node.read_payments(sorted({each.block_number for each in entries}))
+        head = None if all(each.block_number in blocks for each in entries) else node.head()
     except ChainUnavailable:
-        return
-    unknown = dict[int, list[LoggedTransfer]]()
-    for each in new:
-        known = there.get((each.tx_hash, each.block_hash))
-        if known is None:
-            unknown.setdefault(each.block_number, []).append(each)
-        elif _place(each) not in known:
-            yield each
-    for number, entries in list(unknown.items())[:BLOCKS_PER_READING]:
-        said = _says(other, number, entries)
-        yield from (each for each in entries if said.get(each.transfer_id) is False)
+        return _Said()
+    listed, left_out, there = set[TransferId](), set[TransferId](), dict[int, set[tuple[str, str]]]()
+    for entry in entries:
+        number = entry.block_number
+        block = blocks.get(number)
+        if block is None:
+            continue
+        facts = block.facts
+        if facts.hash != entry.block_hash:
+            differs = f"block {number} is {entry.block_hash}", f"{facts.hash} at {node.host}"
+            return _Said(differs=differs)
+        if facts.time != entry.paid_at:
+            differs = f"block {number} is of {entry.paid_at:%FT%TZ}", f"of {facts.time:%FT%TZ} at {node.host}"
+            return _Said(differs=differs)
+        if number not in there:
+            there[number] = _listed_in(node, block)
+        is_listed = (entry.tx_hash, entry.event_key) in there[number]
+        (listed if is_listed else left_out).add(entry.transfer_id)
+    transactions = frozenset(tx_hash for each in there.values() for tx_hash, _ in each)
+    return _Said(frozenset(listed), frozenset(left_out), None, head, transactions)
+
+
+def _listed_in(node: Node, block: BlockPayments) -> set[tuple[str, str]]:
+    """The transfers of proxies that a node lists in a block, none if what it lists contradicts itself."""
+    try:
+        return {(each.tx_hash, each.event_key) for each in transfers_of(node.network, block.logs or (), node.escrow)}
+    except ChainUnavailable:
+        return set()
+
+
+def _confirmed(
+    services: Services,
+    chain: "Chain",
+    other: Node,
+    entries: Sequence[LoggedTransfer],
+    said: _Said,
+    proved_blocks: Collection[int],
+) -> set[TransferId]:
+    """The transfers that another node has in receipts though it does not list them. Raises NodesDisagree if it does not
+    have one in its block at all, unless the block is proved."""
+    by_block = dict[int, list[LoggedTransfer]]()
+    for each in entries:
+        if each.transfer_id in said.left_out:
+            by_block.setdefault(each.block_number, []).append(each)
+    found = set[TransferId]()
+    for number, left_out in list(by_block.items())[:BLOCKS_PER_READING]:
+        verdicts = _says(other, number, left_out)
+        for each in left_out:
+            verdict = verdicts.get(each.transfer_id)
+            if verdict:
+                found.add(each.transfer_id)
+            elif verdict is False:
+                reason = f"log {each.log_index} of {each.tx_hash} is at {host_of(chain)} and not at {other.host}"
+                if each.tx_hash in said.other_logs:
+                    reason += ", which has other logs of that transaction: they cannot be matched by what they say"
+                if number not in proved_blocks:
+                    raise NodesDisagree(chain.network, reason)
+                services.log.error("node denies what is proved", extra={"network": chain.network, "reason": reason})
+                other.distrust()
+    return found
+
+
+def _check_own(chain: "Chain", entries: Sequence[LoggedTransfer]) -> set[str]:
+    """The transactions that have a repeated transfer and whose receipts the node does not return now, for which it is
+    not to blame: anybody can make a receipt that is too large.
+
+    Raises InconsistentNode if a receipt does not have a transfer.
+    """
+    repeated = sorted({each.tx_hash for each in entries if _is_repeated(each)})
+    if not repeated:
+        return set()
+    try:
+        there = _in_receipts(chain.chain if isinstance(chain, Node) else chain, repeated, entries)
+    except InconsistentNode:
+        raise
+    except ChainUnavailable:
+        return set(repeated)
+    for each in entries:
+        if each.tx_hash in repeated and each.event_key not in there.get((each.tx_hash, each.block_hash), ()):
+            if isinstance(chain, Node):
+                chain.distrust()
+            raise InconsistentNode(chain.network, f"log {each.log_index} of {each.tx_hash} is not in the receipt")
+    return set()
+
+
+def compare_again(
+    services: Services, chain: Node, entries: Iterable[LoggedTransfer], deadline: datetime
+) -> tuple[list[LoggedTransfer], int | None]:
+    """Compares transfers that one node alone vouched for, now that others may answer, in the order of their blocks.
+
+    Returns those that no node has, and the first block that cannot be decided yet, None if all are. Raises
+    NodesDisagree if a node has a transfer and another one does not have it, or has another block.
+    """
+    as_chain = cast("Chain", chain)
+    by_block = dict[int, list[LoggedTransfer]]()
+    for each in entries:
+        if can_count(each) and each.state is not TransferState.REVERSED:
+            by_block.setdefault(each.block_number, []).append(each)
+    gone = list[LoggedTransfer]()
+    for number, found in sorted(by_block.items()):
+        if services.clock() >= deadline:
+            return gone, number
+        nodes = (chain, *chain.others)
+        said = [_asked(node, found) for node in nodes]
+        differing = [each.differs for each in said if each.differs]
+        if differing:
+            reason = f"{differing[0][0]} in the log and {differing[0][1]}"
+            if len(differing) < sum(each.answers for each in said):
+                raise NodesDisagree(chain.network, reason)
+            services.log.error("node contradicts itself", extra={"network": chain.network, "reason": reason})
+            continue  # a block that a fork has replaced is read again for that
+        for each in found:
+            is_denied = any(each.transfer_id in of.left_out for of in said)
+            if is_denied or sum(each.transfer_id in of.listed for of in said) < 2:
+                not_there, is_open = _disproved_in(services, as_chain, number, [each], 2)
+                if is_open:
+                    return gone, number
+                gone += not_there
+    return gone, None
 
 
 def disproved(
@@ -110,23 +285,25 @@ def disproved(
 
 
 def _disproved_in(
-    services: Services, chain: "Chain", number: int, entries: Sequence[LoggedTransfer]
+    services: Services, chain: "Chain", number: int, entries: Sequence[LoggedTransfer], enough: int = 1
 ) -> tuple[list[LoggedTransfer], bool]:
+    """The transfers of a block that no node has, and whether some are undecided: `enough` nodes have not said that they
+    have it."""
     nodes = (chain, *chain.others) if isinstance(chain, Node) else (chain,)
     said = [_says(node, number, entries) for node in nodes]
     found, is_open = list[LoggedTransfer](), False
     for entry in entries:
-        verdicts = {each.get(entry.transfer_id) for each in said}
+        verdicts = [each.get(entry.transfer_id) for each in said]
         facts = {"network": entry.network, "tx_hash": entry.tx_hash, "block": number}
-        if verdicts == {False}:
+        if set(verdicts) == {False}:
             reason = f"log {entry.log_index} of {entry.tx_hash} is in no receipt of block {number}: it is taken back"
             services.log.error("node contradicts itself", extra={"network": entry.network, "reason": reason})
             found.append(entry)
-        elif {True, False} <= verdicts:
+        elif {True, False} <= set(verdicts):
             reason = f"log {entry.log_index} of {entry.tx_hash} is in the receipt of one node, not in that of another"
             raise NodesDisagree(chain.network, reason)
         else:
-            is_open = is_open or True not in verdicts
+            is_open = is_open or verdicts.count(True) < enough
             services.log.warning("transfer not read again", extra={**facts, "is_in_receipts": True in verdicts})
     return found, is_open
 
@@ -148,20 +325,23 @@ def _says(chain: "Chain", number: int, entries: Sequence[LoggedTransfer]) -> Map
 
 def _in_receipts(
     chain: "Chain", tx_hashes: Sequence[str], entries: Sequence[LoggedTransfer]
-) -> dict[tuple[str, str], set[tuple[str, int]]]:
-    """The transfers in the receipts of transactions, by the hashes of their transactions and blocks."""
-    found = dict[tuple[str, str], set[tuple[str, int]]]()
+) -> dict[tuple[str, str], set[str]]:
+    """The event keys of the transfers in receipts, by the hashes of their transactions and blocks."""
+    found = dict[tuple[str, str], set[str]]()
     logs, addresses = chain.logs_of_transactions(tx_hashes), emptied_addresses(entries)
     for each in transfers_of(chain.network, logs, chain.escrow, addresses):
-        found.setdefault((each.tx_hash, each.block_hash), set()).add((each.event_key, each.log_index))
+        found.setdefault((each.tx_hash, each.block_hash), set()).add(each.event_key)
     return found
+
+
+def can_count(each: LoggedTransfer) -> bool:
+    """Whether it can be a payment: an event of the escrow, or of a token of the catalogue, which others are never."""
+    from chalicelib.chains.catalogue.tokens import token_of_log
+
+    return each.escrow is not None or token_of_log(each.network, each.token_address) is not None
 
 
 def _is_repeated(each: LoggedTransfer) -> bool:
     """Whether it is compared with the node's own receipts: it is listed twice, or is a payment because an event is not
     listed."""
     return not each.event_key.endswith("-0") or each.emptied_address is not None
-
-
-def _place(each: LoggedTransfer) -> tuple[str, int]:
-    return each.event_key, each.log_index

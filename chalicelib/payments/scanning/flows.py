@@ -18,6 +18,7 @@ from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooL
 from chalicelib.payments.scanning import absence, disproof, nodes, ranges, rules, store
 from chalicelib.payments.scanning.again import read_again
 from chalicelib.payments.scanning.details import Details
+from chalicelib.payments.scanning.disproof import NotAgreed
 from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.records import Cursor
 from chalicelib.payments.scanning.rules import NetworkStatus
@@ -43,8 +44,9 @@ def scan(services: Services, name: str, compares_nodes: bool = False) -> int:
     """Runs one tick of a network: reads it up to its newest confirmed block. Returns how many new transfers were found.
 
     Everything is read from one node. If there are several, `compares_nodes` has the tick look whether they agree; while
-    they do not, nothing is read. Does nothing while another tick of the network is running. Raises ChainUnavailable,
-    NodesDisagree if another node has other blocks, and WriteConflict if another tick was faster all the same.
+    they do not, nothing is read. A block whose transfers no other node says to have waits, and those after it. Does
+    nothing while another tick of the network is running. Raises ChainUnavailable, NodesDisagree if another node has
+    other blocks, and WriteConflict if another tick was faster all the same.
     """
     lease = rules.take_lease(store.lease(services.store, name), name, services.clock())
     if lease is None:
@@ -55,6 +57,11 @@ def scan(services: Services, name: str, compares_nodes: bool = False) -> int:
         return 0
     try:
         return _scan(services, name, compares_nodes)
+    except NotAgreed as error:
+        cursor = store.cursor(services.store, name)
+        if cursor is not None:
+            nodes.wait(services, cursor, error)
+        return 0
     finally:
         # The next tick can start. The lease ends by itself if another tick has taken it over.
         try_write(services.store, replace(taken, ends_at=services.clock()))
@@ -103,9 +110,13 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             if refusals == _REFUSALS_PER_TICK or isinstance(error, BlockRefused):
                 break
             continue
-        found = ranges.not_recorded(services, chain, details, cursor, matched, weighed.proved_blocks)
-        if found.new:
-            cursor = ranges.unfinished(services, cursor, blocks, found.new)
+        try:
+            found = ranges.not_recorded(services, chain, details, cursor, matched, weighed.proved_blocks)
+        except NotAgreed as error:  # this tick reads the blocks before that one
+            cursor, head = nodes.wait(services, cursor, error), error.block - 1 + confirmations - 1
+            continue
+        if found.new or found.deferred:
+            cursor = ranges.unfinished(services, cursor, blocks, found)
         try:
             ranges.write(services, found)
         except Throttled:

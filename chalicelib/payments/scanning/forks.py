@@ -1,10 +1,11 @@
 """Following a fork: the blocks that replaced others are read again."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.logs import BlockRange, ProxyTransfer
 from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.scanning import disproof, ranges, rules, store, transfer_log
@@ -36,22 +37,57 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     hashes = chain.block_hashes(sorted({entry.block_number for entry in logged}))
     removed = transfer_log.removed_by_fork(logged, hashes, added)
     gone = transfer_log.vanished(removed, added)
-    receipts = chain.logs_of_transactions(sorted({entry.tx_hash for entry in gone}))
-    addresses = transfer_log.emptied_addresses(gone)
-    there = transfers_of(cursor.network, receipts, chain.escrow, addresses)
-    transfer_log.check_vanished(cursor.network, gone, there, last)
+    transfer_log.check_vanished(cursor.network, gone, _in_receipts(services, chain, details, gone), last)
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in added])
     new = tuple(entry for entry in added if entry.transfer_id not in stored)
-    disproof.check(services, chain, new, details.family)
-    details_of_new = details.of(new)
-    cursor = ranges.unfinished(services, cursor, BlockRange(common.scanned_to + 1, last))
+    compared = disproof.check(services, chain, cursor, new)
+    moved = {(entry.tx_hash, entry.event_key) for entry in removed}
+    deferred = tuple(entry for entry in compared.deferred if (entry.tx_hash, entry.event_key) not in moved)
+    doubts = ranges.Found(alone=compared.alone, deferred=deferred)
+    found = replace(doubts, new=details.of([entry for entry in new if entry not in deferred]))
+    added = [entry for entry in added if entry not in deferred]
+    cursor = ranges.unfinished(services, cursor, BlockRange(common.scanned_to + 1, last), doubts)
     # numbered after that write: a tick that died before it moved the cursor has left work with the number before
     work = transfer_log.work_of_fork(removed, added, cursor.version, services.clock())
-    found = ranges.Found(details_of_new, tuple(work))
+    found = replace(found, work=tuple(work))
     ranges.write(services, found)
-    followed = ranges.store_cursor(services, replace(followed, version=cursor.version))
+    followed = ranges.store_cursor(services, ranges.with_doubts(replace(followed, version=cursor.version), doubts))
     hint(services, found.payables)
     return followed
+
+
+def _in_receipts(
+    services: Services, chain: "Chain", details: Details, gone: Sequence[LoggedTransfer]
+) -> Sequence[ProxyTransfer]:
+    """The transfers in the receipts of what is gone, as far as it counts. Raises ChainUnavailable if there are none."""
+    counting = [entry for entry in gone if disproof.can_count(entry)]
+    hashes, addresses = sorted({entry.tx_hash for entry in counting}), transfer_log.emptied_addresses(counting)
+    try:
+        logs = chain.logs_of_transactions(hashes)
+    except ChainUnavailable as error:
+        logs = _logs_one_by_one(services, chain, details, hashes, error)
+    return transfers_of(chain.network, logs, chain.escrow, addresses)
+
+
+def _logs_one_by_one(
+    services: Services, chain: "Chain", details: Details, hashes: Sequence[str], error: ChainUnavailable
+) -> tuple[Mapping[str, Any], ...]:
+    """The logs in those receipts that the node returns by themselves, within the time of a tick; the others are left
+    out, with an alarm, as anybody can make one that is too large. Raises the error if it returns none."""
+    logs, is_answered = list[Mapping[str, Any]](), False
+    for tx_hash in hashes:
+        try:
+            if services.clock() < details.deadline:
+                logs += chain.logs_of_transactions([tx_hash])
+                is_answered = True
+                continue
+        except ChainUnavailable as last:
+            error = last
+        facts = {"network": chain.network, "tx_hash": tx_hash, "reason": error.message}
+        services.log.error("receipt not compared", extra=facts)
+    if not is_answered:
+        raise error
+    return tuple(logs)
 
 
 def _read_again(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.payments.scanning import ranges, rules, store
-from chalicelib.payments.scanning.records import Cursor, NodeCheck
+from chalicelib.payments.scanning.disproof import NotAgreed
+from chalicelib.payments.scanning.records import Cursor, NodeCheck, SilentNode
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -19,14 +20,28 @@ def compare(services: Services, chain: "Chain", facts: "Network", confirmations:
 
     What is wrong is in the log each time.
     """
-    check: NodeCheck | None = None
+    check, silent = None, tuple[SilentNode, ...]()
     if isinstance(chain, Nodes):
-        check, wrong = rules.compare_nodes(chain.views(confirmations), block_time(facts))
+        views = chain.views(confirmations)
+        check, wrong = rules.compare_nodes(views, block_time(facts))
+        unusable = rules.unusable(views, block_time(facts))
+        after = timedelta(seconds=services.settings.silent_nodes_seconds)
+        heads = {view.host: view.head for view in unusable}
+        silent = rules.still_silent(cursor.silent, heads, 2 * after, services.clock())
         if wrong:
             log = services.log.warning if check.agree else services.log.error
             message = "nodes are not usable" if check.agree else "nodes disagree"
             log(message, extra={"network": facts.name, "reason": wrong})
-    return cursor if check == cursor.nodes else ranges.store_cursor(services, replace(cursor, nodes=check))
+    if (check, silent) == (cursor.nodes, cursor.silent):
+        return cursor
+    return ranges.store_cursor(services, replace(cursor, nodes=check, silent=silent))
+
+
+def wait(services: Services, cursor: Cursor, error: NotAgreed) -> Cursor:
+    """Notes which nodes are silent, so that a network does not wait for a dead one; the stored cursor."""
+    services.log.error("transfers wait for another node", extra={"network": cursor.network, "reason": error.reason})
+    silent = rules.silent_nodes(cursor.silent, error.silent, services.clock())
+    return cursor if silent == cursor.silent else ranges.store_cursor(services, replace(cursor, silent=silent))
 
 
 def hold(services: Services, name: str, reason: str) -> None:

@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING
 
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes import logs
-from chalicelib.chains.nodes.logs import BlockRange, Checkpoint, ProxyTransfer
-from chalicelib.chains.nodes.nodes import check_others
+from chalicelib.chains.nodes.logs import BlockRange, Checkpoint, InconsistentNode, ProxyTransfer
+from chalicelib.chains.nodes.nodes import Node
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
 from chalicelib.chains.nodes.ranges import BlockRefused, RangeReading, RangeTooLarge
 from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.scanning import disproof, evidence, rules, store, transfer_log, watching
 from chalicelib.payments.scanning.details import Details
-from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedBlock, LoggedTransfer, UnrecordedTransfers
+from chalicelib.payments.scanning.records import (
+    Cursor,
+    DeferredTransaction,
+    Evidence,
+    LoggedBlock,
+    LoggedTransfer,
+    UnrecordedTransfers,
+)
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -23,10 +30,16 @@ if TYPE_CHECKING:
 
 @frozen
 class Found:
-    """What some blocks add to the log: the entries that are new, and work for the recorder."""
+    """What some blocks add to the log: the entries that are new, and work for the recorder.
+
+    `alone` are those of the new ones that one node alone has, as the others are silent. `deferred` are transfers that
+    are not recorded (DeferredTransaction).
+    """
 
     new: tuple[LoggedTransfer, ...] = ()
     work: tuple[UnrecordedTransfers, ...] = ()
+    alone: tuple[LoggedTransfer, ...] = ()
+    deferred: tuple[LoggedTransfer, ...] = ()
 
     @property
     def payables(self) -> dict[str, str]:
@@ -41,10 +54,15 @@ def matched(
     `watched` addresses without an event.
 
     Raises RangeTooLarge if the node does not return the transfers of these addresses, InconsistentNode if it gives logs
-    of other blocks than its canonical ones, NodesDisagree if another node of the network has other blocks.
+    of other blocks than its canonical ones.
     """
     logs = (*reading.logs, *watching.transfers(chain, blocks, watched))
-    transfers = transfer_log.counting(transfers_of(chain.network, logs, chain.escrow, watched))
+    try:
+        transfers = transfer_log.counting(transfers_of(chain.network, logs, chain.escrow, watched))
+    except InconsistentNode:
+        if isinstance(chain, Node):
+            chain.distrust()
+        raise
     found = request_store.references(services.store, {transfer.reference_topic for transfer in transfers})
     payables = {each.topic: transfer_log.PayableId(each.payable_id, each.account_id) for each in found}
     matched = [transfer for transfer in transfers if transfer.reference_topic in payables]
@@ -52,11 +70,10 @@ def matched(
 
 
 def _dated(chain: "Chain", transfers: list[ProxyTransfer]) -> Iterable[ProxyTransfer]:
-    """The transfers with the times of their blocks, which no other node denies. No call if there are none."""
+    """The transfers with the times of their blocks. No call if there are none."""
     if not transfers:
         return ()
     facts = chain.block_facts(sorted({each.block_number for each in transfers}))
-    check_others(chain, {number: block.hash for number, block in facts.items()})
     return logs.with_block_times(transfers, facts)
 
 
@@ -77,11 +94,25 @@ def not_recorded(
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in found])
     for entry in transfer_log.reindexed(found, stored):
         reason = f"{entry.tx_hash} had another log index before in the same block"
-        services.log.error("node contradicts itself", extra={"network": entry.network, "reason": reason})
+        facts = {"network": entry.network, "reason": reason}
+        if isinstance(chain, Node):  # the index was that of another node
+            services.log.info("nodes number logs differently", extra=facts)
+        else:
+            services.log.error("node contradicts itself", extra=facts)
     new = tuple(entry for entry in found if entry.transfer_id not in stored)
-    disproof.check(services, chain, new, details.family, proved_blocks)
-    work = transfer_log.work(transfer_log.unrecorded(found, stored), cursor.version, services.clock())
-    return Found(details.of(new), tuple(work))
+    compared = disproof.check(services, chain, cursor, _not_deferred(services, cursor, new), proved_blocks)
+    agreed = {entry.transfer_id for entry in compared.agreed}
+    recorded = [entry for entry in found if entry.transfer_id in stored or entry.transfer_id in agreed]
+    work = transfer_log.work(transfer_log.unrecorded(recorded, stored), cursor.version, services.clock())
+    return Found(details.of(compared.agreed), tuple(work), compared.alone, compared.deferred)
+
+
+def _not_deferred(services: Services, cursor: Cursor, new: tuple[LoggedTransfer, ...]) -> tuple[LoggedTransfer, ...]:
+    """Those of the transfers that are not deferred already. No read while nothing is."""
+    if cursor.deferred_from is None or not new:
+        return new
+    deferred = store.deferred(services.store, cursor.network, {(each.block_number, each.tx_hash) for each in new})
+    return tuple(each for each in new if (each.block_number, each.tx_hash) not in deferred)
 
 
 def not_found_again(
@@ -101,24 +132,46 @@ def not_found_again(
 
 
 def unfinished(
-    services: Services, cursor: Cursor, blocks: BlockRange, new: Sequence[LoggedTransfer] = ()
+    services: Services, cursor: Cursor, blocks: BlockRange, found: Found | None = None
 ) -> Cursor:
     """The cursor with these blocks as unfinished, written before any of their new entries is.
 
     Those that were read before and are said to have more now are unproved from then on: one node may say so alone.
     """
-    late = [each.block_number for each in new if each.block_number <= cursor.scanned_to]
+    found = found or Found()
+    late = [each.block_number for each in found.new if each.block_number <= cursor.scanned_to]
+    cursor = with_doubts(cursor, found)
     if late:
         doubted = evidence.doubted(cursor.weak, BlockRange(min(late), max(late)), services.clock())
         cursor = replace(cursor, weak=doubted)
     return store_cursor(services, replace(cursor, unfinished=blocks))
 
 
+def with_doubts(cursor: Cursor, found: Found) -> Cursor:
+    """The cursor with the blocks of what one node alone has, and with whether something is deferred."""
+    numbers = [each.block_number for each in found.alone]
+    if numbers:
+        numbers += cursor.alone.ends if cursor.alone else ()
+        cursor = replace(cursor, alone=BlockRange(min(numbers), max(numbers)))
+    if found.deferred and cursor.deferred_from is None:
+        cursor = replace(cursor, deferred_from="")
+    return cursor
+
+
 def write(services: Services, found: Found) -> None:
     """Entries first: the recorder finds every entry that its work names. Raises Throttled."""
     blocks = {(each.network, each.block_number): each.detected_at for each in found.new}
     marks = [LoggedBlock(network, number, logged_at) for (network, number), logged_at in blocks.items()]
-    services.store.put_many([*marks, *found.new])
+    deferred = {
+        (each.block_number, each.tx_hash): DeferredTransaction(
+            each.network, each.block_number, each.tx_hash, each.detected_at
+        )
+        for each in found.deferred
+    }
+    for each in deferred.values():
+        facts = {"network": each.network, "tx_hash": each.tx_hash, "block": each.block_number}
+        services.log.error("transaction deferred", extra=facts)
+    services.store.put_many([*deferred.values(), *marks, *found.new])
     services.store.put_many(found.work)
 
 

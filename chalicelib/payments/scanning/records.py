@@ -34,6 +34,15 @@ class Verification:
 
 
 @frozen
+class NextTarget:
+    """The target of the verification with this number after those before it."""
+
+    number: int
+    target: int
+    target_at: datetime
+
+
+@frozen
 class NodeCheck:
     """How the nodes of a network compared last, if it has several: how many there are, how many of them answer and have
     new blocks, and whether their blocks agree. While these do not, the network is not read."""
@@ -41,6 +50,15 @@ class NodeCheck:
     total: int
     usable: int
     agree: bool
+
+
+@frozen
+class SilentNode:
+    """A node that gives no new blocks since an instant: it does not answer, or `head` is still its newest block."""
+
+    host: str
+    head: int | None
+    since: datetime
 
 
 class Evidence(StrEnum):
@@ -90,11 +108,15 @@ class Cursor(Record):
 
     `range_limit` is the most blocks per request to the node; it is halved when the node refuses, and grows again.
     `read_until` is the timestamp of the block `scanned_to`, and `read_at` when it was read by our clock; both are None
-    before the first range was read. `verifications` are in the order of rules.VERIFIED_AFTER.
+    before the first range was read. `verifications` are in the order of rules.VERIFIED_AFTER, `next_targets` in that of
+    their blocks, at most rules.TARGETS of each verification.
     `unfinished` are blocks whose transfers are being written to the log: if it is stored when a tick starts, an earlier
     tick ended in between, and the log may have transfers of a branch that this cursor has never been on.
     `evidence` is how the newest range is known, None before the first; `weak` has the blocks that are not proved. The
     checks by headers and by receipts run since `headers_since` and `receipts_since`.
+    `silent` are nodes that give no new blocks, `alone` the blocks in which one node alone vouches for transfers that
+    were recorded, as the others were silent (disproof.py). `deferred_from` is the place of the DeferredTransaction that
+    was looked at last, empty before the first; None while there is none.
     """
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "CURSOR")
@@ -112,6 +134,10 @@ class Cursor(Record):
     weak: Weak = ()
     headers_since: datetime | None = None
     receipts_since: datetime | None = None
+    next_targets: tuple[NextTarget, ...] = ()
+    silent: tuple[SilentNode, ...] = ()
+    alone: BlockRange | None = None
+    deferred_from: str | None = None
 
     @property
     def is_paused(self) -> bool:
@@ -235,6 +261,24 @@ class LoggedTransfer(Record):
             tx_hash=each.tx_hash,
             event_key=each.event_key,
         )
+
+
+@frozen
+class DeferredTransaction(Record):
+    """A transaction whose transfers are not recorded, as no node returns what they are compared with. It is read again,
+    by itself, until one does (doubts.py)."""
+
+    KEY = KeyPattern(PAYMENTS, "DEFERRED#{network}", "{block_number:012}#{tx_hash}")
+
+    network: str
+    block_number: int
+    tx_hash: str
+    deferred_at: datetime
+
+    @property
+    def place(self) -> str:
+        """Where it is among those of its network."""
+        return self.key.sk
 
 
 @frozen

@@ -19,7 +19,17 @@ from chalicelib.payments.scanning.evidence import (
     rolled_back,
     unproved,
 )
-from chalicelib.payments.scanning.records import Cursor, Evidence, NodeCheck, ScanLease, Verification, Weak, WeakRange
+from chalicelib.payments.scanning.records import (
+    Cursor,
+    Evidence,
+    NextTarget,
+    NodeCheck,
+    ScanLease,
+    SilentNode,
+    Verification,
+    Weak,
+    WeakRange,
+)
 
 MAX_CHECKPOINTS = 64
 LEASE = timedelta(seconds=60)
@@ -27,6 +37,8 @@ LEASE = timedelta(seconds=60)
 VERIFIED_AFTER = (timedelta(minutes=10), timedelta(hours=6))
 """Every block that is not proved (evidence.py) is read again when it is this old. A node can answer that there are no
 logs where there are some, because it indexes them late, or has lost them; nothing in its answer shows that."""
+TARGETS = 10
+"""How many targets follow each other within each of these times."""
 OLDEST_TICK = timedelta(seconds=30)
 """A tick that waited longer in the queue is dropped: newer ticks of its network are behind it."""
 UNPROVED_FOR = timedelta(hours=1)
@@ -51,6 +63,12 @@ class NetworkStatus:
     evidence: Evidence | None = None
     unproved_blocks: int = 0
     unproved_since: datetime | None = None
+    is_alone: bool = False
+    """Whether one node alone vouches for payments that were recorded, as the others were silent."""
+
+    @property
+    def rests_on_one_node(self) -> bool:
+        return self.nodes is None or self.is_alone
 
 
 def first_cursor(network: str, head: int, confirmations: int, range_limit: int) -> Cursor:
@@ -96,8 +114,18 @@ def network_status(
     most = confirmations * LONGEST_BLOCK_TIME + scan_interval + LAG_GRACE
     sees_payments = age <= most and not cursor.is_paused
     count, since = unproved(cursor.weak)
+    is_alone = cursor.alone is not None
     return NetworkStatus(
-        name, age, cursor.read_until, cursor.read_at, sees_payments, cursor.nodes, cursor.evidence, count, since
+        name,
+        age,
+        cursor.read_until,
+        cursor.read_at,
+        sees_payments,
+        cursor.nodes,
+        cursor.evidence,
+        count,
+        since,
+        is_alone,
     )
 
 
@@ -119,10 +147,9 @@ def compare_nodes(views: Sequence[NodeView], block_time: timedelta) -> tuple[Nod
     A node that is LAG_GRACE behind the best one is not usable. Two nodes with different hashes of the same block
     disagree; which of them is right cannot be known, so any two do, however many others there are.
     """
-    heads = [view.head for view in views if view.head is not None]
-    newest_useful = max(heads, default=0) - max(LAG_GRACE // block_time, 3)
-    silent = [view.host for view in views if view.head is None]
-    behind = [view.host for view in views if view.head is not None and view.head < newest_useful]
+    bad = unusable(views, block_time)
+    silent = [view.host for view in bad if view.head is None]
+    behind = [view.host for view in bad if view.head is not None]
     hosts = dict[int, dict[str, str]]()
     for view in views:
         for number, hash in view.hashes.items():
@@ -133,8 +160,44 @@ def compare_nodes(views: Sequence[NodeView], block_time: timedelta) -> tuple[Nod
     if differing:
         pairs = " and ".join(f"{hash} at {host}" for hash, host in hosts[differing[0]].items())
         wrong.append(f"block {differing[0]} is {pairs}")
-    usable = len(views) - len(silent) - len(behind)
-    return NodeCheck(len(views), usable, not differing), ", ".join(wrong)
+    return NodeCheck(len(views), len(views) - len(bad), not differing), ", ".join(wrong)
+
+
+def unusable(views: Sequence[NodeView], block_time: timedelta) -> list[NodeView]:
+    """The nodes that do not answer, and those that are LAG_GRACE behind the best one."""
+    newest_useful = max((view.head or 0 for view in views), default=0) - max(LAG_GRACE // block_time, 3)
+    return [view for view in views if view.head is None or view.head < newest_useful]
+
+
+def silent_nodes(
+    known: Sequence[SilentNode], heads: Mapping[str, int | None], now: datetime
+) -> tuple[SilentNode, ...]:
+    """The nodes with these newest blocks by host (None: no answer), each with the time since which it gives no new one.
+
+    A node that answers with a newer block than before is behind, and begins anew.
+    """
+    before = {each.host: each for each in known}
+    return tuple(_silent_node(before.get(host), host, head, now) for host, head in heads.items())
+
+
+def _silent_node(before: SilentNode | None, host: str, head: int | None, now: datetime) -> SilentNode:
+    if before is None or (head is not None and (before.head is None or head > before.head)):
+        return SilentNode(host, head, now)
+    return before
+
+
+def still_silent(
+    known: Sequence[SilentNode], heads: Mapping[str, int | None], within: timedelta, now: datetime
+) -> tuple[SilentNode, ...]:
+    """The silent nodes after a comparison, which are those that are not usable, by their newest blocks. One that is
+    usable, and was silent about a block, stays for a time: it may say nothing of that block again."""
+    others = (each for each in known if each.host not in heads and now - each.since < within)
+    return (*silent_nodes(known, heads, now), *others)
+
+
+def are_dead(known: Sequence[SilentNode], heads: Mapping[str, int | None], after: timedelta, now: datetime) -> bool:
+    """Whether each of these nodes has given no new block for a time."""
+    return all(now - each.since >= after for each in silent_nodes(known, heads, now))
 
 
 def confirmed_height(head: int, confirmations: int) -> int:
@@ -220,16 +283,25 @@ def blocks_to_verify(cursor: Cursor, index: int, now: datetime) -> tuple[BlockRa
 
 
 def with_verifications(cursor: Cursor, now: datetime) -> Cursor:
-    """The cursor with a verification for each of VERIFIED_AFTER, each with a target that is not reached yet."""
+    """The cursor with a verification for each of VERIFIED_AFTER, each with a target that is not reached yet.
+
+    Further targets follow at a tenth of that time, so no block is read again later than a tenth after its time.
+    """
     known = dict(enumerate(cursor.verifications))
-    current = []
-    for index in range(len(VERIFIED_AFTER)):
-        each = known.get(index)
-        verified_to = each.verified_to if each is not None else cursor.scanned_to
-        if each is None or verified_to >= each.target:
-            each = Verification(verified_to, cursor.scanned_to, now)
+    current, following = list[Verification](), list[NextTarget]()
+    for number, age in enumerate(VERIFIED_AFTER):
+        each = known.get(number) or Verification(cursor.scanned_to, cursor.scanned_to, now)
+        later = [target for target in cursor.next_targets if target.number == number and target.target > each.target]
+        if number in known and each.verified_to >= each.target:
+            first = later.pop(0) if later else NextTarget(number, cursor.scanned_to, now)
+            each = Verification(each.verified_to, first.target, first.target_at)
+        newest = later[-1] if later else each
+        is_next = cursor.scanned_to > newest.target and now - newest.target_at >= age / TARGETS
+        if is_next and len(later) < TARGETS:
+            later.append(NextTarget(number, cursor.scanned_to, now))
         current.append(each)
-    return replace(cursor, verifications=tuple(current))
+        following += later
+    return replace(cursor, verifications=tuple(current), next_targets=tuple(following))
 
 
 def verified(cursor: Cursor, index: int, last: int) -> Cursor:

@@ -1,6 +1,6 @@
 """Models of the status of networks."""
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -45,6 +45,10 @@ class NetworkStatusAnswer(Output):
         description="Whether the lag is no more than the network's confirmations explain, and its nodes do not disagree"
     )
     nodes: NodesAnswer | None = Field(description="How the network's nodes compare; null if it has only one")
+    paymentsRestOn: Literal["one node", "several nodes"] = Field(
+        description="How many nodes say that payments are there: one if the network has only one, or if the others were"
+        " silent and what it said is not compared yet"
+    )
     evidence: EvidenceAnswer | None = Field(description="How the blocks are known")
 
     @classmethod
@@ -55,6 +59,7 @@ class NetworkStatusAnswer(Output):
             lagSeconds=None if status.lag is None else int(status.lag.total_seconds()),
             lastRead=iso_or_none(status.read_at),
             isSeeingPayments=status.sees_payments,
+            paymentsRestOn="one node" if status.rests_on_one_node else "several nodes",
             nodes=None if nodes is None else NodesAnswer.from_record(nodes),
             evidence=EvidenceAnswer.of(status),
         )

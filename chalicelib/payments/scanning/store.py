@@ -9,6 +9,7 @@ from chalicelib.payments.scanning.records import (
     OWNED_BY,
     WAITING,
     Cursor,
+    DeferredTransaction,
     LoggedBlock,
     LoggedTransfer,
     ScanLease,
@@ -51,10 +52,32 @@ def logged_in(store: Store, network: str, first: int, last: int) -> list[LoggedT
 
 def logged_again(store: Store, network: str, first: int, last: int) -> list[LoggedTransfer]:
     """As `logged_in`, by one query, and one for each block that has entries."""
+    return [
+        entry
+        for number in logged_blocks(store, network, first, last)
+        for entry in logged_in(store, network, number, number)
+    ]
+
+
+def logged_blocks(store: Store, network: str, first: int, last: int, limit: int | None = None) -> list[int]:
+    """The blocks from `first` to `last` of which the log has entries, or the first `limit` of them. One query."""
     keys = LoggedBlock.KEY.all(network=network)
-    blocks = store.query(LoggedBlock, keys._replace(first=f"{first:012}", last=f"{last:012}"))
-    numbers = [each.block_number for each in blocks]
-    return [entry for number in numbers for entry in logged_in(store, network, number, number)]
+    blocks = store.query(LoggedBlock, keys._replace(first=f"{first:012}", last=f"{last:012}"), limit)
+    return [each.block_number for each in blocks]
+
+
+def deferred(store: Store, network: str, places: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
+    """Those of the transactions at places (block and hash) that are deferred; read in batches of 100."""
+    of = DeferredTransaction.KEY.of
+    keys = (of(network=network, block_number=number, tx_hash=tx_hash) for number, tx_hash in places)
+    found = store.get_many(dict.fromkeys(keys, DeferredTransaction))
+    return {(each.block_number, each.tx_hash) for each in found.values()}
+
+
+def deferred_after(store: Store, network: str, place: str, limit: int) -> tuple[DeferredTransaction, ...]:
+    """The first deferred transactions behind a place, at most `limit`. One query."""
+    keys = DeferredTransaction.KEY.all(network=network)
+    return store.query(DeferredTransaction, keys._replace(first=place + FIRST_SORT_KEY), limit)
 
 
 def unrecorded(store: Store, payable_id: str, limit: int) -> tuple[UnrecordedTransfers, ...]:

@@ -204,7 +204,6 @@ def test_a_log_counts_by_its_emitter_beside_transfers_of_the_native_coin() -> No
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        (log(3, OTHER_TX), "index 3 of block 16"),
         (log(3, data="0x" + "01".rjust(320, "0")), "index 3 of block 16"),
         (log(3, block=OTHER_BLOCK), "index 3 of block 16"),
         (log(4, block=OTHER_BLOCK), "different block hashes"),
@@ -219,6 +218,13 @@ def test_logs_that_no_chain_has_together_are_a_contradiction(other: dict[str, An
             transfers_of("sepolia", logs)
         assert reason in raised.value.reason
         assert raised.value.message == "The sepolia node contradicts itself"
+
+
+def test_logs_of_two_transactions_may_have_the_same_index_as_some_clients_number_each_transaction_from_0_on() -> None:
+    numbered = transfers_of("sepolia", [log(3), log(4), log(3, OTHER_TX)])
+    in_block = transfers_of("sepolia", [log(3), log(4), log(9, OTHER_TX)])
+    assert len(numbered) == 3
+    assert {(each.tx_hash, each.event_key) for each in numbered} == {(each.tx_hash, each.event_key) for each in in_block}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.chains import Chains, host_of
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.logs import BlockRange
-from chalicelib.chains.nodes.nodes import Node, Nodes, NodesDisagree, check_others, one_node, others_of, read_by_another
+from chalicelib.chains.nodes.nodes import Node, Nodes, NodesDisagree, agreeing, one_node, others_of, read_by_another
 from chalicelib.chains.nodes.ranges import BlockRefused, RangeTooLarge
 from chalicelib.chains.nodes.readings import AccountReading, NodeView
 from chalicelib.chains.nodes.rpc import http_client
@@ -199,13 +199,22 @@ def test_a_single_node_reads_its_blocks_again_itself() -> None:
 
 def test_another_hash_of_a_block_at_another_node_is_a_contradiction_and_a_missing_block_is_none() -> None:
     hashes = {8: "8", 9: "9"}
-    check_others(Blocks(9), hashes)  # type: ignore[arg-type]
-    for others in ((Blocks(9),), (Blocks(8),), (Blocks(None),), (Blocks(9), Blocks(9, "b", since=10))):
-        check_others(nodes_of(Blocks(9), *others).one(False)[0], hashes)
-    for others in ((Blocks(9, "b", since=9),), (Blocks(None), Blocks(9, "b", since=9)), (Blocks(7), Blocks(8, "b"))):
+
+    def agree(*others: Blocks) -> int:
+        reader = cast("Node", nodes_of(Blocks(9), *others).one(False)[0])
+        return len(agreeing(reader, reader.others, hashes))
+
+    for others, number in (
+        ((Blocks(9),), 1),
+        ((Blocks(8),), 0),
+        ((Blocks(None),), 0),
+        ((Blocks(9), Blocks(9, "b", since=10)), 2),
+    ):
+        assert agree(*others) == number
+    for wrong in ((Blocks(9, "b", since=9),), (Blocks(None), Blocks(9, "b", since=9)), (Blocks(7), Blocks(8, "b"))):
         with pytest.raises(NodesDisagree) as raised:
-            check_others(nodes_of(Blocks(9), *others).one(False)[0], hashes)
-        assert f"at host{len(others)}" in raised.value.reason and "at host0" in raised.value.reason
+            agree(*wrong)
+        assert f"at host{len(wrong)}" in raised.value.reason and "at host0" in raised.value.reason
 
 
 def test_a_transaction_is_sent_until_a_node_says_nothing_against_it() -> None:

@@ -1,6 +1,7 @@
 """Reading a range: which failures of the log query ask for a smaller range, and which mean that the node is away."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -14,11 +15,19 @@ from chalicelib.chains.nodes.escrow.transfers import ESCROW_TOPICS
 from chalicelib.chains.nodes.logs import (
     ERC20_TRANSFER_TOPIC,
     NATIVE_TRANSFER_TOPIC,
+    BlockFacts,
     BlockRange,
     Checkpoint,
     InconsistentNode,
 )
-from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge, read_range
+from chalicelib.chains.nodes.ranges import (
+    BlockPayments,
+    BlockRefused,
+    Disconnected,
+    RangeTooLarge,
+    read_payments,
+    read_range,
+)
 from chalicelib.chains.nodes.rpc.http_client import HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, RpcError
 from chalicelib.chains.nodes.safes.reads import safe_event
@@ -166,6 +175,30 @@ def test_the_events_of_the_escrow_are_read_by_the_same_query() -> None:
     assert criteria["topics"] == [[*PAYMENT_TOPICS, *ESCROW_TOPICS]]
     assert len(set(criteria["topics"][0])) == 10
     assert len(http.sent) == 1
+
+
+def test_the_payments_of_single_blocks_are_one_request_with_two_calls_for_each() -> None:
+    http = RecordingNode()
+    http.heads[7] = None
+    found = read_payments(http.client(), [5, 7, 9])
+    assert set(found) == {5, 9}, "it does not have the other one"
+    assert found[9] == BlockPayments(BlockFacts(HASH, datetime.fromtimestamp(5, UTC)), ())
+    assert http.sent == [["eth_getBlockByNumber"] * 3 + ["eth_getLogs"] * 3]
+    places = [(each["fromBlock"], each["toBlock"], each["topics"]) for each in http.criteria]
+    assert places == [(each, each, [[*PAYMENT_TOPICS]]) for each in ("0x5", "0x7", "0x9")]
+
+
+@pytest.mark.parametrize("refusal", [error(-32005, "limit exceeded"), ResponseTimeout("late"), ResponseTooLarge("long")])
+def test_a_block_whose_payments_a_node_does_not_return_is_known_all_the_same(refusal: Any) -> None:
+    http = LimitedNode(200, refusal, most=0)
+    assert {number: each.logs for number, each in read_payments(http.client(), [5, 9]).items()} == {5: None, 9: None}
+
+
+def test_a_node_that_gives_logs_of_another_block_than_was_asked_for_contradicts_itself() -> None:
+    http = RecordingNode()
+    http.logs = [{"blockNumber": "0x6"}]
+    with pytest.raises(InconsistentNode):
+        read_payments(http.client(), [5])
 
 
 @pytest.mark.parametrize("batches", [True, False])

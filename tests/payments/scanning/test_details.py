@@ -104,12 +104,13 @@ def test_a_node_that_gives_no_receipts_delays_no_payment(sepolia: Scanned, failu
     sepolia.node.failure = failure
     sepolia.pay(2)
     assert sepolia.tick() == 2
-    assert len(sepolia.node.asked) == 1, "one try"
+    tries = len(sepolia.node.asked)
+    assert tries == (2 if isinstance(failure, NodeTimeout) else 1), "after a time-out one receipt by itself"
     assert [each.payer for each in sepolia.logged] == [None, None]
     sepolia.node.failure = None
     sepolia.world.record()
     assert sepolia.tick() == 0
-    assert len(sepolia.node.asked) == 1, "it is not tried again"
+    assert len(sepolia.node.asked) == tries, "it is not tried again"
 
 
 def test_a_receipt_that_is_too_long_costs_the_payers_of_one_request_only(sepolia: Scanned) -> None:
@@ -122,11 +123,26 @@ def test_a_receipt_that_is_too_long_costs_the_payers_of_one_request_only(sepolia
     assert [each.payer for each in sepolia.logged] == [PAYER] * most + [None] * 10
 
 
-def test_a_node_that_took_too_long_is_asked_for_no_more_receipts_by_the_same_tick(sepolia: Scanned) -> None:
+def test_a_node_that_took_too_long_twice_is_asked_for_no_more_receipts_by_the_same_tick(sepolia: Scanned) -> None:
     sepolia.node.failure = NodeTimeout("takes too long")
     sepolia.pay(RECEIPTS_PER_REQUEST["evm"] * 3)
     assert sepolia.tick() == RECEIPTS_PER_REQUEST["evm"] * 3
-    assert len(sepolia.node.asked) == 1
+    assert [len(each) for each in sepolia.node.asked] == [RECEIPTS_PER_REQUEST["evm"], 1]
+
+
+@pytest.mark.parametrize("place", [0, 20, 49])
+def test_a_receipt_that_takes_too_long_costs_its_own_payer_and_those_after_it_in_its_request(
+    sepolia: Scanned, place: int
+) -> None:
+    """Anybody can make one, for the gas."""
+    most = RECEIPTS_PER_REQUEST["evm"]
+    sepolia.pay(most + 10)
+    (log,) = sepolia.node.blocks[place - most - 10].logs
+    sepolia.node.failure, sepolia.node.refused = NodeTimeout("takes too long"), {log["transactionHash"]}
+    assert sepolia.tick() == most + 10
+    payers = [each.payer for each in sepolia.logged]
+    assert payers[most:] == [PAYER] * 10, "those of other requests are read first"
+    assert payers[:most] == [PAYER] * place + [None] * (most - place)
 
 
 def test_no_receipt_is_asked_for_after_the_time_of_a_tick(sepolia: Scanned) -> None:

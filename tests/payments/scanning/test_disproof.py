@@ -9,11 +9,12 @@ import pytest
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
 from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
-from chalicelib.chains.nodes.receipts import BlockReceipts
+from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
+from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.scanning import disproof, store
 from chalicelib.payments.scanning import flows as scanning
-from chalicelib.payments.scanning.records import TransferState
+from chalicelib.payments.scanning.records import Cursor, TransferState
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import World, in_process_aws
 
@@ -279,16 +280,35 @@ def test_every_payment_of_a_flood_is_compared_with_the_other_node(pair: Pair, mo
     assert paid(world, payment) == 18
 
 
-def test_another_node_that_is_behind_says_nothing_against_a_payment(pair: Pair) -> None:
+@pytest.mark.parametrize("seconds", [5, 3600])
+def test_a_payment_waits_for_another_node_that_is_behind_however_long_that_takes(pair: Pair, seconds: int) -> None:
     world = pair.world
     world.scan()
     payment = world.create_link()
     half(world, payment)
     world.chain.mine(2)
-    pair.second.lag = 5
-    pair.second.logs_of_transactions = lambda hashes: ()  # type: ignore[method-assign]
+    for lag in (8, 9, 10):  # of two new blocks each it has one more
+        pair.second.lag = lag
+        world.scan()
+        world.advance(seconds)
+        assert paid(world, payment) == 0
+    pair.second.lag = 0
     world.scan()
     assert paid(world, payment) == 6_250_000
+    assert cursor_of(world).alone is None
+
+
+def cursor_of(world: World) -> Cursor:
+    found = store.cursor(world.services.store, "sepolia")
+    assert found is not None
+    return found
+
+
+def wait_out(world: World) -> None:
+    """The other node has been silent for as long as it takes until the one that is left is believed."""
+    world.scan()
+    world.advance(world.services.settings.silent_nodes_seconds)
+    world.scan()
 
 
 def test_a_node_that_contradicts_its_receipt_is_asked_last_and_the_other_one_is_read(pair: Pair) -> None:
@@ -314,7 +334,7 @@ def test_what_one_node_made_up_while_the_other_was_away_is_taken_back_by_both_an
     twice(pair.first, log)
     receipts_of_liar(pair)
     pair.second.is_down = True
-    world.scan()
+    wait_out(world)
     assert paid(world, payment) == 12_500_000
     pair.second.is_down = False
     if insists:
@@ -348,7 +368,7 @@ def test_a_block_stays_unproved_until_every_node_has_said_that_a_transfer_is_not
     log = half(world, payment)
     pair.first.forged.append({**log, "transactionHash": "0x" + "f0" * 32, "logIndex": "0x7f"})
     pair.second.is_down = True
-    world.scan()
+    wait_out(world)
     assert paid(world, payment) == 12_500_000
     pair.first.forged.clear()
     pair.second.is_down, answers = False, pair.second.read_receipts
@@ -370,17 +390,17 @@ def test_what_one_node_adds_to_a_block_that_is_proved_makes_it_unproved(pair: Pa
     world.scan()
     assert paid(world, payment) == 6_250_000
     pair.first.forged.append({**log, "transactionHash": "0x" + "f0" * 32, "logIndex": "0x7f"})
-    answers = pair.second.read_receipts
-    pair.second.read_receipts = is_silent  # type: ignore[method-assign]
-    world.scan()
+    pair.second.is_down = True
+    wait_out(world)
     assert paid(world, payment) == 12_500_000
+    assert any(each.is_unproved and each.first <= int(log["blockNumber"], 16) for each in cursor_of(world).weak)
     pair.first.forged.clear()
-    pair.second.read_receipts = answers  # type: ignore[method-assign]
+    pair.second.is_down = False
     later(world, 601)
     assert paid(world, payment) == 6_250_000
 
 
-def test_what_the_second_reading_of_one_node_adds_stays_unproved_while_the_other_is_silent(pair: Pair) -> None:
+def test_what_the_second_reading_of_one_node_adds_is_held_while_the_other_does_not_say_whether_it_is_there(pair: Pair) -> None:
     """Blocks that were corroborated are read again by the other node, which may make something up."""
     world = pair.world
     world.scan()
@@ -397,17 +417,12 @@ def test_what_the_second_reading_of_one_node_adds_stays_unproved_while_the_other
     logs = pair.second.logs_of_transactions
     pair.second.logs_of_transactions = lambda hashes: (*logs(hashes), *pair.second.forged)  # type: ignore[method-assign]
     pair.first.read_receipts = is_silent  # type: ignore[method-assign]
-    pair.first.logs_of_transactions = is_away  # type: ignore[method-assign]
     later(world, 601)
-    assert paid(world, payment) == 12_500_000, "the node that read again was believed"
+    assert (paid(world, payment), cursor_of(world).deferred_from is not None) == (6_250_000, True)
     pair.second.forged.clear()
     pair.first.read_receipts = answers  # type: ignore[method-assign]
     later(world, 3601)
-    assert paid(world, payment) == 6_250_000
-
-
-def is_away(hashes: Sequence[str]) -> Any:
-    raise ChainUnavailable("The sepolia node does not answer")
+    assert (paid(world, payment), cursor_of(world).deferred_from) == (6_250_000, None)
 
 
 def is_silent(number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
@@ -419,3 +434,149 @@ def later(world: World, seconds: int) -> None:
     for _ in range(3):
         world.chain.mine(2)
         world.tick(network="sepolia")
+
+
+# receipts that are too large
+
+
+class Burdened(FakeChain):
+    """A node whose receipts of the transactions in `heavy` take 3 seconds each, and are refused with others; those in
+    `stuck` never arrive. No answer has more than one of them."""
+
+    def __init__(self, clock: Any) -> None:
+        super().__init__()
+        self.heavy, self.stuck = set[str](), set[str]()
+        self.largest_answer = 0
+        self._world_clock = clock
+
+    def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+        self._take(tx_hashes)
+        return super().logs_of_transactions(tx_hashes)
+
+    def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
+        self._take(tx_hashes)
+        return super().read_receipts(number, tx_hashes)
+
+    def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
+        self._take([each.tx_hash for each in payments])
+        return super().payers_of(payments)
+
+    def _take(self, tx_hashes: Sequence[str]) -> None:
+        heavy = (self.heavy | self.stuck) & set(tx_hashes)
+        self._world_clock.advance(3 * min(len(heavy), 2))
+        if len(heavy) > 1 or self.stuck & heavy:
+            raise NodeTimeout("The sepolia node takes too long")
+        self.largest_answer = max(self.largest_answer, len(heavy))
+
+
+JUNK = "0x" + "ab" * 20
+
+
+def burden(chain: Burdened, payment: PayableLink, count: int, token: str | None = None) -> set[str]:
+    """Transactions with two equal transfers under the reference of a request, whose receipts are very long."""
+    made, altered = set[str](), {"token": token} if token else {}
+    for _ in range(count):
+        made.add(chain.pay(payment.requests[0], amount=1, **altered)["transactionHash"])
+        chain.pay_too(payment.requests[0], amount=1, **altered)
+    return made
+
+
+@pytest.fixture
+def burdened() -> Iterator[tuple[World, Burdened]]:
+    with in_process_aws() as client:
+        world = World(client)
+        chain = Burdened(world)
+        world._chains = FakeChains(chain)
+        world.chain, world.services = chain, world.start()
+        world.scan()
+        yield world, chain
+
+
+def test_receipts_of_a_worthless_token_are_not_read(burdened: tuple[World, Burdened]) -> None:
+    world, chain = burdened
+    payment, other = world.create_link(), world.create_link()
+    chain.stuck |= burden(chain, payment, 6, JUNK)
+    half(world, other)
+    before = world.now
+    world.scan()
+    assert (paid(world, other), cursor_of(world).deferred_from) == (6_250_000, None)
+    assert world.now == before, "no receipt was waited for"
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["slow", "never"])
+def test_receipts_that_are_too_large_hold_up_neither_the_network_nor_other_payments(
+    burdened: tuple[World, Burdened], ends: bool
+) -> None:
+    world, chain = burdened
+    payment, other = world.create_link(), world.create_link()
+    (chain.heavy if ends else chain.stuck).update(burden(chain, payment, 100))
+    half(world, other)
+    for _ in range(2):
+        world.scan()
+    assert cursor_of(world).scanned_to == len(chain.blocks) - 2, "no lag after two ticks"
+    assert paid(world, other) == 6_250_000
+    assert cursor_of(world).deferred_from is not None
+    after = world.create_link()
+    for _ in range(25):
+        world.advance(5)
+        world.scan()
+    half(world, after)
+    world.scan()
+    assert (paid(world, after), paid(world, payment)) == (6_250_000, 200 if ends else 0)
+    assert cursor_of(world).scanned_to == len(chain.blocks) - 2
+    assert (cursor_of(world).deferred_from is None) is ends
+    assert chain.largest_answer <= 1, "memory has one such receipt at a time"
+
+
+def test_one_stuck_receipt_keeps_none_of_the_others_from_being_recorded(burdened: tuple[World, Burdened]) -> None:
+    world, chain = burdened
+    payment = world.create_link()
+    chain.stuck |= burden(chain, payment, 7)
+    honest = burden(chain, payment, 1)
+    for _ in range(6):
+        world.advance(5)
+        world.scan()
+    assert paid(world, payment) == 2
+    chain.stuck.clear()
+    for _ in range(6):
+        world.advance(5)
+        world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from) == (16, None)
+    assert honest
+
+
+def test_two_nodes_need_no_receipt_for_what_both_list(pair: Pair) -> None:
+    world = pair.world
+    world.scan()
+    payment, other = world.create_link(), world.create_link()
+    for node in (pair.first, pair.second):
+        node.logs_of_transactions = is_too_slow  # type: ignore[method-assign]
+        node.read_receipts = is_silent  # type: ignore[method-assign]
+    pair.first.pay(payment.requests[0], amount=1)
+    pair.first.pay_too(payment.requests[0], amount=1)
+    half(world, other)
+    world.scan()
+    assert (paid(world, payment), paid(world, other)) == (2, 6_250_000)
+
+
+def is_too_slow(tx_hashes: Sequence[str]) -> Any:
+    raise NodeTimeout("The sepolia node takes too long")
+
+
+@pytest.mark.parametrize("token", [None, JUNK])
+def test_a_fork_that_removes_transactions_with_receipts_that_are_too_large_is_followed(
+    burdened: tuple[World, Burdened], token: str | None
+) -> None:
+    world, chain = burdened
+    payment, other = world.create_link(), world.create_link()
+    half(world, other)
+    heavy = burden(chain, payment, 3, token)
+    world.scan()
+    depth = 5 + 2
+    chain.stuck |= heavy
+    chain.fork(depth)
+    for _ in range(3):
+        world.advance(5)
+        world.scan()
+    assert (paid(world, payment), paid(world, other)) == (0, 0)
+    assert cursor_of(world).scanned_to == len(chain.blocks) - 2

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.readings import NodeView
-from chalicelib.payments.scanning.records import Cursor, Evidence, NodeCheck, ScanLease, Verification
+from chalicelib.payments.scanning.records import Cursor, Evidence, NextTarget, NodeCheck, ScanLease, Verification
 from chalicelib.payments.scanning.rules import (
     LEASE,
     MAX_CHECKPOINTS,
@@ -225,10 +225,35 @@ def test_a_verification_reads_ranges_up_to_its_target_and_then_gets_the_next_tar
         assert moved.verifications[0].target == (300 if blocks.last == 190 else 190)
     assert read == [(101, 140), (141, 180), (181, 190)]
     assert verified(cursor, 1, 120).verifications == (Verification(190, 190, NOW), Verification(120, 190, NOW))
-    assert with_verifications(replace(cursor, scanned_to=300), later).verifications == (
-        Verification(190, 300, later),
-        Verification(100, 190, NOW),
-    )
+    moved = with_verifications(replace(cursor, scanned_to=300), later)
+    assert moved.verifications == (Verification(190, 300, later), Verification(100, 190, NOW))
+    assert moved.next_targets == (NextTarget(1, 300, later),)
+
+
+@pytest.mark.parametrize(("index", "tick"), [(0, 5), (0, 60), (1, 60)])
+def test_each_block_is_read_again_at_most_a_tenth_of_the_time_later_than_it_is_due(index: int, tick: int) -> None:
+    """A block every `tick` seconds, which may be the first after a target."""
+    cursor, age = with_verifications(Cursor("sepolia", 0, (), 40), NOW), VERIFIED_AFTER[index]
+    read_at, late, most = dict[int, datetime](), list[timedelta](), 0
+    for number in range(1, 3 * int(age.total_seconds()) // tick):
+        now = NOW + number * timedelta(seconds=tick)
+        read_at[number] = now
+        cursor = with_verifications(replace(cursor, scanned_to=number), now)
+        most = max(most, len([each for each in cursor.next_targets if each.number == index]))
+        while due := blocks_to_verify(cursor, index, now):
+            late += [now - read_at[each] - age for each in range(due[0].first, due[0].last + 1)]
+            cursor = verified(cursor, index, due[0].last)
+    assert len(late) > 15
+    assert timedelta(0) <= min(late)
+    assert max(late) <= age / 10 + timedelta(seconds=tick)
+    assert most <= 10
+
+
+def test_a_verification_that_is_held_up_has_few_targets_as_every_tick_writes_the_cursor() -> None:
+    cursor = with_verifications(Cursor("sepolia", 0, (), 40), NOW)
+    for number in range(1, 1000):
+        cursor = with_verifications(replace(cursor, scanned_to=number), NOW + number * timedelta(minutes=1))
+    assert len(cursor.next_targets) == 20
 
 
 def test_a_lease_lasts_as_long_as_the_function_may_run_so_that_no_two_ticks_of_a_network_write_at_once() -> None:

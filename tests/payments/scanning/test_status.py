@@ -1,13 +1,16 @@
 """`GET /v2/status`: how far each network is read, whatever is out of order."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
+from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.payments.scanning import flows, rules
-from chalicelib.payments.scanning.records import Cursor
+from chalicelib.payments.scanning.records import Cursor, NodeCheck
+from chalicelib.payments.scanning.schemas import NetworkStatusAnswer
 from infra.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import START, World, in_process_aws
@@ -85,4 +88,15 @@ def test_anybody_may_ask(api: Api) -> None:
     names = {each["network"] for each in reply.json["networks"]}
     assert names == set(running().chains.networks)
     for each in reply.json["networks"]:
-        assert set(each) == {"network", "lagSeconds", "readUntil", "lastRead", "isSeeingPayments", "nodes", "evidence"}
+        named = {"network", "lagSeconds", "readUntil", "lastRead", "isSeeingPayments", "nodes", "paymentsRestOn", "evidence"}
+        assert set(each) == named
+        assert each["paymentsRestOn"] == "one node", "the deployment of this test has one of each"
+
+
+def test_it_says_of_which_networks_one_node_alone_vouches_for_payments() -> None:
+    compared = replace(cursor(), nodes=NodeCheck(2, 1, agree=True))
+    rests = [
+        NetworkStatusAnswer.of(rules.network_status("mainnet", each, 12, INTERVAL, START)).paymentsRestOn
+        for each in (None, cursor(), compared, replace(compared, alone=BlockRange(1, 2)))
+    ]
+    assert rests == ["one node", "one node", "several nodes", "one node"]

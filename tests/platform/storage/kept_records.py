@@ -84,10 +84,13 @@ from chalicelib.payments.requests.records import (
 )
 from chalicelib.payments.scanning.records import (
     Cursor,
+    DeferredTransaction,
     LoggedBlock,
     LoggedTransfer,
+    NextTarget,
     NodeCheck,
     ScanLease,
+    SilentNode,
     TransferId,
     TransferState,
     UnrecordedTransfers,
@@ -767,6 +770,11 @@ RECORDS: dict[str, Record] = {
     "watched address": WatchedAddress("sepolia", WALLET.lower(), "0x" + HASH, WALLET.lower(), WALLET.lower(), NOW),
     "first request": FirstRequest("base", NOW),
     "cursor, of compared nodes": Cursor("base", 8_000_000, (), 2000, nodes=NodeCheck(2, 1, agree=False)),
+    "cursor, with targets": Cursor("base", 8_000_000, (), 2000, next_targets=(NextTarget(0, 8_000_000, NOW),)),
+    "cursor, with silent nodes": Cursor(
+        "base", 8_000_000, (), 2000, silent=(SilentNode("node", 8_000_000, NOW),), alone=BlockRange(1, 2), deferred_from=""
+    ),
+    "deferred transaction": DeferredTransaction("base", 8_000_000, "0x01", NOW),
     "cursor, new": Cursor("sepolia", 8_000_000, (), 2000),
     "cursor, with times": Cursor(
         "sepolia", 8_000_000, (), 2000, read_until=NOW, read_at=NOW, verifications=(Verification(1, 2, NOW),), version=3

@@ -25,7 +25,7 @@ ADDED: dict[str, set[str]] = {
     "AuditEntry": {"is_notified", "due_at", "due_shard"},
     "Challenge": {"purpose"},
     "Circuit": {"is_notified"},
-    "Cursor": {"weak"},
+    "Cursor": {"next_targets", "silent", "weak"},
     "Endpoint": {"secret_number"},
     "Link": {"has_known_payees", "is_being_cancelled"},
     "Request": {"paid_when_cancelled"},

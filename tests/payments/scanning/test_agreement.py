@@ -1,0 +1,375 @@
+"""Payments of a network with several nodes: all that answer have to say the same, and at least two have to say it."""
+
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from aws_lambda_powertools import Logger
+
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.nodes.logs import BlockFacts, BlockRange, Checkpoint
+from chalicelib.chains.nodes.nodes import Nodes
+from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
+from chalicelib.chains.nodes.receipts import BlockReceipts
+from chalicelib.payments.links.records import PayableLink
+from chalicelib.payments.scanning import absence, store
+from chalicelib.payments.scanning.jobs import scan_chain
+from chalicelib.payments.scanning.records import Cursor
+from tests.fakes.chain import FakeChain, FakeChains
+from tests.fakes.world import World, in_process_aws
+
+AMOUNT = 12_500_000
+
+
+class Liar(FakeChain):
+    """A node whose receipts, lists and headers agree with each other: it has the logs in `forged`, and times that differ
+    by `shift`. It numbers the logs as `index` says, of a log and its number in its transaction."""
+
+    shift = timedelta(0)
+    index: Callable[[dict[str, Any], int], int] | None = None
+
+    def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+        forged = (log for log in self.forged if log["transactionHash"] in tx_hashes)
+        return self._numbered((*super().logs_of_transactions(tx_hashes), *forged))
+
+    def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
+        block = super().read_receipts(number, tx_hashes)
+        forged = {each: [log for log in self.forged if log["transactionHash"] == each] for each in block.logs}
+        return BlockReceipts(
+            block.hash, {each: self._numbered((*logs, *forged[each])) for each, logs in block.logs.items()}
+        )
+
+    def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
+        found = super().read_payments(numbers)
+        return {number: replace(each, logs=self._numbered(each.logs or ())) for number, each in found.items()}
+
+    def read_range(
+        self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
+    ) -> RangeReading:
+        reading = super().read_range(blocks, after, headers)
+        return replace(reading, logs=self._numbered(reading.logs))
+
+    def _facts(self, number: int) -> BlockFacts:
+        facts = super()._facts(number)
+        return replace(facts, time=facts.time + self.shift)
+
+    def _numbered(self, logs: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+        if self.index is None:
+            return tuple(logs)
+        counts, found = dict[str, int](), list[Mapping[str, Any]]()
+        for log in logs:
+            number = counts.get(log["transactionHash"], 0)
+            counts[log["transactionHash"]] = number + 1
+            found.append({**log, "logIndex": hex(self.index(dict(log), number))})
+        return tuple(found)
+
+
+class Group:
+    """A world whose sepolia has some nodes of the same chain."""
+
+    def __init__(self, client: Any, count: int) -> None:
+        self.nodes = [Liar() for _ in range(count)]
+        for node in self.nodes:
+            node.blocks = self.nodes[0].blocks
+        chains = FakeChains(self.nodes[0])
+        self.world = World(client, chains)
+        each: Any = [(f"node-{number}", node) for number, node in enumerate(self.nodes)]
+        chains._chains["sepolia"] = Nodes(each, self.world.clock)  # type: ignore[assignment]
+        self.world.chain = self.nodes[0]
+        self.stream = io.StringIO()
+        log = Logger(service="group", level="INFO")
+        log.registered_handler.setStream(self.stream)
+        self.world.services = replace(self.world.start(), log=log)
+        self.tick()
+
+    def tick(self, seconds: int = 5, compare: bool = False, blocks: int = 2) -> None:
+        self.world.advance(seconds)
+        self.nodes[0].mine(blocks)
+        scan_chain(self.world.services, json.dumps({"network": "sepolia", "compareNodes": compare}))
+        self.world.record()
+
+    def run(self, minutes: int) -> None:
+        """Ticks with a comparison each minute."""
+        for number in range(3 * minutes):
+            self.tick(20, compare=number % 3 == 0)
+
+    def paid(self, payment: PayableLink) -> int:
+        return self.world.load(payment).requests[0].paid
+
+    def logged(self, message: str) -> list[dict[str, Any]]:
+        lines = [json.loads(line) for line in self.stream.getvalue().splitlines()]
+        return [line for line in lines if line["message"] == message]
+
+    @property
+    def cursor(self) -> Cursor:
+        found = store.cursor(self.world.services.store, "sepolia")
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def client() -> Iterator[Any]:
+    with in_process_aws() as client:
+        yield client
+
+
+def invent(group: Group, liar: Liar, payment: PayableLink, kind: str) -> None:
+    """The liar has a log of a payment that is not there: by a transaction that does not exist, by one of another block,
+    or by one of its block that does something else."""
+    chain = group.nodes[0]
+    other = group.world.create_link()
+    foreign = chain.pay(other.requests[0], amount=1)["transactionHash"]
+    if kind == "of another block":
+        chain.mine()
+    log = chain.pay_too(payment.requests[0])
+    chain.blocks[-1].logs.remove(log)
+    liar.forged.append({**log, "transactionHash": "0x" + "f0" * 32 if kind == "of none" else foreign, "logIndex": "0x9"})
+
+
+@pytest.mark.parametrize("kind", ["of none", "of another block", "of its block"])
+@pytest.mark.parametrize(
+    ("count", "place", "silent"),
+    [(2, 0, None), (2, 1, None), (3, 0, None), (3, 0, 1), (3, 1, 2), (3, 2, 0)],
+)
+def test_a_log_that_one_node_invents_with_its_receipts_is_never_a_payment(
+    client: Any, count: int, place: int, silent: int | None, kind: str
+) -> None:
+    group = Group(client, count)
+    payment = group.world.create_link()
+    if silent is not None:
+        group.nodes[silent].is_down = True
+    invent(group, group.nodes[place], payment, kind)
+    group.run(minutes=12)
+    assert group.paid(payment) == 0
+    if place == 0:  # a transaction that it has in two blocks shows by itself
+        assert group.logged("node contradicts itself" if kind == "of another block" else "nodes disagree")
+
+
+def test_a_node_that_contradicts_itself_is_asked_last_so_that_the_other_one_is_read(client: Any) -> None:
+    group = Group(client, 2)
+    payment, paid = group.world.create_link(), group.world.create_link()
+    invent(group, group.nodes[0], payment, "of another block")
+    group.nodes[0].pay(paid.requests[0])
+    for _ in range(3):
+        group.tick()
+    assert (group.paid(payment), group.paid(paid)) == (0, AMOUNT)
+
+
+@pytest.mark.parametrize("blocks", [21, 45])
+def test_nor_are_those_in_more_blocks_than_are_looked_up_in_one_reading(client: Any, blocks: int) -> None:
+    group = Group(client, 2)
+    payment = group.world.create_link()
+    for number in range(blocks):
+        log = group.nodes[0].pay(payment.requests[0], amount=1)
+        group.nodes[0].blocks[-1].logs.clear()
+        group.nodes[0].forged.append({**log, "transactionHash": "0x" + f"{number:064x}"})
+    group.run(minutes=3)
+    assert group.paid(payment) == 0
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_while_all_other_nodes_are_dead_a_payment_is_recorded_after_a_time_and_compared_once_one_is_back(
+    client: Any, count: int
+) -> None:
+    group = Group(client, count)
+    payment = group.world.create_link()
+    for node in group.nodes[1:]:
+        node.is_down = True
+    group.nodes[0].pay(payment.requests[0])
+    for _ in range(23):
+        group.tick(5)
+        assert group.paid(payment) == 0
+    assert "node-1 does not answer" in group.logged("transfers wait for another node")[-1]["reason"]
+    group.tick(10)
+    assert group.paid(payment) == AMOUNT
+    assert group.logged("transfers of one node recorded")
+    assert group.cursor.alone is not None
+    second = group.world.create_link()
+    group.nodes[0].pay(second.requests[0])
+    group.tick(5)
+    assert group.paid(second) == AMOUNT, "the others are still dead"
+    group.nodes[1].is_down = False
+    group.tick(301)
+    assert (group.cursor.alone, group.paid(payment)) == (None, AMOUNT)
+    assert group.logged("node contradicts itself") == group.logged("nodes disagree") == []
+
+
+def test_a_node_that_has_been_dead_for_that_time_is_waited_for_no_longer_when_a_payment_comes(client: Any) -> None:
+    group = Group(client, 2)
+    payment = group.world.create_link()
+    group.nodes[1].is_down = True
+    group.run(minutes=3)
+    group.nodes[0].pay(payment.requests[0])
+    group.tick()
+    assert group.paid(payment) == AMOUNT
+    group.nodes[1].is_down = False
+    group.run(minutes=6)
+    assert (group.cursor.alone, group.cursor.silent) == (None, ())
+
+
+def test_a_node_that_knows_the_newest_block_and_says_nothing_of_another_one_is_not_waited_for_for_ever(
+    client: Any,
+) -> None:
+    group = Group(client, 2)
+    payment = group.world.create_link()
+    group.nodes[1].read_payments = does_not_say  # type: ignore[method-assign]
+    group.nodes[0].pay(payment.requests[0])
+    group.run(minutes=2)
+    assert group.paid(payment) == 0
+    group.run(minutes=1)
+    assert group.paid(payment) == AMOUNT
+    assert group.cursor.alone is not None
+
+
+def does_not_say(numbers: Sequence[int]) -> Any:
+    raise ChainUnavailable("The sepolia node does not answer")
+
+
+def test_what_one_node_alone_had_in_many_blocks_is_compared_in_parts(client: Any) -> None:
+    group = Group(client, 2)
+    payment = group.world.create_link()
+    group.nodes[1].is_down = True
+    for _ in range(50):
+        group.nodes[0].pay(payment.requests[0], amount=1)
+    group.run(minutes=3)
+    assert group.paid(payment) == 50
+    group.nodes[1].is_down = False
+    group.world.advance(301)
+    lasts = []
+    while group.cursor.alone is not None and len(lasts) < 9:
+        group.tick()
+        lasts.append(group.cursor.alone and group.cursor.alone.first)
+    assert len(lasts) == 3, "twenty blocks in each tick"
+    assert group.paid(payment) == 50
+
+
+@pytest.mark.parametrize("insists", [True, False])
+def test_what_one_node_invented_meanwhile_holds_the_network_or_is_taken_back(client: Any, insists: bool) -> None:
+    group = Group(client, 2)
+    payment = group.world.create_link()
+    group.nodes[1].is_down = True
+    invent(group, group.nodes[0], payment, "of none")
+    group.run(minutes=3)
+    assert group.paid(payment) == AMOUNT
+    group.nodes[1].is_down = False
+    if not insists:
+        group.nodes[0].forged.clear()
+    group.run(minutes=6)
+    assert bool(group.logged("nodes disagree")) is insists
+    assert group.paid(payment) == (AMOUNT if insists else 0)
+
+
+def test_a_node_that_claims_blocks_which_no_other_one_has_yet_is_not_believed(client: Any) -> None:
+    """All others are behind it, and get new blocks."""
+    group = Group(client, 2)
+    payment = group.world.create_link()
+    group.nodes[1].lag = 40
+    group.nodes[0].mine(30)
+    group.nodes[0].pay(payment.requests[0])
+    for _ in range(12):
+        group.tick(60, compare=True, blocks=1)
+    assert group.paid(payment) == 0
+    assert "node-1 is at block" in group.logged("transfers wait for another node")[-1]["reason"]
+
+
+def test_payments_before_the_block_that_another_node_lacks_do_not_wait(client: Any) -> None:
+    group = Group(client, 2)
+    first, second = group.world.create_link(), group.world.create_link()
+    group.nodes[0].pay(first.requests[0])
+    group.nodes[0].mine(6)
+    group.nodes[0].pay(second.requests[0])
+    group.nodes[0].mine(2)
+    group.nodes[1].lag = 5
+    group.tick()
+    assert (group.paid(first), group.paid(second)) == (AMOUNT, 0)
+    group.nodes[1].lag = 0
+    group.tick()
+    assert group.paid(second) == AMOUNT
+
+
+# times
+
+
+@pytest.mark.parametrize("shift", [timedelta(hours=-1), timedelta(seconds=1)])
+@pytest.mark.parametrize("liar", [0, 1])
+def test_a_payment_is_not_recorded_with_a_time_that_another_node_does_not_say(
+    client: Any, shift: timedelta, liar: int
+) -> None:
+    """By an earlier time a quote that has run out would pay."""
+    group = Group(client, 2)
+    payment = group.world.create_link()
+    group.nodes[liar].shift = shift
+    group.nodes[0].pay(payment.requests[0])
+    group.run(minutes=3)
+    assert group.paid(payment) == 0
+    (line, *_) = group.logged("nodes disagree")
+    assert " is of 202" in line["reason"] and "node-1" in line["reason"]
+    group.nodes[liar].shift = timedelta(0)
+    group.run(minutes=2)
+    assert group.paid(payment) == AMOUNT
+
+
+def test_a_time_that_one_node_alone_said_is_compared_once_another_one_is_back(client: Any) -> None:
+    group = Group(client, 2)
+    payment = group.world.create_link()
+    group.nodes[0].shift, group.nodes[1].is_down = timedelta(hours=-1), True
+    group.nodes[0].pay(payment.requests[0])
+    group.run(minutes=3)
+    assert group.paid(payment) == AMOUNT
+    group.nodes[1].is_down = False
+    group.run(minutes=6)
+    assert group.logged("nodes disagree")
+
+
+# numbers
+
+
+def per_transaction(log: dict[str, Any], number: int) -> int:
+    return number
+
+
+def with_offset(log: dict[str, Any], number: int) -> int:
+    return int(log["logIndex"], 16) + 7
+
+
+@pytest.mark.parametrize("index", [per_transaction, with_offset])
+@pytest.mark.parametrize("checkable", [True, False])
+@pytest.mark.parametrize("place", [0, 1])
+def test_two_nodes_that_number_logs_differently_are_no_liars(
+    client: Any, index: Callable[[dict[str, Any], int], int], checkable: bool, place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(absence, "TRIAL", timedelta(minutes=1))
+    group = Group(client, 2)
+    for node in group.nodes:
+        node.is_checkable = checkable
+    group.nodes[place].index = index  # type: ignore[assignment]
+    payment = group.world.create_link()
+    group.run(minutes=2)
+    for number in range(3):
+        group.nodes[0].pay(payment.requests[0], amount=1)
+        group.nodes[0].pay_too(payment.requests[0], amount=1)
+        foreign = group.nodes[0].pay_too(payment.requests[0], amount=1)
+        foreign["transactionHash"] = "0x" + f"{number:064x}"
+    group.run(minutes=2)
+    assert group.paid(payment) == 9
+    for name, node in zip(("first", "second"), group.nodes, strict=True):
+        node.is_down = name == "first"
+    group.run(minutes=14)
+    assert group.paid(payment) == 9, "the other one reads the blocks again"
+    for message in ("nodes disagree", "node contradicts itself", "node lists other logs", "nodes list different logs"):
+        assert group.logged(message) == []
+
+
+def test_logs_that_cannot_be_matched_are_told_in_words(client: Any) -> None:
+    group = Group(client, 2)
+    payment = group.world.create_link()
+    log = group.nodes[0].pay(payment.requests[0], amount=1)
+    group.nodes[0].forged.append({**log, "data": log["data"][:-1] + "1", "logIndex": "0x9"})
+    group.tick()
+    (line,) = group.logged("nodes disagree")
+    assert "cannot be matched by what they say" in line["reason"]
+    assert group.paid(payment) == 0
