@@ -575,7 +575,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
         }.items()
     },
     ("POST", "/v2/payer"): example(),
-    ("GET", "/v2/payer/{client_user_id}"): example(PAYER),
+    ("GET", "/v2/payer/{client_user_id}"): example(PAYER, secret_only="A client ID is public, and an export"),
     ("PATCH", "/v2/payer/{client_user_id}"): example(PAYER),
     ("DELETE", "/v2/payer/{client_user_id}"): example({"client_user_id": of_owner(Tenant.payer_with_account)}),
     ("POST", "/v2/payer/{client_user_id}/payment-details"): example(PAYER),

@@ -90,6 +90,7 @@ class Tenant:
             "allowed_domains": [ORIGIN],
             "operator_wallet_address": self.wallet.address,
             "may_execute": True,
+            "may_read_payers": True,
         }
         self.client_id = client_ids.create_client_id(services, self.actor, settings).client_id
         self.is_bound, self.spoiled = False, list[tuple[type, Any]]()
