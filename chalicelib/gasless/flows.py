@@ -19,10 +19,10 @@ from chalicelib.payments.rates import flows as rates
 from chalicelib.payments.rates.rules import to_pay
 from chalicelib.payments.requests import executions
 from chalicelib.payments.requests import store as request_store
-from chalicelib.payments.requests.permissions import sees
 from chalicelib.payments.requests.rules import remaining
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 from chalicelib.relayer import flows as relayer
@@ -108,7 +108,7 @@ def visible(services: Services, owner: Owner, payment_id: str) -> GaslessPayment
     """A gasless payment that the caller sees. One read. Raises NotFound."""
     payment = store.payment(services.store, payment_id)
     is_there = payment is not None and (payment.vanishes_at is None or payment.vanishes_at > services.clock())
-    if payment is None or not is_there or not sees(owner.account_id, owner.client_id, payment):
+    if payment is None or not is_there or not sees(owner, payment):
         raise NotFound("Gasless payment not found")
     return payment
 

@@ -13,10 +13,10 @@ from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
 from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.payments.links.fees import rules as fees
 from chalicelib.payments.requests import flows as requests
-from chalicelib.payments.requests import permissions
 from chalicelib.payments.requests.creation import Draft
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.platform.access.callers import Owner, check_executes
+from chalicelib.platform.access.ownership import check_changes, sees
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 from chalicelib.recurring import periods, rules, steps, store
@@ -87,7 +87,7 @@ def create(services: Services, owner: Owner, draft: Draft, fee: Fee, plan: Plan)
 def activate(services: Services, owner: Owner, recurring_id: str, signature: str) -> RecurringPayment:
     """Activates a recurring payout by its payer's signature, and creates its first request. One query, one write.
 
-    Raises NotFound, BadRequest, and WriteConflict after five conflicts.
+    Raises NotFound, Forbidden, BadRequest, and WriteConflict after five conflicts.
     """
 
     def decide(schedule: RecurringPayment) -> Step:
@@ -107,7 +107,7 @@ def find(services: Services, owner: Owner, recurring_id: str) -> tuple[Recurring
 def cancel(services: Services, owner: Owner, recurring_id: str) -> Cancelled:
     """Cancels a recurring payout; a payment that was sent before can still be made. One query, one write, two reads.
 
-    Raises NotFound, BadRequest if it has ended, and WriteConflict after five conflicts.
+    Raises NotFound, Forbidden, BadRequest if it has ended, and WriteConflict after five conflicts.
     """
     after = _changed(services, owner, recurring_id, lambda each: rules.cancelled(each, services.clock()))
     kept = store.commitment(services.store, periods.commitment_of(after)).committed
@@ -120,8 +120,8 @@ def cancel(services: Services, owner: Owner, recurring_id: str) -> Cancelled:
 def resume(services: Services, owner: Owner, recurring_id: str) -> RecurringPayment:
     """Resumes a paused recurring payout, whose missed payments are made now. One query, one write.
 
-    Raises NotFound, BadRequest if it is not paused, Forbidden for a client id alone that executes nothing, and
-    WriteConflict after five conflicts.
+    Raises NotFound, BadRequest if it is not paused, Forbidden for a credential that does not change or execute it,
+    and WriteConflict after five conflicts.
     """
     check_executes(owner)
     return _changed(services, owner, recurring_id, lambda each: rules.resumed(each, services.clock()))
@@ -141,8 +141,7 @@ def _changed(
     services: Services, owner: Owner, recurring_id: str, decide: Callable[[RecurringPayment], Step]
 ) -> RecurringPayment:
     schedule = _checked(services, owner, store.recurring(services.store, recurring_id))
-    if not permissions.may_change(owner, schedule.template):
-        raise NotFound("Recurring payment not found; the API key that has created it can change it")
+    check_changes(owner, schedule)
     step = _after(_counted(services, schedule), decide)
     steps.write(services, schedule, step)
     return step.schedule
@@ -168,7 +167,7 @@ def _after(first: Step, decide: Callable[[RecurringPayment], Step]) -> Step:
 
 
 def _checked(services: Services, owner: Owner, schedule: RecurringPayment | None) -> RecurringPayment:
-    if schedule is None or not permissions.sees(owner.account_id, owner.client_id, schedule):
+    if schedule is None or not sees(owner, schedule):
         raise NotFound("Recurring payment not found")
     if schedule.vanishes_at is not None and schedule.vanishes_at <= services.clock():
         raise NotFound("Recurring payment not found")

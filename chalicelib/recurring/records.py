@@ -9,6 +9,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, Counts, KeyPattern, Record
 from chalicelib.chains.calldata.recurring import SchedulePermit
 from chalicelib.payments.requests.records import RECURRING, Frequency, Request
+from chalicelib.platform.access.modes import Mode
 
 UNSIGNED_RETENTION = timedelta(days=30)
 """How long a recurring payout waits for the signature of its payer."""
@@ -76,6 +77,10 @@ class RecurringPayment(Record):
     @property
     def client_id(self) -> str | None:
         return self.template.client_id
+
+    @property
+    def created_with(self) -> Mode | None:
+        return self.template.created_with
 
     @property
     def total(self) -> int:

@@ -14,6 +14,7 @@ from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedTransaction, PayableLink
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.payable.rules import direct, owed_of
+from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
 from tests.fakes.world import PREFIX, World
 
@@ -37,7 +38,7 @@ def hash_of(proposal: Proposal) -> str:
 
 
 PROPOSED = proposed()
-PAGE = Viewer("", None, reads_any_link=True, is_public=True)
+PAGE = Viewer("", None, reads_any_link=True, mode=Mode.CLIENT_ID)
 HASH, OTHER_HASH = hash_of(PROPOSED), "0x" + "cd" * 32
 
 

@@ -17,6 +17,7 @@ from chalicelib.checkout.announced import tracking
 from chalicelib.payments.announced.announcements import Announcement
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink, Proof
+from chalicelib.platform.access.modes import Mode
 from infra.local.chain import Chain
 from infra.local.safe import Safe, SafeTransaction
 from tests.fakes.announcements import is_free
@@ -176,7 +177,7 @@ def test_a_contract_that_emits_the_failure_of_the_safes_transaction_does_not_fre
     merchant.chain.fund_native(SENDER, 10**18)
     transaction = merchant.payment_of(payment)
     safe_tx_hash = merchant.safe.hash(transaction)
-    stranger = Viewer("", None, reads_any_link=True, is_public=True)
+    stranger = Viewer("", None, reads_any_link=True, mode=Mode.CLIENT_ID)
     claim = merchant.claim(payment, safe_tx_hash, payer_address=evm_address(hostile), viewer=stranger)
     mined = merchant.chain.receipt(merchant.chain.send_as(SENDER, {"to": hostile, "data": safe_tx_hash}))
     assert mined["logs"][0]["topics"] == ["0x" + FAILURE, safe_tx_hash]

@@ -349,7 +349,7 @@ def test_a_public_client_id_alone_changes_nothing_that_a_key_has_created(new_sho
     body = item(recurrence=RECURRENCE)
     created = new_shop.api.request("POST", "/v2/payouts", body, new_shop.by_key).json
     reply = change(new_shop, created["id"], "cancel")
-    assert reply.status == 404
+    assert reply.status == 403 and reply.message.startswith("A secret of the account has made this")
     assert loaded(created["id"]).status is RecurringStatus.PENDING
 
 

@@ -10,6 +10,7 @@ from chalicelib.commerce.core.records import CommercePayment, EscrowEntry, Opera
 from chalicelib.commerce.service import flows, store
 from chalicelib.commerce.service.creation import Draft
 from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.modes import Mode
 from tests.fakes.world import PAYEE, WALLET
 from tests.support.running import running
 
@@ -18,9 +19,9 @@ CAPTURED = {"authorized": AMOUNT, "captured": BaseUnits(60_000_000), "fees": Bas
 TX_HASH = "0x" + "5e" * 32
 
 
-def commerce_payment(account_id: str, **changes: Any) -> CommercePayment:
+def commerce_payment(account_id: str, *, created_with: Mode | None = None, **changes: Any) -> CommercePayment:
     """A stored payment of 100 fUSDC on sepolia, which WALLET pays; `changes` are fields of the record."""
-    services, owner = running(), Owner(account_id, None, None)
+    services, owner = running(), Owner(account_id, None, None, mode=created_with)
     draft = Draft("shop-1", PAYEE, WALLET, AMOUNT, "fUSDC-sepolia", AMOUNT, None, None, None, 0, 10_000, None)
     made = flows.create(services, owner, draft).payment
     stored = store.payment(services.store, made.payable_id)

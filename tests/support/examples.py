@@ -66,6 +66,7 @@ from tests.fakes.wallets import tron_wallet
 from tests.fakes.world import WALLET
 from tests.support.client import Api, Reply
 from tests.support.commerce import AMOUNT, CAPTURED, commerce_payment, executing, expired, with_events
+from tests.support.made import made_with
 from tests.support.running import running
 from tests.support.stored_links import counted
 from tests.support.stored_transfers import store_payment, store_payment_of
@@ -158,8 +159,11 @@ def a_commerce_payment(owner: Tenant, way: Way) -> dict[str, Any]:
     return {"merchantAddress": owner.wallet.address} if Mode.ORCHESTRATOR in way.serves else {}
 
 
-def payout_tokens(owner: Tenant) -> list[str]:
-    return [made.link.token for made in store_payouts(running(), owner.account_id, 2)]
+def payout_tokens(owner: Tenant, way: Way | None = None) -> list[str]:
+    """Payouts that whoever calls by this way has created, or else the account."""
+    is_public = way is not None and Mode.CLIENT_ID in way.serves
+    own = {"client_id": owner.client_id, "created_with": Mode.CLIENT_ID} if is_public else {}
+    return [made.link.token for made in store_payouts(running(), owner.account_id, 2, **own)]
 
 
 def multicall_token(owner: Tenant) -> str:
@@ -396,7 +400,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
         body=lambda owner, way: {"creatorWalletAddress": owner.wallet.address}
     ),
     ("POST", "/v2/secure-payments/batch-payouts"): example(
-        body=lambda owner, way: {"tokens": payout_tokens(owner)}, others=(400,)
+        body=lambda owner, way: {"tokens": payout_tokens(owner, way)}, others=(400,)
     ),
     ("POST", "/v2/secure-payments/fees/preview"): example(),
     ("GET", "/v2/secure-payments/{token}"): example(TOKEN),
@@ -421,7 +425,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v2/commerce-payments/authorize/calldata"): example(body=a_commerce_payment),
     ("POST", f"{COMMERCE}/authorize"): example({
         "request_id": lambda owner, way: executing(
-            owner.account_id, OperationKind.AUTHORIZE, AMOUNT, client_id=owner.client_id
+            owner.account_id, OperationKind.AUTHORIZE, AMOUNT, client_id=owner.client_id, created_with=Mode.CLIENT_ID
         )
     }),
     ("POST", f"{COMMERCE}/authorize/calldata"): of_payment(lambda name: commerce_payment(name).request_id),
@@ -433,14 +437,14 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ),
     ("POST", f"{COMMERCE}/void"): of_payment(
         lambda name: executing(name, OperationKind.VOID, AMOUNT, authorized=AMOUNT),
-        secret_only="This client ID alone executes only", others=(404, 403)
+        secret_only="A secret of the account has made this", others=(404, 403)
     ),
     ("POST", f"{COMMERCE}/void/calldata"): of_payment(
         lambda name: commerce_payment(name, authorized=AMOUNT).request_id
     ),
     ("POST", f"{COMMERCE}/refund"): of_payment(
         lambda name: executing(name, OperationKind.REFUND, 10_000_000, **CAPTURED),
-        secret_only="This client ID alone executes only", others=(404, 403)
+        secret_only="A secret of the account has made this", others=(404, 403)
     ),
     ("POST", f"{COMMERCE}/refund/calldata"): of_payment(lambda name: commerce_payment(name, **CAPTURED).request_id),
     ("POST", f"{COMMERCE}/reclaim/calldata"): of_payment(lambda name: expired(name).request_id),
@@ -467,7 +471,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
         {"token": of_owner(Tenant.tron_token)}, body=tron_signed
     ),
     ("POST", "/v2/secure-payments/multicall-payouts"): example(
-        body=lambda owner, way: {"childTokens": payout_tokens(owner)}, others=(400,)
+        body=lambda owner, way: {"childTokens": payout_tokens(owner, way)}, others=(400,)
     ),
     ("GET", "/v2/secure-payments/multicall-payouts/{token}"): example(
         {"token": of_owner(multicall_token)}, others=(403,)
@@ -571,7 +575,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
         }.items()
     },
     ("POST", "/v2/payer"): example(),
-    ("GET", "/v2/payer/{client_user_id}"): example(PAYER),
+    ("GET", "/v2/payer/{client_user_id}"): example(PAYER, secret_only="A client ID is public, and an export"),
     ("PATCH", "/v2/payer/{client_user_id}"): example(PAYER),
     ("DELETE", "/v2/payer/{client_user_id}"): example({"client_user_id": of_owner(Tenant.payer_with_account)}),
     ("POST", "/v2/payer/{client_user_id}/payment-details"): example(PAYER),
@@ -650,8 +654,8 @@ class Prepared:
         return api.request(self.known.method, path + query, raw, {**headers, **signs(raw, int(time.time()))})
 
 
-def prepared(known: Operation, owner: Tenant, way: Way) -> Prepared:
-    """The operation's example, about what `owner` has."""
+def prepared(known: Operation, owner: Tenant, way: Way, *, is_own: bool = True) -> Prepared:
+    """The operation's example, about what `owner` has; for an orchestrator with `is_own` about what it has made."""
     key, shown = (known.method, known.path), documented(known)
     if key not in EXAMPLES:
         raise LookupError(f"{' '.join(key)} has no entry in EXAMPLES of tests/support/examples.py: say how it is called")
@@ -660,9 +664,12 @@ def prepared(known: Operation, owner: Tenant, way: Way) -> Prepared:
         facts.before(owner, way)
     own_query = facts.query(owner, way) if facts.query else {}
     own_body = facts.body(owner, way) if facts.body else {}
+    path = {name: make(owner, way) for name, make in facts.path.items()} or shown.get("path", {})
+    if is_own and Mode.ORCHESTRATOR in way.serves and Mode.ORCHESTRATOR in known.modes:
+        made_with(Mode.ORCHESTRATOR, owner.client_id)
     return Prepared(
         known,
-        path={name: make(owner, way) for name, make in facts.path.items()} or shown.get("path", {}),
+        path=path,
         query={**shown.get("query", {}), **own_query},
         body={**shown.get("body", {}), **own_body} if "body" in shown or own_body else None,
     )

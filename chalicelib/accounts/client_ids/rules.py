@@ -33,6 +33,7 @@ class ClientIdSettings(TypedDict, total=False):
     allowed_currencies: Sequence[str] | None
     uses_payment_intents: bool
     may_execute: bool
+    may_read_payers: bool
     status: CredentialStatus
 
 

@@ -67,6 +67,11 @@ class _Settings(Input):
         "operations of commerce payments, recurring payouts and signed payment intents. Anybody can send it, and each "
         "transaction counts against your account's share of the day; false by default",
     )
+    mayReadPayers: StrictBool = Field(
+        default_factory=unsent,
+        description="Whether it reads by GET /v2/payer/{client_user_id} how far the checks of a person are when it is "
+        "sent alone. Anybody can send it, about any clientUserId; false by default",
+    )
 
     def settings(self) -> ClientIdSettings:
         sent = self.sent_fields()
@@ -141,6 +146,7 @@ class _Answer(_ClientId):
     allowedCurrencies: list[str] | None
     usesPaymentIntents: bool
     mayExecute: bool
+    mayReadPayers: bool
     status: CredentialStatus
 
 

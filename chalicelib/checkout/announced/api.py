@@ -55,6 +55,5 @@ def _of_multicall(
 
 
 def withdraw_intent(call: Call[None, None]) -> IntentWithdrawn:
-    caller = call.caller
-    announced = announcements.withdraw(call.services, call.path["token"], caller.account_id, caller.client_id)
+    announced = announcements.withdraw(call.services, call.path["token"], Viewer.of(call.caller))
     return IntentWithdrawn(intentId=announced.announced_id, status="lapsed")

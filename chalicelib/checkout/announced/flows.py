@@ -20,6 +20,7 @@ from chalicelib.payments.links.reading import Viewer, load_stored, load_visible,
 from chalicelib.payments.links.records import AnnouncedTransaction, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.scanning import store as scan_store
+from chalicelib.platform.access.ownership import check_changes
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 
@@ -71,14 +72,15 @@ def record(
 
 
 @retried(5)
-def withdraw(services: Services, token: str, account_id: str, client_id: str | None) -> AnnouncedTransaction:
+def withdraw(services: Services, token: str, viewer: Viewer) -> AnnouncedTransaction:
     """Ends the pending announced transactions of a link, or of its multicall, for the link's owner; returns their
     record.
 
     The write is conditional on the version that was read, so a concurrent check cannot overwrite it or be overwritten.
-    Raises NotFound, and WriteConflict after five conflicts.
+    Raises NotFound, Forbidden, and WriteConflict after five conflicts.
     """
-    payable, _ = with_children(services, load_visible(services, token, Viewer(account_id, client_id)))
+    payable, _ = with_children(services, load_visible(services, token, viewer))
+    check_changes(viewer, payable)
     announced = withdrawn(payable)
     services.store.write(announced)
     services.log.info("announced transactions withdrawn", extra={"announced_id": announced.announced_id})

@@ -19,10 +19,10 @@ from chalicelib.payments.payable.rules import Owed, SourceToken, being_paid, che
 from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.creation import Draft
-from chalicelib.payments.requests.permissions import may_change
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, remaining
 from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.ownership import Use, may, sees
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import LARGEST_TRANSACTION
@@ -106,7 +106,7 @@ def _pay_stored(services: Services, owner: Owner, viewer: Viewer, draft: BatchDr
     check_fits(positions)
     options = PayOptions(draft.terms.payer)
     prepared = prepare(positions, options, own(services, positions, options, batched=True))
-    mine = [request for request in stored if may_change(owner, request)]
+    mine = [request for request in stored if may(owner, Use.CHANGE, request)]
     changed = [being_paid(request, fee, services.clock()) for request in mine]
     written = [*unwritten, *(new for new, old in zip(changed, mine, strict=True) if new != old)]
     for start in range(0, len(written), LARGEST_TRANSACTION):
@@ -123,7 +123,7 @@ def _load(services: Services, viewer: Viewer, request_ids: Sequence[str]) -> lis
     alone = request_store.standing_alone(services.store, request_ids)
     for request_id in request_ids:
         found = alone.get(request_id)
-        if found is None or not viewer.sees(found):
+        if found is None or not sees(viewer, found):
             raise NotFound(f"Request {request_id} not found; requests of links are paid by their links")
     return [unlocked(services, alone[request_id]) for request_id in request_ids]
 

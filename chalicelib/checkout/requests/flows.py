@@ -31,10 +31,10 @@ from chalicelib.payments.rates.flows import current_or_none
 from chalicelib.payments.rates.rules import value_of
 from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests import store as request_store
-from chalicelib.payments.requests.permissions import may_change
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, remaining
 from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.ownership import Use, may
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry
 
@@ -92,7 +92,7 @@ def pay(
         )
     else:
         made = replace(_prepared(services, position, options), payable=payable, is_capped=is_capped)
-    if payable.link is None and may_change(owner, owed.request):
+    if payable.link is None and may(owner, Use.CHANGE, owed.request):
         _store_fee(services, owed.request, owed.fee)
     return made
 

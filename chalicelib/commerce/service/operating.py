@@ -9,15 +9,14 @@ ever. So a process may die anywhere, two may work at once, and a caller may ask 
 
 from dataclasses import replace
 
-from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden
+from chalicelib.base.errors import ChainUnavailable, Conflict
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.core.rules import Refusal, begun, reserve
 from chalicelib.commerce.service import refunding, rules, steps
 from chalicelib.commerce.service.calls import contracts_of, operation_call
 from chalicelib.commerce.service.operations import BY_KIND
-from chalicelib.commerce.service.reading import load
+from chalicelib.commerce.service.reading import load_to_change
 from chalicelib.commerce.service.rules import Asked
-from chalicelib.payments.requests.permissions import may_change
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
@@ -30,13 +29,11 @@ from chalicelib.relayer.keys.signer import NoRelayer
 def execute(services: Services, owner: Owner, request_id: str, kind: OperationKind, asked: Asked) -> PendingOperation:
     """The operation that the service executes now.
 
-    The same one again, while it is pending, is the same. Raises NotFound, Forbidden for a client id alone that has not
-    created it, ValidationFailed or Conflict for what the payment or the chain refuses, ChainUnavailable if the node
+    The same one again, while it is pending, is the same. Raises NotFound, Forbidden for a credential that does
+    not change it, ValidationFailed or Conflict for what the payment or the chain refuses, ChainUnavailable if the node
     does not say whether the payer's tokens can be taken, and WriteConflict after five conflicts.
     """
-    payment = load(services, owner, request_id)
-    if not may_change(owner, payment):
-        raise Forbidden("This client ID alone executes only what it has created: send an x-api-key")
+    payment = load_to_change(services, owner, request_id)
     rules.check_executes(payment, kind)
     pending = reserve(payment, rules.operation_of(payment, kind, asked), services.clock())
     if isinstance(pending, Refusal):

@@ -6,9 +6,10 @@ from chalicelib.base.errors import NotFound
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.commerce.core.rules import CommerceStatus, status_of
 from chalicelib.payments.links import store as link_store
-from chalicelib.payments.requests.permissions import sees
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.scanning import store as scanning
 from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.ownership import check_changes, sees
 from chalicelib.platform.services import Services
 
 
@@ -17,10 +18,21 @@ def load(services: Services, owner: Owner, request_id: str) -> CommercePayment:
 
     Raises NotFound if there is none, or if it is another account's or another client id's.
     """
+    return _load(services, owner, request_id)[1]
+
+
+def load_to_change(services: Services, owner: Owner, request_id: str) -> CommercePayment:
+    """As `load`. Raises Forbidden, too, if the caller sees it and may not change it."""
+    link, payment = _load(services, owner, request_id)
+    check_changes(owner, link)
+    return payment
+
+
+def _load(services: Services, owner: Owner, request_id: str) -> tuple[PayableLink, CommercePayment]:
     payable = link_store.payable_of(services.store, request_id)
-    if payable is None or payable.commerce is None or not sees(owner.account_id, owner.client_id, payable.commerce):
+    if not isinstance(payable, PayableLink) or payable.commerce is None or not sees(owner, payable.commerce):
         raise NotFound("Commerce payment not found")
-    return payable.commerce
+    return payable, payable.commerce
 
 
 def read_until(services: Services, payment: CommercePayment) -> datetime | None:

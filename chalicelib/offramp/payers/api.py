@@ -1,5 +1,6 @@
 """Views of payers."""
 
+from chalicelib.base.errors import Forbidden
 from chalicelib.offramp.payers import bank_accounts, erasure, flows, reading
 from chalicelib.offramp.payers.schemas.bodies import (
     AddPaymentDetails,
@@ -16,6 +17,8 @@ from chalicelib.offramp.payers.schemas.responses import (
     PaymentDetailsAdded,
     PaymentDetailsList,
 )
+from chalicelib.platform.access.callers import check_reads_payers
+from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.http.view import Call
 
 
@@ -26,10 +29,13 @@ def create_payer(call: Call[CreatePayer, None]) -> PayerCreated:
 
 
 def read_payer(call: Call[None, PayerQuery]) -> PayerAnswer:
-    name = call.path["client_user_id"]
-    if call.query.export:
-        return PayerAnswer.exported(*flows.export(call.services, call.actor, name))
-    return PayerAnswer.of(reading.read(call.services, call.caller.account_id, name))
+    name, owner = call.path["client_user_id"], call.caller.owner
+    check_reads_payers(owner)
+    if not call.query.export:
+        return PayerAnswer.of(reading.read_for(call.services, owner, name))
+    if owner.mode is Mode.CLIENT_ID:
+        raise Forbidden("A client ID is public, and an export has all personal data of a payer: send an x-api-key")
+    return PayerAnswer.exported(*flows.export(call.services, call.actor, name))
 
 
 def update_payer(call: Call[UpdatePayer, None]) -> PayerUpdated:

@@ -4,6 +4,9 @@ from chalicelib.base.errors import BadRequest, Forbidden, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.offramp.payers import rules, store
 from chalicelib.offramp.payers.records import AccountStatus, BankAccount, Payer
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.privacy import flows as privacy
 from chalicelib.platform.services import Services
 
@@ -34,6 +37,14 @@ def read(services: Services, account_id: str, client_user_id: str) -> Payer:
     name = store.name(services.store, rules.name_hash(account_id, client_user_id))
     payer = store.payer(services.store, name.user_id) if name else None
     if payer is None or payer.erased_at is not None:
+        raise rules.unknown_payer(client_user_id)
+    return payer
+
+
+def read_for(services: Services, owner: Owner, client_user_id: str) -> Payer:
+    """As `read`; for a client id alone only one that was registered with it, or without any."""
+    payer = read(services, owner.account_id, client_user_id)
+    if owner.mode is Mode.CLIENT_ID and not sees(owner, payer):
         raise rules.unknown_payer(client_user_id)
     return payer
 

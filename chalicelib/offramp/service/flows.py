@@ -7,7 +7,7 @@ finished by the same call again, and nothing is ordered twice.
 from dataclasses import replace
 from datetime import timedelta
 
-from chalicelib.base.errors import BadRequest, Forbidden, NotFound
+from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.money import BaseUnits
 from chalicelib.offramp.core import store
 from chalicelib.offramp.core.records import Order, OrderStatus, request_id_of
@@ -25,10 +25,10 @@ from chalicelib.payments.recording.offramps import followed
 from chalicelib.payments.requests import counts
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
-from chalicelib.payments.requests.permissions import may_change
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.access.audit.records import AuditEntry
 from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.ownership import check_changes
 from chalicelib.platform.outbound.compliance import ProviderOrder, ProviderRefused, ProviderUnavailable
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
@@ -50,8 +50,7 @@ def for_bank_account(
         if request.payee and chosen.details_id is None and store.order(services.store, request.request_id) is None:
             return request
         raise BadRequest("This request is paid out to a bank account: give clientUserId and paymentDetailsId")
-    if not may_change(owner, request):
-        raise Forbidden("Without an API key a client ID chooses bank accounts for its own requests alone")
+    check_changes(owner, request)
     payer, account = reading.payable(services, owner.account_id, *chosen.both)
     order = store.order(services.store, request.request_id)
     if order is not None:

@@ -127,7 +127,7 @@ function ClientSettings({ id, close }) {
 
 /** @param {any} props */
 function ClientForm({ client, close }) {
-  const [typed, setTyped] = useState(/** @type {any} */ ({ mayExecute: client.mayExecute, ...Object.fromEntries([...TEXTS, ...SECONDS, ...LISTS].map((name) => [name, [client[name] ?? ""].flat().join("\n")])) }));
+  const [typed, setTyped] = useState(/** @type {any} */ ({ mayExecute: client.mayExecute, mayReadPayers: client.mayReadPayers, ...Object.fromEntries([...TEXTS, ...SECONDS, ...LISTS].map((name) => [name, [client[name] ?? ""].flat().join("\n")])) }));
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const change = (/** @type {string} */ name) => (/** @type {any} */ value) => setTyped({ ...typed, [name]: value });
   const send = async () => {
@@ -138,7 +138,7 @@ function ClientForm({ client, close }) {
       return text === "" ? null : SECONDS.includes(name) ? Number(text) : LISTS.includes(name) ? listed(text) : text;
     };
     const body = Object.fromEntries([...TEXTS, ...SECONDS, ...LISTS].map((name) => [name, value(name)]));
-    await call("PUT", `/v1/client-ids/${client.id}`, { body: { ...body, mayExecute: typed.mayExecute } });
+    await call("PUT", `/v1/client-ids/${client.id}`, { body: { ...body, mayExecute: typed.mayExecute, mayReadPayers: typed.mayReadPayers } });
     close();
   };
   return html`
@@ -147,6 +147,7 @@ function ClientForm({ client, close }) {
       ${[...TEXTS, ...SECONDS].map((name) => html`<${Field} key=${name} label=${t(`client.${name}`)} hint=${t(`client.${name}.hint`)} inputmode=${SECONDS.includes(name) ? "numeric" : undefined} value=${typed[name]} onValue=${change(name)} problem=${problemOf(problem, name)} />`)}
       ${LISTS.map((name) => html`<${Field} key=${name} is="textarea" rows="2" label=${t(`client.${name}`)} hint=${t(client[name]?.length === 0 ? `client.${name}.none` : `client.${name}.hint`)} value=${typed[name]} onValue=${change(name)} problem=${problemOf(problem, name)} />`)}
       <${Tick} label=${t("client.mayExecute")} hint=${t("client.mayExecute.hint")} checked=${typed.mayExecute} onValue=${change("mayExecute")} />
+      <${Tick} label=${t("client.mayReadPayers")} hint=${t("client.mayReadPayers.hint")} checked=${typed.mayReadPayers} onValue=${change("mayReadPayers")} />
     <//>
   `;
 }

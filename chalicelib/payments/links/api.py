@@ -24,7 +24,7 @@ from chalicelib.payments.links.schemas import (
     destination_answer,
     page_url,
 )
-from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.ownership import Use, finds_links, may
 from chalicelib.platform.http.view import Call
 from chalicelib.platform.storage.pages import page_after
 
@@ -41,7 +41,7 @@ def update_secure_payment(call: Call[UpdateSecurePayment, None]) -> SecurePaymen
 
 
 def look_up_secure_payment(call: Call[None, LookupQuery]) -> SecurePaymentFound | LinksPage:
-    if call.caller.mode is Mode.CLIENT_ID:
+    if not finds_links(call.caller):
         raise Forbidden(
             "A client ID is public, and the response has the tokens of links: send an API key, or sign in for a session"
         )
@@ -55,14 +55,18 @@ def _page(call: Call[None, LookupQuery]) -> LinksPage:
     client_id = call.caller.finds_of(query.clientId)
     listing = reading.listing(call.caller.account_id, query.reference, query.status, client_id, query.first, query.last)
     page = page_after(services.store, Link, listing, query.cursor, query.limit)
-    links = [ListedLink.of(link, services.settings.pay_url) for link in page.records]
+    private = [may(call.caller, Use.READ_PRIVATE, link) for link in page.records]
+    links = [
+        ListedLink.of(link, services.settings.pay_url, shows_payer=shown)
+        for link, shown in zip(page.records, private, strict=True)
+    ]
     paging = LinksPagination(limit=query.limit, hasMore=page.cursor is not None, nextCursor=page.cursor)
     return LinksPage(securePayments=links, pagination=paging)
 
 
 def _look_up(call: Call[None, LookupQuery], request_id: str) -> SecurePaymentFound:
     services, now = call.services, call.services.clock()
-    payable = reading.load_by_request(services, request_id, call.caller.account_id, call.caller.client_id)
+    payable = reading.load_by_request(services, request_id, reading.Viewer.of(call.caller))
     check_unlocked(payable)
     token = payable.link.token
     is_claimed = token in multicalls.claimed_tokens(services, {token: payable}, now)

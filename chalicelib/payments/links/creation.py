@@ -98,6 +98,7 @@ def build_link(
         creator_wallet=creator_wallet,
         recipient_identifier=draft.recipient_identifier,
         has_known_payees=knows_payees(owner),
+        created_with=owner.mode,
     )
     requests = tuple(
         new_request(token, position, target, owner, now, entropy) for position, target in enumerate(targets)

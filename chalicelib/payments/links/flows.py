@@ -23,6 +23,7 @@ from chalicelib.payments.requests.serving import check_served
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.ownership import check_changes
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import LARGEST_TRANSACTION
@@ -94,9 +95,10 @@ def change_expiry(services: Services, token: str, viewer: Viewer, actor: Actor, 
     """Sets when a pending link expires. One read, two if a multicall has claimed it, and one transaction with an audit
     entry; no write if nothing changes.
 
-    Raises NotFound, BadRequest and Conflict as `rules.with_expiry`, and WriteConflict after five conflicts.
+    Raises NotFound, Forbidden, BadRequest and Conflict as `rules.with_expiry`, and WriteConflict after five conflicts.
     """
     payable = load_stored(services, token, viewer)
+    check_changes(viewer, payable)
     changed = with_expiry(payable, expires_at, services.clock())
     if changed == payable.link:
         return payable

@@ -29,14 +29,17 @@ class ListedLink(Output):
     flow: str = Field(description="get_paid, or pay for a payout")
     reference: str | None = Field(description="Your own reference of the link")
     clientId: str | None = Field(description="The client id that it was created with")
-    payerIdentifier: str | None = Field(description="As the link was created with")
+    payerIdentifier: str | None = Field(
+        description="As the link was created with; null for an orchestrator unless it has made the link"
+    )
     createdAt: str = Field(description="When it was created")
     expiresAt: str = Field(description="When it can no longer be paid")
     completedAt: str | None = Field(description="When it was paid; null before")
 
     @classmethod
-    def of(cls, link: Link, pay_url: str) -> Self:
-        return cls.from_record(link, securePaymentUrl=page_url(link, pay_url))
+    def of(cls, link: Link, pay_url: str, shows_payer: bool) -> Self:
+        payer = link.payer_identifier if shows_payer else None
+        return cls.from_record(link, securePaymentUrl=page_url(link, pay_url), payerIdentifier=payer)
 
 
 class LinksPagination(Output):

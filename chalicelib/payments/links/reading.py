@@ -9,9 +9,9 @@ from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.payments.links import store
 from chalicelib.payments.links.records import LINKS, Flow, Link, LinkStatus, Payable, PayableLink
-from chalicelib.payments.requests.permissions import sees
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.pages import Listing
 
@@ -23,23 +23,24 @@ if TYPE_CHECKING:
 class Viewer:
     """Who reads a link, which decides what is visible. The payment page can read any link whose token it has.
 
-    `is_public`: the credential is a client id alone, which is not a secret. `announcer` is the SHA-256 hash of the
-    secret with which the reader announces transactions: those do not lock the link for them.
+    `mode` is the credential; None for the service itself, which acts for the account. `announcer` is the SHA-256 hash
+    of the secret with which the reader announces transactions: those do not lock the link for them.
     """
 
     account_id: str
     client_id: str | None
     reads_any_link: bool = False
-    is_public: bool = False
+    mode: Mode | None = None
     announcer: str | None = None
 
     @classmethod
     def of(cls, caller: "Caller") -> Self:
-        return cls(caller.account_id, caller.client_id, caller.reads_any_link, caller.mode is Mode.CLIENT_ID)
+        return cls(caller.account_id, caller.client_id, caller.reads_any_link, caller.mode)
 
-    def sees(self, owned: Link | Request) -> bool:
-        """Whether it is the viewer's own, whatever the payment page may read."""
-        return sees(self.account_id, self.client_id, owned)
+    @property
+    def is_public(self) -> bool:
+        """Whether the credential is a client id alone, which is not a secret."""
+        return self.mode is Mode.CLIENT_ID
 
 
 def load_visible(services: Services, token: str, viewer: Viewer, *, may_lag: bool = False) -> PayableLink:
@@ -57,7 +58,7 @@ def load_stored(services: Services, token: str, viewer: Viewer, *, may_lag: bool
     """As `load_visible`, with the link as it is stored, so that it can be written again."""
     lagging = store.payable_link(services.store, token, may_lag=True) if may_lag else None
     payable = lagging or load(services, token)
-    if payable is None or not (viewer.reads_any_link or viewer.sees(payable.link)):
+    if payable is None or not (viewer.reads_any_link or sees(viewer, payable.link)):
         raise NotFound("Secure payment not found")
     payable = payable.without_announced_by(viewer.announcer)
     return _with_parents_holds(services, [payable])[0].without_announced_by(viewer.announcer)
@@ -86,12 +87,11 @@ def listing(
     return Listing(account_id, LINKS, values, first, last)
 
 
-def load_by_request(services: Services, request_id: str, account_id: str, client_id: str | None = None) -> PayableLink:
-    """The link that a request belongs to, if it is visible with the client id. Two reads, three if it was merged, and
+def load_by_request(services: Services, request_id: str, viewer: Viewer) -> PayableLink:
+    """The link that a request belongs to, if it is visible to the viewer. Two reads, three if it was merged, and
     up to two more for a payout with a `recipientIdentifier`. Raises NotFound."""
     payable = store.payable_of(services.store, request_id)
-    viewer = Viewer(account_id, client_id)
-    if not isinstance(payable, PayableLink) or not viewer.sees(payable.link):
+    if not isinstance(payable, PayableLink) or not sees(viewer, payable.link):
         raise NotFound("No secure payment found for this request ID")
     return screened(services, payable)
 
@@ -108,7 +108,7 @@ def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request
         payable = _screened(services, _with_parents_holds(services, [payable]))[0]
     requests, wanted = payable.requests if payable else (), name.lower()
     found = next((each for each in requests if wanted in (each.request_id, each.payment_reference)), None)
-    if payable is None or found is None or not viewer.sees(found):
+    if payable is None or found is None or not sees(viewer, found):
         raise NotFound("Request not found")
     return found, payable
 

@@ -15,6 +15,7 @@ from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.crosschain.core.records import BridgeTransfer
 from chalicelib.offramp.core.records import Order
 from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.platform.access.modes import Mode
 
 LINKS = "LINK"
 """The kind of the lists of links."""
@@ -92,6 +93,8 @@ class Link(Record):
     has_known_payees: bool = False
     """Whether the owner of the client id knows who gets money by it, fees included: it was created by a secret
     credential, or within `allowed_payees`. A client id alone is public: with it anybody can name himself as payee."""
+    created_with: Mode | None = None
+    """The credential that it was created with; None is not known (`PayableLink.created_with`)."""
     is_being_cancelled: bool = False
     """Whether it is cancelled and some of its requests do not say so yet: there were too many for one transaction."""
 
@@ -319,3 +322,17 @@ class PayableLink(Payable):
     """A payable that is a link. A multicall has no requests of its own; it can be given those of its children."""
 
     link: Link
+
+    @property
+    def account_id(self) -> str:
+        return self.link.account_id
+
+    @property
+    def client_id(self) -> str | None:
+        return self.link.client_id
+
+    @property
+    def created_with(self) -> Mode | None:
+        """The credential that the link was created with; of one that does not say so, that of all its requests."""
+        of_requests = {each.created_with for each in self.requests}
+        return self.link.created_with or (of_requests.pop() if len(of_requests) == 1 else None)

@@ -2,7 +2,7 @@
 
 from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests.schemas import CreateRequest, RequestCreated, RequestUpdated, UpdateRequest
-from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.ownership import Use, may
 from chalicelib.platform.http.view import Call
 
 
@@ -14,5 +14,5 @@ def update_request(call: Call[UpdateRequest, None]) -> RequestUpdated:
     name, owner = call.path["request_id"], call.caller.owner
     request = requests.change(call.services, name, owner, call.actor, call.body.change())
     is_stopped = request.recurrence is not None and request.recurrence.is_stopped
-    note = {"note": request.note} if request.note is not None and owner.mode is not Mode.CLIENT_ID else {}
+    note = {"note": request.note} if request.note is not None and may(owner, Use.READ_PRIVATE, request) else {}
     return RequestUpdated(requestId=request.request_id, isRecurrenceStopped=is_stopped, **note)

@@ -26,6 +26,7 @@ from chalicelib.payments.requests.targets import Terms
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.ownership import check_changes, sees
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Add, Write, WriteConflict
@@ -149,15 +150,14 @@ def change(services: Services, name: str, owner: Owner, actor: Actor, wanted: Ch
     """Stops or resumes the recurrence of a request, sets its note, or both; `name` is its id or its payment reference.
     One or two reads and one write, none if nothing changes. A note is set with an audit entry.
 
-    Raises NotFound unless the owner sees the request and may change it, Forbidden for a note with a client id alone,
-    BadRequest if it has no recurrence, Conflict for the note of a payout that was merged into a batch, WriteConflict
-    after three conflicts.
+    Raises NotFound unless the owner sees the request, Forbidden unless it may change it and sets a note that it may
+    read, BadRequest if it has no recurrence, Conflict for the note of a payout that was merged into a batch,
+    WriteConflict after three conflicts.
     """
     request = store.request(services.store, name)
-    if request is None or not permissions.sees(owner.account_id, owner.client_id, request):
+    if request is None or not sees(owner, request):
         raise NotFound("Request not found")
-    if not permissions.may_change(owner, request):
-        raise NotFound("Request not found; the API key that has created it can change it")
+    check_changes(owner, request)
     changed = request
     if wanted.is_recurrence_stopped is not None:
         changed = with_recurrence(request, wanted.is_recurrence_stopped, services.clock())

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Protocol
 
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden
 from chalicelib.chains.catalogue.interop import Destination
@@ -10,32 +9,13 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.platform.access.callers import ClientSettings, Owner
 from chalicelib.platform.access.modes import Mode
-
-
-class Owned(Protocol):
-    """What an account has: a request or a link."""
-
-    @property
-    def account_id(self) -> str: ...
-    @property
-    def client_id(self) -> str | None: ...
-
-
-def sees(account_id: str, client_id: str | None, owned: Owned) -> bool:
-    """Whether a caller of this account sees it: with a client id, what that one or none has created."""
-    return owned.account_id == account_id and (client_id is None or owned.client_id in (client_id, None))
-
-
-def may_change(owner: Owner, owned: Owned) -> bool:
-    """Whether a caller may change what it sees: with a client id alone, which anybody can send, only what this client
-    id has created."""
-    return owner.mode is not Mode.CLIENT_ID or owned.client_id == owner.client_id
+from chalicelib.platform.access.ownership import Use, may
 
 
 def with_note(request: Request, note: str | None, owner: Owner) -> Request:
-    """The request with another note, or with none. Raises Forbidden for a client id alone, as a note is the merchant's
-    own and the id is public; Conflict for a payout that was merged into a batch, which has its request now."""
-    if owner.mode is Mode.CLIENT_ID:
+    """The request with another note, or with none. Raises Forbidden for who does not read it, as a note is the
+    merchant's own; Conflict for a payout that was merged into a batch, which has its request now."""
+    if not may(owner, Use.READ_PRIVATE, request):
         raise Forbidden("A client ID is public, and a note is not: send an API key, or sign in for a session")
     if request.is_moved:
         raise Conflict("This payout was merged into a batch with the note that it had")

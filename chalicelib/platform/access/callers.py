@@ -19,7 +19,8 @@ class ClientSettings:
     With an orchestrator, only that orchestrator creates links for the client id. The payees and currencies limit what
     the client id creates without a secret credential; None is no limit. The next three are for commerce payments: who
     operates them, how many seconds they can be authorized, and how many more they can be captured. With `may_execute`
-    the client id has the service's own account send transactions without a secret credential.
+    the client id has the service's own account send transactions without a secret credential, with `may_read_payers` it
+    reads then how far the checks of a payer are.
     """
 
     fee_percentage: str | None = None
@@ -32,6 +33,7 @@ class ClientSettings:
     pre_approval_seconds: int | None = None
     authorization_seconds: int | None = None
     may_execute: bool = False
+    may_read_payers: bool = False
 
     @property
     def fee(self) -> Fee:
@@ -67,6 +69,15 @@ def check_executes(owner: Owner) -> None:
         raise Forbidden(
             "This client ID alone has no transactions sent by the service, which pays their gas: send an x-api-key. "
             "The owner can allow it by mayExecute of PUT /v2/client-ids/{id}"
+        )
+
+
+def check_reads_payers(owner: Owner) -> None:
+    """Raises Forbidden for a client id that is sent alone, unless its owner lets it read of payers."""
+    if owner.mode is Mode.CLIENT_ID and not owner.settings.may_read_payers:
+        raise Forbidden(
+            "This client ID alone reads nothing of payers, who are persons: send an x-api-key. "
+            "The owner can allow it by mayReadPayers of PUT /v2/client-ids/{id}"
         )
 
 
@@ -172,6 +183,7 @@ class Caller:
             client.default_pre_approval_expiry,
             client.default_authorization_expiry,
             client.may_execute,
+            client.may_read_payers,
         ) if client else ClientSettings()
         return Owner(
             account_id=self.account_id,

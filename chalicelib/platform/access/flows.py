@@ -1,5 +1,7 @@
 """Identifies the caller: reads the records of a credential in one read, and checks them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
@@ -111,11 +113,13 @@ def _session(services: Services, sent: SentCredential, records: Any, common: _Fi
 
 def _api_key(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
     """A client id that is sent with an API key needs no Origin, as servers send none."""
-    key = check_api_key(records.get(ApiKey), ip_address, services.clock())
     client: ClientId | None = records.get(ClientId)
+    with _naming("x-api-key", client is not None):
+        key = check_api_key(records.get(ApiKey), ip_address, services.clock())
     if sent.client_id is not None:
         default = client.allowed_domains[0] if client and client.allowed_domains else None
-        client = check_client_id(client, common["origin"] or default)
+        with _naming("x-client-id"):
+            client = check_client_id(client, common["origin"] or default)
         if client.account_id != key.account_id:
             raise Forbidden("The client ID belongs to another account than the API key")
     common |= {"actor": f"api_key:{key.key_id}", "key_id": key.key_id, "quota": account_quota(key.account_id)}
@@ -139,14 +143,27 @@ def _orchestrator(services: Services, sent: SentCredential, records: Any, common
 
     Either uses the units of the orchestrator's account, so that it cannot use up those of its merchants.
     """
-    key = check_orchestrator_key(records.get(OrchestratorKey))
+    with _naming("x-orchestrator-key", ClientId in records):
+        key = check_orchestrator_key(records.get(OrchestratorKey))
     common |= {"actor": f"orchestrator:{key.orchestrator_id}", "orchestrator_id": key.orchestrator_id}
     common |= {"key_id": key.key_id, "tier": key.tier, "quota": account_quota(key.account_id)}
     if sent.client_id is None:
         return Caller(account_id=key.account_id, **common)
-    client = check_linked(check_client_id(records.get(ClientId), common["origin"]), key)
+    with _naming("x-client-id"):
+        client = check_linked(check_client_id(records.get(ClientId), common["origin"]), key)
     common |= {"uses_payment_intents": client.uses_payment_intents}
     return Caller(account_id=client.account_id, client=client, **common)
+
+
+@contextmanager
+def _naming(header: str, is_other_known: bool = True) -> Iterator[None]:
+    """Has the refusal of a credential name its header, where another one is sent beside it that is known."""
+    try:
+        yield
+    except Unauthorized as refusal:
+        if not is_other_known or refusal.message != Unauthorized().message:
+            raise
+        raise Unauthorized(f"{header} is not known, or not valid any more: send a valid one, or leave it out") from None
 
 
 _CALLERS = {

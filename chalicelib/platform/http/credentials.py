@@ -3,6 +3,9 @@
 Of several credential headers, the first one that the operation accepts is used, in the order of the interface: a caller
 who always sends an API key and a client id may call every operation that accepts either. A session is used only if no
 credential header is sent (supplement, part 1).
+
+Generated clients send every header that the document names: those without a value empty, or all with the one key that
+they were given. An empty header counts as absent. A value that stands in several headers counts in that of its kind.
 """
 
 from collections.abc import Mapping
@@ -24,23 +27,20 @@ def sent_credential(request: HttpRequest, accepted: tuple[Mode, ...]) -> SentCre
     """
     if accepted == (Mode.PUBLIC,):
         return None
-    headers = request.headers
-    orchestrator_key, client_id = headers.get("x-orchestrator-key"), headers.get("x-client-id")
-    headers_in_order = (
-        (Mode.ORCHESTRATOR, orchestrator_key),
-        (Mode.ORCHESTRATOR_KEY, orchestrator_key),
-        (Mode.API_KEY, headers.get("x-api-key")),
-        (Mode.CLIENT_ID, client_id),
-    )
-    present = [(mode, secret) for mode, secret in headers_in_order if secret is not None]
-    for mode, secret in present:
-        if mode in accepted:
-            return _checked(mode, secret, client_id)
+    headers, given = request.headers, _given(request.headers)
+    client_id = given.get("x-client-id")
+    present = [(mode, given[name]) for mode, name in _HEADERS if name in given]
+    usable = [(mode, secret) for mode, secret in present if mode in accepted]
+    for mode, secret in usable:
+        if mode is not Mode.ORCHESTRATOR or client_id is not None:
+            return SentCredential(mode, secret, client_id if mode in (Mode.ORCHESTRATOR, Mode.API_KEY) else None)
+    if usable:
+        raise Unauthorized("x-client-id is required with x-orchestrator-key")
     if not present and Mode.SESSION in accepted and (token := session_token(headers)):
         return SentCredential(Mode.SESSION, token)
     if not present and Mode.PUBLIC in accepted:
         return None
-    wrong = next((name for name in ("x-orchestrator-key", "x-api-key", "x-client-id") if headers.get(name)), None)
+    wrong = next((name for _, name in _HEADERS if name in given), None)
     if wrong is None and not present and session_token(headers):
         wrong = "A session"
     raise Unauthorized(f"{wrong} is not accepted here: send {needed_for(accepted)}" if wrong else "Unauthorized")
@@ -61,12 +61,25 @@ _NAMES = {
 }
 
 
-def _checked(mode: Mode, secret: str, client_id: str | None) -> SentCredential:
-    if not secret:
-        raise Unauthorized()
-    if mode is Mode.ORCHESTRATOR and not client_id:
-        raise Unauthorized("x-client-id is required with x-orchestrator-key")
-    return SentCredential(mode, secret, client_id if mode in (Mode.ORCHESTRATOR, Mode.API_KEY) else None)
+_HEADERS = (
+    (Mode.ORCHESTRATOR, "x-orchestrator-key"),
+    (Mode.ORCHESTRATOR_KEY, "x-orchestrator-key"),
+    (Mode.API_KEY, "x-api-key"),
+    (Mode.CLIENT_ID, "x-client-id"),
+)
+_KINDS = {"x-orchestrator-key": "orc_", "x-api-key": "key_", "x-client-id": "cli_"}
+"""How the value of each header begins (base/ids.py)."""
+
+
+def _given(headers: Mapping[str, str]) -> dict[str, str]:
+    """The credential headers that count, by name."""
+    filled = {name: headers[name] for name in _KINDS if headers.get(name, "").strip()}
+    values = list(filled.values())
+    return {name: text for name, text in filled.items() if values.count(text) == 1 or not _is_of_another(name, text)}
+
+
+def _is_of_another(name: str, text: str) -> bool:
+    return any(text.startswith(kind) for other, kind in _KINDS.items() if other != name)
 
 
 def refuse_foreign_pages(settings: Settings, request: HttpRequest) -> None:

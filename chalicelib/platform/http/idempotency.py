@@ -26,10 +26,11 @@ def run_once(
 ) -> HttpResponse:
     """Runs the request, or returns the stored response if its Idempotency-Key was used before.
 
-    `run` is given the services of `Journal.services`, with which no transaction is made twice. Responses with status
-    429 or from 500 up are not stored: the request can be sent again, and is resumed if it made something. Responses
-    that show a secret or set a cookie are stored encrypted, and so is the nonce that secrets are made from. Raises
-    Conflict while another process holds the key.
+    `run` is given the services of `Journal.services`, with which no transaction is made twice. Stored are
+    successes, refusals of what has made a transaction, and those that are final. Other refusals, status 429 and those
+    from 500 up are not: the request can be sent again, and is resumed if it made something. Responses that show a
+    secret or set a cookie are stored encrypted, and so is the nonce that secrets are made from. Raises Conflict while
+    another process holds the key.
     """
     text = request.headers.get("idempotency-key")
     if text is None or request.method not in CHANGING:
@@ -52,7 +53,12 @@ def run_once(
     if response.status >= 500 or response.status == 429:
         journal.release()
         return response
-    if journal.is_response_lost(is_error=response.status >= 400):
+    is_refusal = response.status >= 400
+    if is_refusal and not (response.is_final or journal.record.steps):
+        if not journal.release():
+            raise Conflict(STILL_RUNNING)
+        return response
+    if journal.is_response_lost(is_error=is_refusal):
         response = error_response(Conflict(RESPONSE_LOST))
     is_secret = response.status < 400 and (shows_secret or "Set-Cookie" in response.headers)
     _store_response(services, journal.record, response, is_secret)

@@ -1,6 +1,8 @@
 """Parses bodies and queries into models, and turns pydantic's errors into sentences."""
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -46,9 +48,14 @@ def parse_body(request: HttpRequest, model: type[M]) -> M:
 
 def _fields(model: type[BaseModel]) -> str:
     """The fields that a body must have, or those it may have if none is required."""
-    names = {each.alias or name: each.is_required() for name, each in model.model_fields.items()}
+    names = _names(model)
     required = [name for name, is_required in names.items() if is_required]
     return ", ".join(required) if required else f"one or more of {', '.join(names)}"
+
+
+def _names(model: type[BaseModel]) -> dict[str, bool]:
+    """The fields of a body or a query, as they are sent, and whether each is required."""
+    return {each.alias or name: each.is_required() for name, each in model.model_fields.items()}
 
 
 def parse_query(request: HttpRequest, model: type[M]) -> M:
@@ -60,11 +67,27 @@ def parse_query(request: HttpRequest, model: type[M]) -> M:
 
 
 def _validate(model: type[M], values: dict[str, Any]) -> M:
+    known = {name: values[name] for name in _names(model) if name in values}  # the others are ignored
+    if zeros := list(islice(_with_zero(known, ()), _MAX_PROBLEMS)):
+        raise ValidationFailed(tuple(Problem(path, "must not contain the character U+0000") for path in zeros))
     try:
         return model.model_validate(values)
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=False)[:_MAX_PROBLEMS]
         raise ValidationFailed(tuple(_problem(detail) for detail in details)) from None
+
+
+def _with_zero(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The paths of the texts that have U+0000. PostgreSQL stores no such text: whoever keeps events or responses there
+    could not keep them."""
+    if isinstance(value, str) and "\0" in value:
+        yield path
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from _with_zero(each, (*path, name))
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from _with_zero(each, (*path, str(number)))
 
 
 _SENTENCES = {

@@ -48,7 +48,7 @@ from chalicelib.platform.http.responses import (
     to_chalice,
 )
 from chalicelib.platform.http.schemas import Input
-from chalicelib.platform.http.view import PageView, Reply, View, Visit, models_of
+from chalicelib.platform.http.view import AnyCall, PageView, Reply, View, Visit, models_of
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
 
@@ -165,7 +165,11 @@ def _respond(
 
     def run(joined: Services) -> HttpResponse:
         try:
-            return _run(operation, view, joined, caller, request, count)
+            call = call_of(view, joined, caller, request)
+        except ServiceError as error:
+            return replace(error_response(error, form=operation.problem_form), is_final=True)
+        try:
+            return _run(operation, view, call, request, count)
         except NotFound as error:
             if operation.looks_up_token:
                 count_unknown_token(services, caller)
@@ -181,14 +185,8 @@ def _respond(
 
 
 def _run(
-    operation: Operation,
-    view: View,
-    services: Services,
-    caller: Caller,
-    request: HttpRequest,
-    count: Callable[[int], None],
+    operation: Operation, view: View, call: AnyCall, request: HttpRequest, count: Callable[[int], None]
 ) -> HttpResponse:
-    call = call_of(view, services, caller, request)
     if isinstance(call.body, Input):
         count(call.body.items_written)
     if operation.redirects:
@@ -196,7 +194,7 @@ def _run(
     else:
         result = view(call)
     response = _response(operation, result)
-    if "Set-Cookie" in response.headers and not (operation.signs_in or caller.session):
+    if "Set-Cookie" in response.headers and not (operation.signs_in or call.caller.session):
         raise AssertionError("only an operation that signs in or is called in a session refuses foreign pages")
     return response
 

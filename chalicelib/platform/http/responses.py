@@ -30,7 +30,8 @@ class HttpResponse:
     """A response before it is sent; it can be stored for an idempotency key.
 
     `reason` is the message of an error, for the log. `is_foreign` is set if the caller's origin was refused: its pages
-    may read why, but not with cookies.
+    may read why, but not with cookies. `is_final` is set for a refusal that stays the same whatever happens, as that of
+    a body that has not its form.
     """
 
     status: int
@@ -38,6 +39,7 @@ class HttpResponse:
     headers: Mapping[str, str]
     reason: str | None = None
     is_foreign: bool = False
+    is_final: bool = False
 
 
 def response_of(value: Any, status: int, headers: Mapping[str, str] | None = None) -> HttpResponse:

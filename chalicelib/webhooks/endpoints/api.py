@@ -10,6 +10,7 @@ from datetime import timedelta
 from chalicelib.base import ids
 from chalicelib.platform.access.credentials.store import own_client_id
 from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.ownership import changes_only_public
 from chalicelib.platform.http.view import AnyCall, Call
 from chalicelib.webhooks.endpoints import flows as webhooks
 from chalicelib.webhooks.endpoints.records import ALL_EVENTS, Endpoint
@@ -35,7 +36,7 @@ def client_id_of(call: AnyCall, choice: ClientIdChoice) -> str | None:
 
 def finds_only_public(call: AnyCall) -> bool:
     """Whether the caller finds only webhooks that a client id alone registered, as it sends nothing else."""
-    return call.caller.mode is Mode.CLIENT_ID
+    return changes_only_public(call.caller)
 
 
 def endpoint_of(call: AnyCall, choice: ClientIdChoice) -> Endpoint:

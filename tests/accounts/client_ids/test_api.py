@@ -28,6 +28,7 @@ SETTINGS = {
     "allowedCurrencies",
     "usesPaymentIntents",
     "mayExecute",
+    "mayReadPayers",
 }
 CREATED = {"id", "clientId", "label", "allowedDomains", *SETTINGS, "status", "createdAt"}
 UPDATED = (CREATED - {"createdAt"}) | {"updatedAt"}
@@ -125,6 +126,7 @@ def test_every_setting_is_kept_and_read_back(host: Host) -> None:
         "allowedCurrencies": ["fUSDC-sepolia", "USDT-tron"],
         "usesPaymentIntents": True,
         "mayExecute": True,
+        "mayReadPayers": True,
     }
     made = host.created(**settings)
     assert {name: made[name] for name in settings} == settings
@@ -201,7 +203,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     *(({name: "x"}, f"{name} must be an array") for name in ("allowedPayees", "allowedCurrencies")),
     *(({name: [5]}, f"{name}.0 must be a string") for name in ("allowedPayees", "allowedCurrencies")),
     *(({name: [""]}, f"{name}.0 must have at least 1") for name in ("allowedPayees", "allowedCurrencies")),
-    *(({name: value}, f"{name} must be true or false") for name in ("usesPaymentIntents", "mayExecute") for value in ("true", 1, None)),
+    *(({name: value}, f"{name} must be true or false") for name in ("usesPaymentIntents", "mayExecute", "mayReadPayers") for value in ("true", 1, None)),
     ({"allowedPayees": [PAYEE] * 101}, "allowedPayees must have at most 100 items"),
     ({"allowedPayees": [PAYEE, "0x1"]}, "allowedPayees: '0x1' is not an address: Invalid EVM address"),
     ({"allowedPayees": ["T1"]}, "allowedPayees: 'T1' is not an address: Invalid Tron address"),
@@ -285,6 +287,8 @@ def test_changing_touches_what_was_sent_alone_and_null_unsets(host: Host) -> Non
         {"usesPaymentIntents": False},
         {"mayExecute": True},
         {"mayExecute": False},
+        {"mayReadPayers": True},
+        {"mayReadPayers": False},
         {"operatorWalletAddress": PAYEE},
         {"defaultPreApprovalExpiry": 1, "defaultAuthorizationExpiry": 2**32},
         {"operatorWalletAddress": None, "defaultPreApprovalExpiry": None, "defaultAuthorizationExpiry": None},

@@ -16,7 +16,7 @@ from chalicelib.checkout.announced.flows import withdraw
 from chalicelib.payments.announced.announcements import MAX_CLAIMS, Announcement
 from chalicelib.payments.announced.rules import MAX_ANNOUNCERS, MAX_SENT, MOST_WAITING
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.reading import load_visible
+from chalicelib.payments.links.reading import Viewer, load_visible
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.links.sent_transactions import Outcome, warnings
@@ -287,7 +287,7 @@ def test_strangers_lock_a_link_with_few_hashes_that_nobody_knows_and_later_with_
 def test_the_owner_withdraws_it_and_its_payment_counts_all_the_same(world: World) -> None:
     payment = world.create_link()
     tx_hash, _ = pay(world, payment)
-    withdraw(world.services, payment.link.token, world.account_id, None)
+    withdraw(world.services, payment.link.token, Viewer(world.account_id, None))
     assert is_free(world, payment)
     world.chain.include(tx_hash)
     world.chain.pay_too(payment.requests[0])

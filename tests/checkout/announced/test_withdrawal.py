@@ -10,6 +10,7 @@ from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.checkout.announced import flows as announcements
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls import reading
+from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.platform.access.callers import Owner
@@ -26,7 +27,7 @@ def world(world: World) -> World:
 
 
 def withdraw(world: World, payment: PayableLink, services: Services | None = None) -> AnnouncedTransaction:
-    return announcements.withdraw(services or world.services, payment.link.token, world.account_id, None)
+    return announcements.withdraw(services or world.services, payment.link.token, Viewer(world.account_id, None))
 
 
 def test_a_link_is_free_once_its_owner_has_withdrawn_the_announced_transaction(world: World) -> None:
@@ -46,7 +47,7 @@ def test_what_is_not_pending_or_anothers_cannot_be_withdrawn(world: World) -> No
     record(world, payment)
     for account, client in (("another", None), (world.account_id, "cli_other")):
         with pytest.raises(NotFound, match="Secure payment not found"):
-            announcements.withdraw(world.services, payment.link.token, account, client)
+            announcements.withdraw(world.services, payment.link.token, Viewer(account, client))
     withdraw(world, payment)
     record(world, paid)
     world.chain.pay(paid.requests[0])

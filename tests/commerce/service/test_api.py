@@ -9,6 +9,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.service import store
+from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.people.records import Role
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.client import Api, Reply, Shop, let_execute
@@ -168,8 +169,8 @@ EXECUTED: dict[str, Any] = {"authorize": {}, "charge": {}, "capture": {"captureA
 def test_a_client_id_alone_executes_nothing_unless_its_owner_allows_it(
     shop: Shop, api: Api, operation: str
 ) -> None:
-    request_id = commerce_payment(shop.account_id, client_id=shop.client_id, authorized=AMOUNT).request_id
-    path, body = f"{ROOT}/{request_id}/{operation}", EXECUTED[operation]
+    made = {"client_id": shop.client_id, "created_with": Mode.CLIENT_ID, "authorized": AMOUNT}
+    path, body = f"{ROOT}/{commerce_payment(shop.account_id, **made).request_id}/{operation}", EXECUTED[operation]
     with executing_alone(shop, False):
         reply = api.request("POST", path, body, shop.by_client)
         assert reply.status == 403 and "mayExecute" in reply.message and "x-api-key" in reply.message

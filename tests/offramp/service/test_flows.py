@@ -188,10 +188,15 @@ def test_a_person_of_another_account_is_unknown(world: World) -> None:
 
 def test_a_client_id_alone_chooses_for_its_own_requests_only(world: World) -> None:
     store_payer(world.services)
-    request = unpaid(world, client_id=None)
     owner = Owner(world.account_id, world.client_id, world.origin, mode=Mode.CLIENT_ID)
-    with pytest.raises(Forbidden, match="its own requests alone"):
-        flows.for_bank_account(world.services, owner, request, CHOSEN, AMOUNT)
+    own = unpaid(world, client_id=world.client_id, created_with=Mode.CLIENT_ID)
+    for client_id, made in ((None, Mode.API_KEY), (world.client_id, Mode.API_KEY), (world.client_id, None)):
+        fields = {"client_id": client_id, "created_with": made, "is_crypto_to_fiat": True, "payee": ""}
+        request = store_request(world.services, world.account_id, **fields)
+        with pytest.raises(Forbidden, match="A secret of the account has made this"):
+            flows.for_bank_account(world.services, owner, request, CHOSEN, AMOUNT)
+    assert world.compliance.calls == []
+    assert flows.for_bank_account(world.services, owner, own, CHOSEN, AMOUNT).payee
 
 
 def test_without_a_choice_a_request_with_a_payee_is_paid_there(world: World) -> None:

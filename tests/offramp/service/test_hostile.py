@@ -124,7 +124,7 @@ def test_an_erasure_at_any_call_of_an_order_leaves_the_one_or_the_other() -> Non
 
 def test_who_pays_with_a_public_client_id_does_not_learn_who_is_registered(world: World) -> None:
     store_payer(world.services)
-    request = unpaid(world)
+    request = unpaid(world, created_with=Mode.CLIENT_ID)
     anybody = Owner(world.account_id, world.client_id, world.origin, mode=Mode.CLIENT_ID)
     messages = []
     for person in (PERSON, "somebody@example.com"):

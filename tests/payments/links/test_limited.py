@@ -83,8 +83,9 @@ def test_a_payout_is_limited_as_a_link_is(limited: Shop) -> None:
 
 @pytest.mark.parametrize(("path", "name"), [("batch-payouts", "tokens"), ("multicall-payouts", "childTokens")])
 def test_payouts_to_others_are_not_combined(limited: Shop, path: str, name: str) -> None:
-    to_thief = [each.link.token for each in store_payouts(running(), limited.account_id, 2, payee=THIEF)]
-    allowed = [each.link.token for each in store_payouts(running(), limited.account_id, 2)]
+    own = {"client_id": limited.client_id, "created_with": Mode.CLIENT_ID}
+    to_thief = [each.link.token for each in store_payouts(running(), limited.account_id, 2, payee=THIEF, **own)]
+    allowed = [each.link.token for each in store_payouts(running(), limited.account_id, 2, **own)]
     before = stored()
     for tokens in (to_thief, [allowed[0], to_thief[0]]):
         reply = limited.send("POST", f"/v2/secure-payments/{path}", {name: tokens})

@@ -142,7 +142,7 @@ def test_of_20_public_announcements_at_once_a_link_takes_no_more_than_its_share(
     def announce(services: Services) -> str:
         draft = Announcement(None, f"0x{next(number):064x}", None, "SEPOLIA", "USDC", None)
         try:
-            announcements.record(services, payment.link.token, Viewer(world.account_id, None, is_public=True), draft)
+            announcements.record(services, payment.link.token, Viewer(world.account_id, None, mode=Mode.CLIENT_ID), draft)
         except BadRequest:
             return "refused"
         return "recorded"

@@ -11,11 +11,12 @@ from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.requests.creation import new_request
-from chalicelib.payments.requests.permissions import check_creator, check_limits, check_platform, is_limited, sees
+from chalicelib.payments.requests.permissions import check_creator, check_limits, check_platform, is_limited
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.targets import Item, resolve
 from chalicelib.platform.access.callers import ClientSettings, Owner
 from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.ownership import sees
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, WALLET
 
 OWNER = Owner("acct", "cli_a", "https://shop.example", mode=Mode.CLIENT_ID)
@@ -119,4 +120,4 @@ def test_a_caller_sees_what_its_account_and_its_client_id_have(
     account_id: str, client_id: str | None, seen: tuple[str | None, ...]
 ) -> None:
     owned = [replace(request(), client_id=each) for each in ("cli_a", "cli_b", None)]
-    assert tuple(each.client_id for each in owned if sees(account_id, client_id, each)) == seen
+    assert tuple(each.client_id for each in owned if sees(Owner(account_id, client_id, None), each)) == seen

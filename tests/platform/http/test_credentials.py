@@ -10,6 +10,7 @@ from infra import admin
 from tests.fakes.world import PREFIX
 from tests.support.client import ORIGIN, TABLES, Api, Reply, Shop, item, stored
 from tests.support.running import running
+from tests.support.tenants import Tenant
 
 UNAUTHORIZED = {"statusCode": 401, "message": "Unauthorized", "error": "Unauthorized"}
 
@@ -189,10 +190,47 @@ def test_both_credentials_must_be_of_one_account(api: Api, shop: Shop) -> None:
     )
 
 
-def test_both_credentials_must_be_right(api: Api, shop: Shop) -> None:
-    assert create(api, x_api_key=shop.key, x_client_id="cli_unknown").status == 401
-    assert create(api, x_api_key=shop.key, x_client_id="").status == 401
-    assert create(api, x_api_key="key_unknown", x_client_id=shop.client_id, origin=ORIGIN).status == 401
+def test_both_credentials_must_be_right_and_the_wrong_one_is_named(api: Api, shop: Shop) -> None:
+    wrong = "is not known, or not valid any more: send a valid one, or leave it out"
+    for name, headers in (
+        ("x-client-id", {"x_api_key": shop.key, "x_client_id": "cli_unknown"}),
+        ("x-client-id", {"x_api_key": shop.key, "x_client_id": "YOUR_CLIENT_ID"}),
+        ("x-client-id", {"x_api_key": shop.key, "x_client_id": shop.key + "x"}),
+        ("x-api-key", {"x_api_key": "key_unknown", "x_client_id": shop.client_id, "origin": ORIGIN}),
+        ("x-orchestrator-key", {"x_orchestrator_key": "orc_live_unknown", "x_client_id": shop.client_id, "origin": ORIGIN}),
+    ):
+        reply = create(api, **headers)
+        assert (reply.status, reply.message) == (401, f"{name} {wrong}")
+
+
+def test_an_empty_credential_header_counts_as_absent(api: Api, shop: Shop) -> None:
+    empty = {"x_api_key": "", "x_client_id": " ", "x_orchestrator_key": ""}
+    assert create(api, **{**empty, "x_api_key": shop.key}).status == 201
+    assert create(api, **{**empty, "x_client_id": shop.client_id, "origin": ORIGIN}).status == 201
+    assert create(api, **empty).json == UNAUTHORIZED
+    headers = {name.replace("_", "-"): text for name, text in empty.items()}
+    assert api.get("/v2/currencies", headers).status == 200, "which needs none"
+    session = {**headers, **Tenant().by_email()}
+    assert api.get("/v1/webhook", session).status == 200
+
+
+def test_a_key_that_stands_in_every_header_counts_in_its_own(api: Api, shop: Shop) -> None:
+    every = ("x_api_key", "x_client_id", "x_orchestrator_key")
+    assert create(api, **dict.fromkeys(every, shop.key)).status == 201
+    assert create(api, **dict.fromkeys(every, shop.client_id), origin=ORIGIN).status == 201
+    assert create(api, **dict.fromkeys(every, shop.client_id)).message == "Origin header is required"
+    assert create(api, **dict.fromkeys(every, "key_unknown")).json == UNAUTHORIZED
+    tenant = Tenant()
+    platform = tenant.by_orchestrator_key()["x-orchestrator-key"]
+    headers = dict.fromkeys(("x-api-key", "x-client-id", "x-orchestrator-key"), platform)
+    assert api.get("/v2/orchestrators/client-ids", headers).status == 200
+    assert create(api, **dict.fromkeys(every, platform)).message == "x-client-id is required with x-orchestrator-key"
+
+
+def test_an_orchestrators_key_without_a_client_id_leaves_it_to_the_api_key_beside_it(api: Api, shop: Shop) -> None:
+    tenant = Tenant()
+    platform = tenant.by_orchestrator_key()["x-orchestrator-key"]
+    assert create(api, x_api_key=shop.key, x_orchestrator_key=platform).status == 201
 
 
 def test_no_credential_is_stored_as_it_is(shop: Shop) -> None:

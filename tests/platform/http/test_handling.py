@@ -376,10 +376,11 @@ def test_a_query_in_another_order_is_the_same_request(clock: Clock, api: Api) ->
     assert answer(PLAIN, replace(request, query={"a": ["2"], "b": ["2"]}))[0] == 422
 
 
-def test_refusals_of_a_view_are_repeated_and_failures_run_again(clock: Clock, api: Api) -> None:
+def test_refusals_of_a_view_without_an_effect_are_decided_anew_and_failures_run_again(clock: Clock, api: Api) -> None:
     request = sent({"idempotency-key": f"refused-{clock.now}"})
     assert answer(PLAIN, request, missing)[0] == 404
-    assert answer(PLAIN, request, fine)[0] == 404
+    assert answer(PLAIN, request, fine)[0] == 200
+    assert answer(PLAIN, request, missing)[0] == 200
     request = sent({"idempotency-key": f"failed-{clock.now}"})
     assert answer(PLAIN, request, broken)[0] == 500
     assert answer(PLAIN, request, fine)[0] == 200

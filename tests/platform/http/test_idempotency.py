@@ -12,6 +12,8 @@ import pytest
 from botocore.awsrequest import AWSResponse
 
 from chalicelib.base.errors import Conflict
+from chalicelib.payments.links import reading as links
+from chalicelib.payments.links.records import LinkStatus
 from chalicelib.platform.access.callers import Caller, SentCredential
 from chalicelib.platform.access.credentials.records import Account, ApiKey
 from chalicelib.platform.access.credentials.rules import credential_hash
@@ -367,11 +369,40 @@ def test_a_failure_before_the_first_transaction_begins_anew(clock: Clock, api: A
     assert (seen[1][0] - seen[0][0], seen[0][1] == seen[1][1]) == (timedelta(seconds=7), False)
 
 
-@pytest.mark.parametrize(("status", "is_kept"), [(200, True), (428, True), (429, False), (430, True), (499, True), (500, False), (501, False)])
-def test_what_is_kept_is_decided_by_the_status_alone(clock: Clock, api: Api, status: int, is_kept: bool) -> None:
-    services, caller = running(), somebody(f"status-{status}-{clock.now}")
-    assert run_once(services, caller, SLOW, False, lambda _: HttpResponse(status, "first", {})).status == status
-    assert run_once(services, caller, SLOW, False, lambda _: HttpResponse(200, "second", {})).body == ("first" if is_kept else "second")
+@pytest.mark.parametrize("status", [200, 399, 400, 404, 409, 423, 428, 429, 430, 499, 500, 501])
+@pytest.mark.parametrize("kind", ["no effect", "an effect", "final"])
+def test_outcomes_with_an_effect_and_final_refusals_are_kept(clock: Clock, api: Api, status: int, kind: str) -> None:
+    services, caller = running(), somebody(f"status-{status}-{kind}-{clock.now}")
+    made = account(f"{status}-{kind}-{clock.now}")
+
+    def first(joined: Services) -> HttpResponse:
+        if kind == "an effect":
+            joined.store.write(made)
+        return HttpResponse(status, "first", {}, is_final=kind == "final")
+
+    def second(joined: Services) -> HttpResponse:
+        if kind == "an effect":
+            joined.store.write(made)
+        return HttpResponse(200, "second", {})
+
+    assert run_once(services, caller, SLOW, False, first).status == status
+    is_kept = status < 400 or (kind != "no effect" and status < 500 and status != 429)
+    assert run_once(services, caller, SLOW, False, second).body == ("first" if is_kept else "second")
+
+
+def test_what_was_refused_because_of_another_state_is_decided_anew_under_its_key(new_shop: Shop) -> None:
+    """As a link that waits for a transaction: once that has ended, the same cancellation is made."""
+    token = new_shop.link()
+    path, headers = f"{CREATE}/{token}/cancel", {**new_shop.by_key, **KEY}
+    found = links.load(running(), token)
+    assert found is not None
+    paid = replace(found.link, status=LinkStatus.COMPLETED)
+    paid = running().store.write(paid)
+    assert new_shop.api.request("POST", path, None, headers).status == 409
+    running().store.write(replace(paid, status=LinkStatus.PENDING))
+    reply = new_shop.api.request("POST", path, None, headers)
+    assert (reply.status, "idempotent-replayed" in reply.headers) == (200, False)
+    assert new_shop.api.request("POST", path, None, headers).headers["idempotent-replayed"] == "true"
 
 
 @pytest.mark.parametrize(
@@ -389,7 +420,7 @@ def test_what_shows_a_secret_or_sets_a_cookie_is_kept_encrypted_and_a_refusal_is
     clock: Clock, api: Api, status: int, shows_secret: bool, headers: dict[str, str], is_encrypted: bool
 ) -> None:
     services, caller = running(), somebody(f"secret-{status}-{is_encrypted}-{clock.now}")
-    run_once(services, caller, SLOW, shows_secret, lambda _: HttpResponse(status, "{}", headers))
+    run_once(services, caller, SLOW, shows_secret, lambda _: HttpResponse(status, "{}", headers, is_final=True))
     scope = "\n".join((caller.key_scope, "POST", CREATE, "k"))
     record = services.store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=scope_hash(scope)))
     assert record is not None

@@ -123,9 +123,30 @@ def test_a_whole_surrogate_pair_is_one_character(shop: Shop) -> None:
     assert shop.get(f"{CREATE}/{token}").json["reference"] == "\U0001f4b8"
 
 
-def test_nul_bytes_in_a_text_are_kept_and_given_back(shop: Shop) -> None:
-    token = shop.link(reference="a\x00b")
-    assert shop.get(f"{CREATE}/{token}").json["reference"] == "a\x00b"
+def test_control_characters_in_a_text_are_kept_and_given_back(shop: Shop) -> None:
+    token = shop.link(reference="a\x01\x1f\x7fb")
+    assert shop.get(f"{CREATE}/{token}").json["reference"] == "a\x01\x1f\x7fb"
+
+
+@pytest.mark.parametrize(
+    ("field", "changes"),
+    [
+        ("reference", {"reference": "a\x00b"}),
+        ("payerIdentifier", {"payerIdentifier": "\x00"}),
+        ("requests.0.payee", {"requests": [{**BODY["requests"][0], "payee": "\x00"}]}),
+        ("redirectUrl", {"redirectUrl": "https://shop.example/\x00"}),
+    ],
+)
+def test_the_character_zero_is_refused_in_every_text_of_a_body(shop: Shop, field: str, changes: Any) -> None:
+    before = stored()
+    reply = post(shop, json.dumps({**BODY, **changes}).encode())
+    assert (reply.status, reply.message) == (400, f"{field} must not contain the character U+0000")
+    assert reply.json["errors"][0]["field"] == field and stored() == before
+
+
+def test_the_character_zero_is_refused_in_every_text_of_a_query(shop: Shop) -> None:
+    reply = shop.api.get("/v2/request?reference=a%00b", shop.by_key)
+    assert (reply.status, reply.message) == (400, "reference must not contain the character U+0000")
 
 
 @pytest.mark.parametrize("path", POSTS)

@@ -25,6 +25,7 @@ ADDED: dict[str, set[str]] = {
     "AuditEntry": {"is_notified", "due_at", "due_shard"},
     "Challenge": {"purpose"},
     "Circuit": {"is_notified"},
+    "ClientId": {"may_read_payers"},
     "Cursor": {"next_targets", "silent", "weak"},
     "Endpoint": {"secret_number"},
     "Link": {"has_known_payees", "is_being_cancelled"},

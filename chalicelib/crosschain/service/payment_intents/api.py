@@ -19,6 +19,5 @@ def send_payment_intent(call: Call[SignPaymentIntent, None]) -> PaymentIntentSen
 
 
 def withdraw_payment_intent(call: Call[None, None]) -> PaymentIntentWithdrawn:
-    caller = call.caller
-    intent = locking.withdraw(call.services, caller.account_id, caller.client_id, call.path["intent_id"])
+    intent = locking.withdraw(call.services, call.caller.owner, call.path["intent_id"])
     return PaymentIntentWithdrawn(paymentIntentId=intent.intent_id, status="failed")

@@ -27,12 +27,12 @@ from chalicelib.payments.payable.rules import Owed, Position
 from chalicelib.payments.requests import executions
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.errors import check_not_cancelled
-from chalicelib.payments.requests.permissions import sees
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.rules import remaining
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 from chalicelib.relayer import flows as relayer
@@ -147,7 +147,7 @@ def _accepted(
 def _visible(services: Services, owner: Owner, intent_id: str) -> PaymentIntent:
     intent = store.payment_intent(services.store, intent_id)
     is_there = intent is not None and (intent.vanishes_at is None or intent.vanishes_at > services.clock())
-    if intent is None or not is_there or not sees(owner.account_id, owner.client_id, intent):
+    if intent is None or not is_there or not sees(owner, intent):
         raise NotFound("Payment intent data not found")
     return intent
 

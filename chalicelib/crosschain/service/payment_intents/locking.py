@@ -13,8 +13,9 @@ from chalicelib.crosschain.service.payment_intents import ending, rules, stages,
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import RequestExecuted
 from chalicelib.payments.requests import store as request_store
-from chalicelib.payments.requests.permissions import sees
 from chalicelib.payments.requests.records import Request
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import WriteConflict
@@ -70,14 +71,14 @@ def why_gone(services: Services, intent: PaymentIntent) -> str | None:
 
 
 @retried(5)  # a worker may begin to take the tokens, or a payment be recorded
-def withdraw(services: Services, account_id: str, client_id: str | None, intent_id: str) -> PaymentIntent:
+def withdraw(services: Services, owner: Owner, intent_id: str) -> PaymentIntent:
     """Ends a payment intent of which nothing was taken, for the owner of its request; the same again changes nothing.
 
     One that is not signed yet cannot be signed any more. Raises NotFound, Conflict once its tokens are or may be taken,
     and WriteConflict after five conflicts.
     """
     intent = store.payment_intent(services.store, intent_id)
-    if intent is None or not sees(account_id, client_id, intent):
+    if intent is None or not sees(owner, intent):
         raise NotFound("Payment intent data not found")
     if intent.end is End.FAILED:
         return intent

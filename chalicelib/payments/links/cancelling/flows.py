@@ -15,6 +15,7 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.ownership import check_changes
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import Add, Write, written
@@ -29,10 +30,11 @@ def cancel_request(services: Services, name: str, viewer: Viewer, actor: Actor) 
     nothing. Two reads, a query of its unrecorded transfers, and one transaction.
 
     A payment that is recorded meanwhile conflicts with it, and so does a payment intent that is accepted: then it is
-    decided again. Raises NotFound; BadRequest and Conflict as `rules.check_request`; WriteConflict after five
-    conflicts.
+    decided again. Raises NotFound, Forbidden; BadRequest and Conflict as `rules.check_request`; WriteConflict after
+    five conflicts.
     """
     request, payable = load_request(services, name, viewer)
+    check_changes(viewer, request)
     if request.is_cancelled:
         return request
     rules.check_request(request, payable)
@@ -51,9 +53,10 @@ def cancel_link(services: Services, token: str, viewer: Viewer, actor: Actor) ->
     payment writes its request. So whatever comes second conflicts and is decided again. One transaction for up to
     AT_ONCE requests; else the first one cancels the link and the sweep of expiries finishes what is left.
 
-    Raises NotFound, Conflict as `rules.check_link`, and WriteConflict after five conflicts.
+    Raises NotFound, Forbidden, Conflict as `rules.check_link`, and WriteConflict after five conflicts.
     """
     payable = load_stored(services, token, viewer)
+    check_changes(viewer, payable)
     if payable.link.status is not LinkStatus.CANCELLED:
         rules.check_link(_with_children(services, payable))
         _check_recorded(services, token, *payable.link.merged_tokens)

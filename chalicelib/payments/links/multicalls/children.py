@@ -15,6 +15,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.links.rules import is_abandoned, is_being_signed, status_at
 from chalicelib.payments.requests.records import Request
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.ownership import Use, may
 
 
 class Reason(StrEnum):
@@ -163,7 +165,7 @@ def block_reason(payable: PayableLink | None, parent: Link, is_claimed: bool, no
     link, announced, status = payable.link, payable.announced, status_at(payable.link, now)
     is_processing = (announced is not None and announced.is_locking) or is_being_signed(payable, now)
     in_order = (
-        (Reason.NOT_OWNED, not _is_visible_to(parent, link)),
+        (Reason.NOT_OWNED, not _may_be_combined(parent, payable)),
         (Reason.NOT_OUTGOING, link.flow is not Flow.PAY),
         (Reason.NOT_SINGLE_PAYMENT, link.payment_type is not PaymentType.SINGLE),
         (Reason.INVALID_CHILD_LINKAGE, is_claimed),
@@ -184,8 +186,7 @@ def check_none_blocked(children: Sequence[Child], now: datetime) -> None:
         raise MulticallRefused(blocked, now)
 
 
-def _is_visible_to(parent: Link, link: Link) -> bool:
-    """Whether the link is of the parent's account and, if both have a client id, of the same client id."""
-    return parent.account_id == link.account_id and (
-        parent.client_id is None or link.client_id in (parent.client_id, None)
-    )
+def _may_be_combined(parent: Link, payable: PayableLink) -> bool:
+    """Whether who has created the parent may change the payout, which no other multicall can hold then."""
+    combining = Owner(parent.account_id, parent.client_id, None, mode=parent.created_with)
+    return may(combining, Use.CHANGE, payable)

@@ -86,6 +86,7 @@ def new_parent(
         flow=Flow.PAY,
         child_tokens=tuple(child_tokens),
         execution_kind=kind,
+        created_with=owner.mode,
     )
 
 

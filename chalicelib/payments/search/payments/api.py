@@ -8,7 +8,7 @@ from chalicelib.payments.search.payments import flows
 from chalicelib.payments.search.payments.export import table
 from chalicelib.payments.search.payments.records import Filters, Page
 from chalicelib.payments.search.payments.schemas import MOST, MOST_ROWS, PaymentsPage, PaymentsQuery
-from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.ownership import Use, may
 from chalicelib.platform.http.negotiation import preferred
 from chalicelib.platform.http.responses import HttpResponse
 from chalicelib.platform.http.view import Call
@@ -27,8 +27,8 @@ def find_payments(call: Call[None, PaymentsQuery]) -> PaymentsPage | HttpRespons
         page = flows.page_after(services, filters, query.cursor, query.limit)
     else:
         page = flows.page_at(services, filters, query.offset, query.limit)
-    is_public = call.caller.mode is Mode.CLIENT_ID
-    return PaymentsPage.of(page, query.limit, services.settings.payment_processor, not is_public)
+    private = {name for name, each in page.requests.items() if may(call.caller, Use.READ_PRIVATE, each)}
+    return PaymentsPage.of(page, query.limit, services.settings.payment_processor, private)
 
 
 def _filters(call: Call[None, PaymentsQuery]) -> Filters:

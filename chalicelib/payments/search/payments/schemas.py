@@ -1,5 +1,6 @@
 """Models of the search for payments."""
 
+from collections.abc import Container
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator
@@ -170,12 +171,13 @@ class PaymentsPage(Output):
     pagination: Pagination
 
     @classmethod
-    def of(cls, page: Page, limit: int, provider: str, shows_customers: bool) -> Self:
+    def of(cls, page: Page, limit: int, provider: str, private: Container[str]) -> Self:
+        """`private` are the ids of the requests whose customers are shown."""
         paging: dict[str, Any] = {"limit": limit, "offset": page.offset, "hasMore": page.cursor is not None}
         if page.total is not None:
             paging["total"] = page.total
         found = [(each, page.requests.get(each.request_id)) for each in page.payments]
-        answers = [payment_answer(each, request, provider, shows_customers) for each, request in found]
+        answers = [payment_answer(each, request, provider, each.request_id in private) for each, request in found]
         return cls(payments=answers, pagination=Pagination(**paging, nextCursor=page.cursor))
 
 

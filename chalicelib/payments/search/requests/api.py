@@ -5,22 +5,22 @@ from chalicelib.payments.search.requests import flows, listing
 from chalicelib.payments.search.requests.listed import RequestsPage, RequestsQuery
 from chalicelib.payments.search.requests.responses import request_answer
 from chalicelib.payments.search.requests.schemas import RequestAnswer
-from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.access.ownership import Use, finds_links, may
 from chalicelib.platform.http.view import Call
 
 
 def read_request(call: Call[None, None]) -> RequestAnswer:
     viewer = Viewer.of(call.caller)
     found = flows.find(call.services, call.path["request_id"], viewer)
-    settings = call.services.settings
-    return request_answer(found, settings.payment_processor, not viewer.is_public, settings.fiat_processor)
+    settings, shows_private = call.services.settings, may(viewer, Use.READ_PRIVATE, found.request)
+    return request_answer(found, settings.payment_processor, shows_private, settings.fiat_processor)
 
 
 def list_requests(call: Call[None, RequestsQuery]) -> RequestsPage:
     query, caller = call.query, call.caller
     wanted = query.filters(caller.account_id, caller.finds_of(query.clientId))
     page = listing.page(call.services, wanted, query.cursor, query.offset, query.limit)
-    return RequestsPage.of(page, query.limit, shows_links=caller.mode is not Mode.CLIENT_ID)
+    return RequestsPage.of(page, query.limit, shows_links=finds_links(caller))
 
 
 read_request_status = read_request

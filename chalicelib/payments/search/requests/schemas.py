@@ -173,7 +173,9 @@ class RequestAnswer(Output):
     payerAddress: str | None = Field(description="Who has paid; null if nobody or several have")
     payments: list[PaymentItem] = Field(description="Its payments that count, by time")
     reference: str | None = Field(description="Your own name for it, or for its link")
-    customerInfo: CustomerInfoAnswer | None = Field(description="null for a client id alone, which is public")
+    customerInfo: CustomerInfoAnswer | None = Field(
+        description="null for a client id alone, which is public, and for an orchestrator unless it made the request"
+    )
     recurrence: RecurrenceAnswer | None = Field(None, description="Absent if it has none")
     isRecurrenceStopped: bool
     originalRequestId: str = Field("", description="Absent if it was not given")

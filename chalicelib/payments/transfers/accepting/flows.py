@@ -3,12 +3,14 @@
 from chalicelib.base.errors import Conflict
 from chalicelib.payments.links.cancelling.rules import UNRECORDED
 from chalicelib.payments.links.reading import Viewer, load_request
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests import counts
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.transfers.accepting import rules
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.ownership import check_changes
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import Add, written
@@ -21,10 +23,11 @@ def accept(services: Services, name: str, viewer: Viewer, actor: Actor) -> Reque
     changes nothing. The reads of `load_request`, a query of its unrecorded transfers, and one transaction.
 
     What records a payment writes the request, an announcement writes the link, and so does this: whatever comes second
-    conflicts and is decided again. Raises NotFound; BadRequest and Conflict as `rules.check`; WriteConflict after five
-    conflicts.
+    conflicts and is decided again. Raises NotFound, Forbidden; BadRequest and Conflict as `rules.check`; WriteConflict
+    after five conflicts.
     """
     request, payable = load_request(services, name, viewer)
+    check_changes(viewer, payable if isinstance(payable, PayableLink) else request)
     if rules.is_accepted(request):
         return request
     rules.check(request, payable)

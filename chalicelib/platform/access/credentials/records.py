@@ -131,14 +131,15 @@ class ClientId(Record):
     the one that is linked to it now. Without a secret credential it creates links only to `allowed_payees` (canonical
     addresses) in `allowed_currencies` (ids of tokens), and to its bound destination; None is no limit. With
     `uses_payment_intents` a payment of a request from another chain is signed instead of sent. With `may_execute` it
-    has the service's own account send transactions, also when it is sent alone.
+    has the service's own account send transactions, also when it is sent alone; with `may_read_payers` it reads then
+    how far the checks of a payer are.
     """
 
     KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "CLIENT_ID")
     KIND = "CLIENT_ID"
     RESOURCE = "client_id"
     NAMED_BY = ("client_id",)
-    SHOWN = ("label", "status", *_DIRECTING, *_LIMITING, "may_execute", "allowed_domains")
+    SHOWN = ("label", "status", *_DIRECTING, *_LIMITING, "may_execute", "may_read_payers", "allowed_domains")
 
     client_id_hash: str
     client_id: str
@@ -162,6 +163,7 @@ class ClientId(Record):
     allowed_currencies: tuple[str, ...] | None = None
     uses_payment_intents: bool = False
     may_execute: bool = False
+    may_read_payers: bool = False
     tier: Tier = Tier.DEFAULT
 
     def redirects(self, before: Self | None) -> bool:

@@ -68,7 +68,7 @@ def is_locked(payment_intents: PaymentIntents) -> bool:
 
 
 def withdraw(payment_intents: PaymentIntents, intent: PaymentIntent, services: Any = None) -> PaymentIntent:
-    return locking.withdraw(services or payment_intents.services, "acct", None, intent.intent_id)
+    return locking.withdraw(services or payment_intents.services, BY_KEY, intent.intent_id)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -205,9 +205,10 @@ def test_what_is_withdrawn_is_never_taken(payment_intents: PaymentIntents) -> No
 
 def test_what_belongs_to_another_account_is_not_found(payment_intents: PaymentIntents) -> None:
     intent = payment_intents.begun()
-    for name, intent_id in (("other", intent.intent_id), ("acct", "01JNZYZPK7B4YBPD44TM72NDNJ")):
+    other = replace(BY_KEY, account_id="other")
+    for owner, intent_id in ((other, intent.intent_id), (BY_KEY, "01JNZYZPK7B4YBPD44TM72NDNJ")):
         with pytest.raises(NotFound, match="Payment intent data not found"):
-            locking.withdraw(payment_intents.services, name, None, intent_id)
+            locking.withdraw(payment_intents.services, owner, intent_id)
 
 
 @pytest.mark.parametrize(

@@ -544,7 +544,7 @@ def test_an_outcome_that_stays_unknown_is_logged_for_the_operator_who_can_withdr
     (shown,) = announced_bridge_transfers(bridge.world.load(payment).announced)
     assert shown["status"] == "unknown"
     assert not is_free(bridge, payment)
-    announcements.withdraw(bridge.world.services, payment.link.token, bridge.world.account_id, None)
+    announcements.withdraw(bridge.world.services, payment.link.token, Viewer(bridge.world.account_id, None))
     assert is_free(bridge, payment)
 
 

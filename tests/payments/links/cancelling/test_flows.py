@@ -220,7 +220,7 @@ def test_an_announced_transaction_is_waited_for_until_its_end_or_its_withdrawal(
     record(world, payment)
     with pytest.raises(Conflict, match=f"DELETE /v2/secure-payments/{payment.link.token}/intent"):
         cancel(world, payment)
-    announcements.withdraw(world.services, payment.link.token, world.account_id, None)
+    announcements.withdraw(world.services, payment.link.token, Viewer(world.account_id, None))
     assert cancel(world, payment).link.status is LinkStatus.CANCELLED
     with pytest.raises(LinkClosed):
         record(world, payment)

@@ -38,7 +38,8 @@ def described(method: str, path: str, reply: Reply, port: int) -> Reply:
 
 
 def combine(shop: Shop, children: list[str], **fields: Any) -> Reply:
-    reply = shop.send("POST", PATH, {"childTokens": children, **fields})
+    headers = {**shop.by_key, **shop.by_client}
+    reply = shop.api.request("POST", PATH, {"childTokens": children, **fields}, headers)
     return described("POST", PATH, reply, shop.api.port)
 
 
@@ -100,7 +101,7 @@ def test_payouts_are_combined_in_the_order_they_are_given(shop: Shop) -> None:
 
 def test_an_idempotency_key_makes_one_multicall(shop: Shop) -> None:
     body = {"childTokens": payouts(shop.account_id)}
-    headers = {**shop.by_client, "idempotency-key": "combine-1"}
+    headers = {**shop.by_key, **shop.by_client, "idempotency-key": "combine-1"}
     first, second = (shop.api.request("POST", PATH, body, headers) for _ in range(2))
     assert (first.status, second.status, first.body) == (201, 201, second.body)
 

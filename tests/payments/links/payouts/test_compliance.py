@@ -30,7 +30,8 @@ def made_with(headers: dict[str, str], shop: Shop, person: str | None) -> str:
 
 
 def combined(shop: Shop, *tokens: str) -> Reply:
-    return shop.send("POST", f"{LINKS}/multicall-payouts", {"childTokens": list(tokens)})
+    both = {**shop.by_key, **shop.by_client}
+    return shop.api.request("POST", f"{LINKS}/multicall-payouts", {"childTokens": list(tokens)}, both)
 
 
 def closed(reply: Reply) -> tuple[int, Any]:
@@ -89,7 +90,8 @@ def test_a_child_that_is_refused_later_blocks_its_multicall(shop: Shop) -> None:
 
 def test_a_batch_of_payouts_is_refused_with_any_of_them(shop: Shop) -> None:
     tokens = [made(shop, None), made(shop, "later refused")]
-    both = shop.send("POST", f"{LINKS}/batch-payouts", {"tokens": tokens}).json["token"]
+    by_key = {**shop.by_key, **shop.by_client}
+    both = shop.api.request("POST", f"{LINKS}/batch-payouts", {"tokens": tokens}, by_key).json["token"]
     assert shop.get(f"{LINKS}/{both}/pay").status == 200
     stored_payer(shop, "later refused", KycStatus.REJECTED)
     assert closed(shop.get(f"{LINKS}/{both}/pay")) == (403, "compliance_failed")

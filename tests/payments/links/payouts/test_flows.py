@@ -85,7 +85,7 @@ def _nothing_is_readable(world: World) -> None:
         assert reading.load_many(world.services, [token]) == {}
     for request_id in list(_partitions(world, "REQUEST"))[:1]:
         with pytest.raises(NotFound):
-            reading.load_by_request(world.services, request_id, world.account_id)
+            reading.load_by_request(world.services, request_id, Viewer(world.account_id, None))
 
 
 def _everything_is_readable(world: World) -> None:
@@ -113,7 +113,7 @@ def test_merged_payouts_are_over_and_their_requests_are_the_batchs(world: World)
     assert [r.request_id for r in world.load(batch).requests] == [p.requests[0].request_id for p in made]
     for payment in made:
         assert world.load(payment).link.status is LinkStatus.INVALIDATED
-        found = reading.load_by_request(world.services, payment.requests[0].request_id, world.account_id)
+        found = reading.load_by_request(world.services, payment.requests[0].request_id, Viewer(world.account_id, None))
         assert found.link.token == batch.link.token
 
 
@@ -173,7 +173,7 @@ def test_payouts_are_merged_or_as_they_were_wherever_the_process_dies(before: bo
             for payment in made:
                 world.chain.pay(payment.requests[0])
             world.scan()
-            found = [reading.load_by_request(world.services, r, world.account_id) for r in _partitions(world, "REQUEST")]
+            found = [reading.load_by_request(world.services, r, Viewer(world.account_id, None)) for r in _partitions(world, "REQUEST")]
             readable = [p for t in _partitions(world, "LINK") if (p := reading.load(world.services, t)) is not None]
             pending = [p for p in readable if p.link.status is not LinkStatus.INVALIDATED]
             owed = sorted(request.request_id for payment in pending for request in payment.requests)

@@ -25,6 +25,7 @@ from chalicelib.payments.requests.records import (
 from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.search.requests import flows
 from chalicelib.payments.search.requests.responses import request_answer
+from chalicelib.platform.access.modes import Mode
 from infra.bench.calls import counted
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET, World
@@ -143,7 +144,7 @@ def test_what_the_merchant_said_of_it_is_shown_to_the_merchant(world: World) -> 
 def test_a_client_id_alone_is_not_shown_who_the_customer_is(world: World) -> None:
     """A client id is public, and anybody reads payment references on the chain."""
     request = store_request(world.services, customer_info=CustomerInfo("John"), reference="ORDER-7")
-    answer = shown(world, request.payment_reference, Viewer("acct", "cli_shop", is_public=True))
+    answer = shown(world, request.payment_reference, Viewer("acct", "cli_shop", mode=Mode.CLIENT_ID))
     assert (answer["customerInfo"], answer["reference"]) == (None, "ORDER-7")
 
 
