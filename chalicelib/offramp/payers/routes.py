@@ -1,5 +1,7 @@
-"""The operations of payers: people who are paid out in fiat. They are for API keys; a client id alone, whose owner lets
-it, reads how far the checks of one are."""
+"""The operations of payers: people who are paid out in fiat.
+
+They are for API keys; a client id alone, whose owner lets it, reads how far the checks of one are.
+"""
 
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.http.operation import Operation
