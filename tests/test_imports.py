@@ -95,7 +95,7 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 
 WORKERS = {
     "deliver_webhook": ("webhooks.jobs", 60),
-    "scan_chain": ("payments.scanning.jobs", 78),
+    "scan_chain": ("payments.scanning.jobs", 77),
     "record_transfers": ("payments.recording.jobs", 87),
     "expire_links": ("payments.links.expiry", 52),
     "track_announced": ("checkout.announced.tracking", 122),

@@ -14,7 +14,6 @@ from chalicelib.chains.nodes.nodes import others_of, read_by_another
 from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.payments.scanning import absence, evidence, ranges, rules, store
 from chalicelib.payments.scanning.details import Details
-from chalicelib.payments.scanning.doubts import compare_alone, settle_deferred
 from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedTransfer
 from chalicelib.platform.services import Services
@@ -38,10 +37,14 @@ def read_again(
     After the last verification the recorder compares the totals of the payables that were paid in these blocks, whether
     they are proved or not.
     """
-    cursor = compare_alone(services, chain, details, rules.without_old(cursor, services.clock()))
-    deferred, cursor = settle_deferred(services, chain, details, cursor)
+    cursor, late = rules.without_old(cursor, services.clock()), 0
+    if cursor.alone is not None or cursor.deferred_from is not None:
+        from chalicelib.payments.scanning.doubts import compare_alone, settle_deferred  # most processes see none
+
+        cursor = compare_alone(services, chain, details, cursor)
+        late, cursor = settle_deferred(services, chain, details, cursor)
     missing, cursor = _prove(services, chain, details, policy, cursor)
-    missing += deferred
+    missing += late
     for index in range(len(cursor.verifications)):
         due = rules.blocks_to_verify(cursor, index, services.clock())
         if due is None:
