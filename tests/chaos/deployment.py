@@ -64,11 +64,11 @@ def merchant() -> Iterator[Merchant]:
 
 
 class Deployment:
-    """One service process, and the same flows in the test's process, to make links."""
+    """One service process, and the same flows in the test's process, to make links: its clients need `environment`, too."""
 
     def __init__(self, cloud: Cloud, chain: Chain, folder: Path) -> None:
         self.chain, self._folder, self._port = chain, folder, free_port()
-        self._environment = {
+        self.environment = {
             "STAGE": "local",
             "RESOURCE_PREFIX": PREFIX,
             **dict.fromkeys(("API_URL", "AUTH_URL", "PAY_URL", "EXPLORER_URL"), f"http://127.0.0.1:{self._port}"),
@@ -77,13 +77,12 @@ class Deployment:
             "SAFE_SERVICE_URLS": "{}",
             **cloud.environment(),
         }
-        os.environ.update(self._environment)  # for the clients of this process
-        self.services: Services = assemble(Settings.read(self._environment))
+        self.services: Services = assemble(Settings.read(self.environment))
         self._process: Child | None = None
 
     def start(self) -> None:
         command = [sys.executable, "-m", "infra.local.runner", "--port", str(self._port)]
-        self._process = Child("service", command, self._folder / "service.log", env={**os.environ, **self._environment})
+        self._process = Child("service", command, self._folder / "service.log", env={**os.environ, **self.environment})
 
     def kill(self) -> None:
         """Ends the process at once, whatever it is doing."""

@@ -49,10 +49,12 @@ def chain() -> Iterator[Chain]:
 @pytest.fixture(scope="module")
 def deployed(chain: Chain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     folder = tmp_path_factory.mktemp("chaos")
-    with Cloud.start(log=folder / "cloud.log") as cloud:
+    with Cloud.start(log=folder / "cloud.log") as cloud, pytest.MonkeyPatch.context() as environment:
         cloud.apply_template(PREFIX)
         cloud.put_rpc_urls(PREFIX, {"sepolia": chain.url})
         deployment = Deployment(cloud, chain, folder)
+        for name, value in deployment.environment.items():
+            environment.setenv(name, value)
         deployment.start()
         yield deployment
         deployment.kill()

@@ -52,6 +52,8 @@ class Process:
     caches: dict[str, Any] = field(default_factory=dict)
     """Functions with a cache that are checked."""
     seen: dict[str, Any] = field(default_factory=dict)
+    session_fixtures: int = 0
+    """How many fixtures of all tests were made."""
 
     def look(self) -> None:
         """Takes what is now as the state to compare with."""
@@ -149,8 +151,9 @@ def _rest() -> dict[str, Any]:
 
 
 def _clock(services: Any) -> Any:
+    """The kind of clock: a file that stops it may have each of its tests begin at another time."""
     is_of_machine = getattr(services.clock, "__module__", "") == "chalicelib.platform.services"
-    return "that of this machine" if is_of_machine else services.clock
+    return "that of this machine" if is_of_machine else type(services.clock)
 
 
 def _handlers(client: Any) -> int:
@@ -163,20 +166,18 @@ def _handlers(client: Any) -> int:
 
 
 _test, _file = Process(), Process()
-_session_fixtures = 0
 
 
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> None:
-    global _session_fixtures
-    _session_fixtures += fixturedef.scope in ("session", "package")
+    _file.session_fixtures += fixturedef.scope in ("session", "package")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def file_leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     _file.look()
-    before = _session_fixtures
+    before = _file.session_fixtures
     yield
-    if before == _session_fixtures and (changes := _file.changes()):
+    if before == _file.session_fixtures and (changes := _file.changes()):
         pytest.fail(f"{request.node.nodeid} leaves behind: {'; '.join(changes)}", pytrace=False)
 
 
