@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.platform.access.modes import Mode
 from tests.accounts.branding.png import END, header, picture, png, text
 from tests.fakes.payouts import store_payouts
 from tests.support.browser import BY_PAGE, get
@@ -94,7 +95,7 @@ def test_a_link_that_has_ended_shows_it_too_and_the_way_back(new_shop: Shop) -> 
 
 def test_a_multicall_shows_that_of_its_own_client_id(new_shop: Shop) -> None:
     put(new_shop)
-    tokens = [made.link.token for made in store_payouts(running(), new_shop.account_id, 2)]
+    tokens = [made.link.token for made in store_payouts(running(), new_shop.account_id, 2, created_with=Mode.CLIENT_ID)]
     parent = new_shop.send("POST", "/v2/secure-payments/multicall-payouts", {"childTokens": tokens}).json["token"]
     body = new_shop.api.get(f"/v2/secure-payments/{parent}", BY_PAGE).json
     assert body["branding"]["termsPath"] == WHOLE["termsUrl"]
