@@ -105,10 +105,15 @@ def test_it_is_answered_whatever_became_of_the_link(dashboard: Dashboard) -> Non
     assert look_up(dashboard, paid["requestIds"][0]).json["status"] == "completed"
 
 
-@pytest.mark.parametrize("request_id", ["", "x", "01" + "0" * 64, "x" * 5000, "%00", "%F0%9F%92%B8", "..%2F"])
+@pytest.mark.parametrize("request_id", ["", "x", "01" + "0" * 64, "x" * 5000, "%F0%9F%92%B8", "..%2F"])
 def test_an_unknown_request_is_404_in_the_documented_words(dashboard: Dashboard, request_id: str) -> None:
     reply = look_up(dashboard, request_id)
     assert (reply.status, reply.message) == (404, NOT_FOUND)
+
+
+def test_a_request_with_the_character_zero_is_400(dashboard: Dashboard) -> None:
+    reply = look_up(dashboard, "%00")
+    assert reply.status == 400 and reply.message.startswith("requestId")
 
 
 def test_anothers_request_is_as_unknown_as_one_that_never_was(dashboard: Dashboard, shop: Shop) -> None:
