@@ -175,12 +175,19 @@ def test_each_network_has_its_chain_label(shop: Shop, currency: str, labels: set
 
 
 @pytest.mark.parametrize(
-    "wallet", ["", "0x", "0x1234", WALLET[2:], WALLET + "00", WALLET.replace("aB", "Ab"), "jane.eth", "%00", "%F0%9F%92%B8"]
+    "wallet", ["", "0x", "0x1234", WALLET[2:], WALLET + "00", WALLET.replace("aB", "Ab"), "jane.eth", "%01", "%F0%9F%92%B8"]
 )
 @pytest.mark.parametrize("path", ["", "/pay"])
 def test_an_invalid_wallet_is_refused(shop: Shop, node: Node, wallet: str, path: str) -> None:
     reply = shop.get(f"/v2/secure-payments/{shop.link()}{path}?wallet={wallet}")
     assert (reply.status, reply.message) == (400, "wallet: Invalid Ethereum address")
+    assert node.asked == []
+
+
+@pytest.mark.parametrize("path", ["", "/pay"])
+def test_a_wallet_with_the_character_zero_is_refused(shop: Shop, node: Node, path: str) -> None:
+    reply = shop.get(f"/v2/secure-payments/{shop.link()}{path}?wallet=%00")
+    assert reply.status == 400 and "wallet must not contain the character U+0000" in str(reply.message)
     assert node.asked == []
 
 

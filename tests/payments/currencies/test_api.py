@@ -120,7 +120,6 @@ def test_ids_in_use_elsewhere_name_the_same_token(api: Api, alias: str, known: s
         "id=fUSDC-sepolia&network=base",
         "network=nowhere",
         "network=",
-        "symbol=%00",
         "network=sepolia&symbol=NOPE",
         "network=sepolia&symbol=NOPE&firstOnly=true",
         "id=" + "x" * 5000,
@@ -132,6 +131,11 @@ def test_ids_in_use_elsewhere_name_the_same_token(api: Api, alias: str, known: s
 def test_what_is_not_listed_is_404(api: Api, query: str) -> None:
     reply = api.get(f"/v2/currencies?{query}")
     assert (reply.status, reply.json) == (404, NOT_FOUND)
+
+
+def test_a_symbol_with_the_character_zero_is_400(api: Api) -> None:
+    reply = api.get("/v2/currencies?symbol=%00")
+    assert reply.status == 400 and "symbol must not contain the character U+0000" in str(reply.message)
 
 
 @pytest.mark.parametrize("value", ["yes", "", "TRUE", "1", "true%20"])
