@@ -22,6 +22,7 @@ from chalicelib.platform.access.callers import Owner
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.records import Role
 from chalicelib.relayer.tracking import track
+from infra.local import calls
 from infra.local.chain import Chain
 from tests.fakes.chain import FakeChain
 from tests.fakes.requests import store_request
@@ -39,6 +40,7 @@ class WithFeeds(Chains):
         self._feeds = chain
 
     def of(self, network: str) -> Any:
+        calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")
         return self._feeds if network == "mainnet" else super().of(network)
 
     @property
