@@ -15,6 +15,7 @@ from chalicelib.chains.calldata.payment_uris import MAX_LENGTH
 from chalicelib.chains.catalogue.escrows import read_escrows
 from chalicelib.pages.api import drawn
 from chalicelib.pages.assets import assets, locales, served
+from chalicelib.platform.access.modes import Mode
 from infra.local.walletconnect import PROJECT
 from infra.page_hash import compare, hashes
 from tests.fakes.payouts import store_payouts
@@ -191,7 +192,7 @@ def test_every_payee_of_a_batch_is_told_and_a_long_list_cut(api: Api, shop: Shop
 
 
 def test_a_multicall_is_told_by_its_children(api: Api, shop: Shop) -> None:
-    tokens = [made.link.token for made in store_payouts(running(), shop.account_id, 3)]
+    tokens = [made.link.token for made in store_payouts(running(), shop.account_id, 3, created_with=Mode.CLIENT_ID)]
     parent = shop.send("POST", "/v2/secure-payments/multicall-payouts", {"childTokens": tokens}).json["token"]
     html = page_of(api, parent)
     assert "You pay" in words(html) and re.findall(r"step=(\w+)", html) == ["page"]
@@ -274,7 +275,7 @@ def test_a_batch_has_no_code_of_its_payment(api: Api, shop: Shop) -> None:
 
 def test_a_multicall_on_tron_that_is_too_long_for_a_code_has_none(api: Api, shop: Shop) -> None:
     fields = {"currency": "USDT-tron", "payee": TRON_PAYEE, "creator_wallet": TRON_PAYEE}
-    tokens = [made.link.token for made in store_payouts(running(), shop.account_id, 60, **fields)]
+    tokens = [made.link.token for made in store_payouts(running(), shop.account_id, 60, created_with=Mode.CLIENT_ID, **fields)]
     parent = shop.send("POST", "/v2/secure-payments/multicall-payouts", {"childTokens": tokens}).json["token"]
     assert code(api, parent, "0").startswith("<svg")
     reply = get(api, f"/pages/qr.svg?token={parent}&step=1")

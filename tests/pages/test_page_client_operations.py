@@ -55,4 +55,5 @@ def test_beside_another_credential_it_is_an_unknown_client_id(api: Api, known: O
     for mode, key in ((Mode.API_KEY, owner.by_key()), (Mode.ORCHESTRATOR, owner.by_orchestrator_key())):
         if mode in known.modes:
             reply = own.send(api, {**key, **BY_PAGE})
-            assert (mode, reply.status, reply.message) == (mode, 401, "Unauthorized")
+            said = "x-client-id is not known, or not valid any more: send a valid one, or leave it out"
+            assert (mode, reply.status, reply.message) == (mode, 401, said)
