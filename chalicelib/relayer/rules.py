@@ -316,11 +316,13 @@ def delay_of(reverts: Reverts | None, now: datetime) -> str | None:
 def after_outcome(
     known: Reverts | None, transaction: RelayedTransaction, status: CallStatus, now: datetime
 ) -> Reverts | None:
-    """The count of an account's reverts after a call for it has ended; None if it stays as it is."""
+    """The count of an account's reverts after a call for it has ended; None if it stays as it is, as a payer's after a
+    success: another call at the same time may have it."""
     if status is CallStatus.REVERTED:
         before = known or Reverts(transaction.network, transaction.account_id, 0, now)
         return replace(before, count=before.count + 1, last_at=now)
-    return replace(known, count=0) if known is not None and known.count and status is CallStatus.SUCCEEDED else None
+    is_over = status is CallStatus.SUCCEEDED and known is not None and not known.account_id.startswith(_PAYER)
+    return replace(known, count=0) if known is not None and is_over and known.count else None
 
 
 def _submission(

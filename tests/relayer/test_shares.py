@@ -187,6 +187,7 @@ def test_what_a_payer_has_reverted_delays_that_payer_alone() -> None:
         return sent.status
 
     assert submit("bad", "0xbad0", WALLET) is SubmissionStatus.ACCEPTED
+    assert submit("good", "0x12", WALLET) is SubmissionStatus.ACCEPTED, "which ends after it, and takes nothing back"
     world.advance(61)
     world.relay(services)
     assert submit("same", "0x12", WALLET.lower()) is SubmissionStatus.POSTPONED, "one reverted call in a day"

@@ -77,10 +77,16 @@ def settle_deferred(services: Services, chain: "Chain", details: Details, cursor
 def _settle(
     services: Services, chain: "Chain", details: Details, cursor: Cursor, deferred: DeferredTransaction
 ) -> tuple[int, Cursor]:
-    """Reads the block of a deferred transaction again, and records what it has, unless that is still not known."""
-    blocks = BlockRange(deferred.block_number, deferred.block_number)
-    matched = ranges.matched(services, chain, chain.read_range(blocks, None), blocks, details.watched)
-    of_it = [each for each in matched if each.tx_hash == deferred.tx_hash]
+    """Reads the block of a deferred transaction again, and records what it has, unless that is still not known.
+
+    What one node does not list may be listed by another one: nothing is recorded, and the transaction is deferred no
+    more, only if every node says so. Raises ChainUnavailable if one of them does not answer.
+    """
+    blocks, of_it = BlockRange(deferred.block_number, deferred.block_number), list[LoggedTransfer]()
+    readers = iter((chain, *chain.others) if isinstance(chain, Node) else (chain,))
+    while not of_it and (reader := next(readers, None)) is not None:
+        matched = ranges.matched(services, reader, reader.read_range(blocks, None), blocks, details.watched)
+        chain, of_it = reader, [each for each in matched if each.tx_hash == deferred.tx_hash]
     found = ranges.not_recorded(services, chain, details, replace(cursor, deferred_from=None), of_it)
     if found.deferred:
         facts = {"network": deferred.network, "tx_hash": deferred.tx_hash}

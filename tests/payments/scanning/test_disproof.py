@@ -425,6 +425,34 @@ def test_what_the_second_reading_of_one_node_adds_is_held_while_the_other_does_n
     assert (paid(world, payment), cursor_of(world).deferred_from) == (6_250_000, None)
 
 
+@pytest.mark.parametrize("loses", ["first", "second"])
+def test_a_deferred_payment_is_recorded_though_the_node_that_is_read_next_does_not_list_it(pair: Pair, loses: str) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    half(world, payment)
+    listed = {name: (node.read_range, node.read_payments) for name, node in (("first", pair.first), ("second", pair.second))}
+
+    def leave_out(node: Any) -> None:
+        ranges, payments = node.read_range, node.read_payments
+        node.read_range = lambda *given: replace(ranges(*given), logs=())
+        node.read_payments = lambda numbers: {at: replace(each, logs=()) for at, each in payments(numbers).items()}
+
+    leave_out(pair.second)
+    answers = pair.second.read_receipts
+    pair.second.read_receipts = is_silent  # type: ignore[method-assign]
+    world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from is not None) == (0, True)
+    if loses == "first":
+        pair.second.read_range, pair.second.read_payments = listed["second"]  # type: ignore[method-assign]
+        leave_out(pair.first)
+    pair.second.read_receipts = answers  # type: ignore[method-assign]
+    for _ in range(3):
+        world.advance(5)
+        world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from) == (6_250_000, None)
+
+
 def is_silent(number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
     raise ChainUnavailable("The sepolia node does not answer")
 
