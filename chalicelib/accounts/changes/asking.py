@@ -54,8 +54,7 @@ def _waits(call: AnyCall, writes: Sequence[Write]) -> bool:
     caller = call.caller
     if not redirecting_own(call.services, writes, caller.account_id, person_of(caller)):
         return False
-    account = credentials.account(call.services.store, caller.account_id)
-    return account is not None and bool(account.has_approvals)
+    return credentials.has_approvals(call.services.store, caller.account_id)
 
 
 def person_of(caller: Caller) -> str | None:

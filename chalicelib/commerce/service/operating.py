@@ -9,9 +9,9 @@ ever. So a process may die anywhere, two may work at once, and a caller may ask 
 
 from dataclasses import replace
 
-from chalicelib.base.errors import ChainUnavailable, Conflict
+from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
-from chalicelib.commerce.core.rules import Refusal, begun, reserve
+from chalicelib.commerce.core.rules import Operation, Refusal, begun, reserve
 from chalicelib.commerce.service import refunding, rules, steps
 from chalicelib.commerce.service.calls import contracts_of, operation_call
 from chalicelib.commerce.service.operations import BY_KIND
@@ -29,13 +29,16 @@ from chalicelib.relayer.keys.signer import NoRelayer
 def execute(services: Services, owner: Owner, request_id: str, kind: OperationKind, asked: Asked) -> PendingOperation:
     """The operation that the service executes now.
 
-    The same one again, while it is pending, is the same. Raises NotFound, Forbidden for a credential that does
-    not change it, ValidationFailed or Conflict for what the payment or the chain refuses, ChainUnavailable if the node
-    does not say whether the payer's tokens can be taken, and WriteConflict after five conflicts.
+    The same one again, while it is pending, is the same. Raises NotFound, Forbidden for a credential that does not
+    change it and for a fee that takes a second person, ValidationFailed or Conflict for what the payment or the chain
+    refuses, ChainUnavailable if the node does not say whether the payer's tokens can be taken, and WriteConflict after
+    five conflicts.
     """
     payment = load_to_change(services, owner, request_id)
     rules.check_executes(payment, kind)
-    pending = reserve(payment, rules.operation_of(payment, kind, asked), services.clock())
+    operation = rules.operation_of(payment, kind, asked)
+    _check_fee(services, payment, operation)
+    pending = reserve(payment, operation, services.clock())
     if isinstance(pending, Refusal):
         rules.raise_refusal(pending, kind)
     if payment.pending is not None:
@@ -81,6 +84,22 @@ def check_operator(services: Services, payment: CommercePayment) -> None:
     contracts_of(payment, services.settings.escrow_contracts)
     if (trouble := steps.trouble(services, payment)) is not None:
         raise Conflict(trouble)
+
+
+def _check_fee(services: Services, payment: CommercePayment, operation: Operation) -> None:
+    """Raises Forbidden if an account with approvals would pay a fee to somebody whom the operation alone names.
+
+    Whoever has stolen an API key could name himself, and have all that is held. One read, for such an operation alone.
+    """
+    if not rules.names_fee_receiver(payment, operation):
+        return
+    from chalicelib.platform.access.credentials.store import has_approvals  # no worker takes a fee
+
+    if has_approvals(services.store, payment.account_id):
+        raise Forbidden(
+            "This account has approvals, so an operation takes a fee only for the feeReceiver that the payment was "
+            "created with: leave feeBps and feeReceiver out, or name feeReceiver when the payment is created"
+        )
 
 
 def _check_collects(services: Services, payment: CommercePayment, pending: PendingOperation) -> None:

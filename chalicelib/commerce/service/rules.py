@@ -66,6 +66,11 @@ def check_chosen(mode: Mode, kind: OperationKind, asked: Asked) -> None:
         )
 
 
+def names_fee_receiver(payment: CommercePayment, operation: Operation) -> bool:
+    """Whether an operation takes a fee for somebody whom it names itself, as the payment fixes nobody."""
+    return operation.fee_bps > 0 and operation.fee_receiver is not None and payment.fee_receiver is None
+
+
 def payer_of(payment: CommercePayment, sent: str | None) -> str:
     """The wallet whose tokens are taken. Raises Conflict or ValidationFailed if it is not known, or not the buyer."""
     wanted = parse_field(("payer",), evm_address, sent) if sent is not None else None

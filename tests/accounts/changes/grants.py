@@ -9,6 +9,7 @@ from typing import Any
 
 from chalicelib.accounts.members.records import Invitation
 from chalicelib.accounts.payees.records import ActiveDestination, PayeeDestination
+from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId, CredentialStatus, OrchestratorKey
 from chalicelib.platform.access.people.records import Identity, Membership, Role
 from chalicelib.webhooks.endpoints.records import Endpoint
@@ -48,6 +49,9 @@ def grants(store: MemoryStore, account_id: str, now: datetime) -> set[Grant]:
     for each in store.all(Invitation):
         if each.account_id == account_id and each.role is not Role.VIEWER and now < each.expires_at:
             found.add(("invitation", each.name, each.role.value))
+    for payment in store.all(CommercePayment):
+        if payment.account_id == account_id and payment.pending is not None and payment.pending.fee_bps:
+            found.add(("fee", payment.request_id, payment.pending.number, payment.pending.fee_receiver))
     account = store.get(Account, Account.KEY.of(account_id=account_id))
     found.add(("rule", account.has_approvals, account.approval_delay_hours))
     return found

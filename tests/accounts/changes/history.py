@@ -15,8 +15,13 @@ from chalicelib.accounts.changes import applying
 from chalicelib.accounts.changes.records import PendingChange
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.passkeys.records import Passkey
+from chalicelib.commerce.core.records import CommercePayment
+from chalicelib.commerce.service import flows as commerce
+from chalicelib.commerce.service.calls import info_of
+from chalicelib.commerce.service.creation import Draft
 from chalicelib.mail.records import Mail, MailKind
 from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.people.records import Identity, Membership, Person, Role, is_email
 from chalicelib.platform.access.sessions.records import Session
@@ -27,8 +32,9 @@ from tests.accounts.changes.links import Links
 from tests.accounts.changes.moves import EVIL, Moves, bearer
 from tests.accounts.changes.wishes import Wisher, Wishes
 from tests.fakes.destinations import FUSDC_SEPOLIA, FUSDT_SEPOLIA
+from tests.fakes.escrows import AMOUNT, CONTRACTS, CURRENCY, PAYER, Authorized, Escrow
 from tests.fakes.memory_store import MemoryStore
-from tests.fakes.world import World
+from tests.fakes.world import PAYEE, World
 from tests.support.teams import HOUR, Answer, Team, operation
 
 NAMES = ("ann", "bob", "carol", "dan", "wallet")
@@ -39,7 +45,8 @@ PUBLIC = {"register_invited", "confirm_address"}
 class History:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
-        world = World(client=object(), seed=seed, mail_sender="pay@shop.example", rate_limit_scale=1000)
+        settings: dict[str, Any] = {"mail_sender": "pay@shop.example", "escrow_contracts": {"sepolia": CONTRACTS}, "relayer_keys": {"sepolia": "secret"}}
+        world = World(client=object(), seed=seed, rate_limit_scale=1000, **settings)
         self.store = MemoryStore()
         world.services = replace(world.services, store=self.store)
         self.team, self.world = Team(world), world
@@ -52,6 +59,7 @@ class History:
         self.approved: dict[str, set[str]] = {}
         self.owners: dict[str, set[str]] = {}
         self.platform_keys = [self._merchants_own()]
+        self.escrowed = self._escrow()
         self.stolen = STOLEN[seed % len(STOLEN)]
         self.wallet_person = next(
             each.person_id for each in self.store.all(Membership) if each.person_id not in self.team.people.values()
@@ -69,6 +77,18 @@ class History:
         services, actor = self.world.services, Actor(self.team.account_id, "test", "203.0.113.7", "-")
         endpoints.register(services, actor, None, Mode.API_KEY, "https://shop.example/hook")
         return orchestrators.register(services, actor, "Plat", "plat@shop.example")[2]
+
+    def _escrow(self) -> str:
+        """The id of a request whose payment is held in the escrow, and which fixes no receiver of a fee."""
+        owner, services = Owner(self.team.account_id, None, None, mode=Mode.API_KEY), self.world.services
+        draft = Draft("shop", PAYEE, PAYER, AMOUNT, CURRENCY, AMOUNT, None, None, None, 0, 10_000, None)
+        escrow = Escrow(self.world.chain, self.world.clock)
+        commerce.create(services, owner, draft)
+        (payment,) = self.store.all(CommercePayment)
+        self.store.write(replace(payment, authorized=AMOUNT))
+        escrow.payments[payment.payment_hash] = Authorized(info_of(payment, PAYER), AMOUNT)
+        escrow.balances[CONTRACTS.escrow.lower()] = AMOUNT
+        return str(payment.request_id)
 
     # --- who acts ---
 
@@ -197,7 +217,7 @@ class History:
         wisher = Wisher(person_id, mode, self.team.wallet, self.person(self.stolen))
         if is_thief:
             wisher = Wisher(person_id, mode, EVIL, None, tuple(self.links.invited), tuple(self.links.confirming))
-        name, path, body = Wishes(self.team, self.store, self.random, wisher).one()
+        name, path, body = Wishes(self.team, self.store, self.random, wisher, self.escrowed).one()
         if operation(name).changes_sign_in and person_id in self.moves.keys:  # a password does not count any more
             headers = self._sign_in_again(headers, person_id, is_thief)
         hours = self.team.account().approval_delay_hours

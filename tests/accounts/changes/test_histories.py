@@ -13,6 +13,7 @@ from chalicelib.accounts.members.records import Invitation
 from chalicelib.accounts.orchestrators.records import Orchestrator
 from chalicelib.accounts.passkeys import flows as passkeys
 from chalicelib.accounts.payees.records import PayeeDestination
+from chalicelib.commerce.service import operating
 from chalicelib.platform.access import flows as access
 from chalicelib.platform.access.callers import Member
 from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId
@@ -30,7 +31,7 @@ from tests.accounts.changes.moves import EVIL
 from tests.accounts.changes.wishes import Wisher, Wishes
 from tests.support.light_passwords import light_passwords
 
-HISTORIES = int(os.environ.get("HISTORIES", "80")) // 2
+HISTORIES = int(os.environ.get("HISTORIES", "200")) // 2
 
 
 def _run(seed: int) -> Counter[str]:
@@ -56,7 +57,7 @@ def test_one_stolen_credential_redirects_no_money_alone() -> None:
 
 def test_whatever_may_redirect_money_is_tried() -> None:
     history = History(0)
-    wishes = Wishes(history.team, history.store, history.random, Wisher(None, Mode.SESSION, EVIL)).families()
+    wishes = Wishes(history.team, history.store, history.random, Wisher(None, Mode.SESSION, EVIL), history.escrowed).families()
     assert {each.name for each in OPERATIONS if each.redirects} <= {name for family in wishes for name, _, _ in family}
 
 
@@ -78,6 +79,13 @@ def test_what_approvers_are_not_shown_is_found(kind: type[Any], monkeypatch: pyt
     monkeypatch.setattr(kind, "NAMED_BY", ("account_id",))
     monkeypatch.setattr(kind, "SHOWN", ("account_id",))
     with light_passwords(), pytest.raises(AssertionError, match="not shown"):
+        for seed in range(300):
+            _run(seed)
+
+
+def test_a_capture_whose_fee_goes_to_a_thief_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operating, "_check_fee", lambda services, payment, operation: None)
+    with light_passwords(), pytest.raises(AssertionError, match="nothing was approved"):
         for seed in range(300):
             _run(seed)
 

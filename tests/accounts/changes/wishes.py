@@ -37,9 +37,10 @@ class Wisher:
 class Wishes:
     """What somebody may try now. A body that needs a signature is None: a move of that name (moves.py) makes it."""
 
-    def __init__(self, team: Team, store: MemoryStore, random: Random, wisher: Wisher) -> None:
+    def __init__(self, team: Team, store: MemoryStore, random: Random, wisher: Wisher, escrowed: str) -> None:
+        """`escrowed` is the request id of a commerce payment whose money can be captured."""
         self.team, self.store, self.random, self.choose = team, store, random, random.choice
-        self.wisher, self.address = wisher, wisher.wallet.address
+        self.wisher, self.address, self.escrowed = wisher, wisher.wallet.address, escrowed
 
     def one(self) -> Wish:
         """A family is chosen first: each is as likely, however many wishes it has."""
@@ -73,6 +74,7 @@ class Wishes:
         ))  # fmt: skip
         new = {"label": "x", "allowedDomains": ["https://a.example"], "operatorWalletAddress": self.address}
         route = {"tokenAddress": choose((FUSDC_SEPOLIA, FUSDT_SEPOLIA)), "chainId": SEPOLIA}
+        fee = {"captureAmount": "1", "feeBps": 10_000, "feeReceiver": self.address}
         return [
             ("update_client_id_by_session", client, settings),
             ("update_client_id", client, settings),
@@ -81,6 +83,7 @@ class Wishes:
             ("create_payee_destination", {}, None),
             ("keep_own_payee_destination", {}, route),
             ("change_own_payee_destination", {}, route),
+            ("capture_commerce_payment", {"request_id": self.escrowed}, choose(({"captureAmount": "1"}, fee))),
         ]
 
     def of_credentials(self) -> list[Wish]:
@@ -122,7 +125,7 @@ class Wishes:
         return [
             ("invite", {}, {"role": role, "email": choose((names[0], choose(names)))}),
             ("invite", {}, {"role": role, "address": EVIL_NAME}),
-            *withdrawing * 2,
+            *withdrawing * 4,
         ]
 
     def of_thief(self) -> list[Wish]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.service import store
+from chalicelib.platform.access.credentials import store as credentials
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.people.records import Role
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
@@ -215,6 +217,22 @@ def test_a_session_chooses_no_fee(api: Api) -> None:
         for fee in ({"feeBps": 10_000, "feeReceiver": WALLET}, {"feeReceiver": WALLET}, {"feeBps": 0}):
             reply = api.request("POST", f"{ROOT}/{request_id}/{operation}", {**sent, **fee}, tenant.by_role(Role.OWNER))
             assert reply.status == 403 and "x-api-key" in str(reply.message), reply.json
+
+
+def test_with_approvals_a_key_takes_a_fee_only_for_the_receiver_that_the_payment_fixes(api: Api) -> None:
+    """Whoever has stolen a key would have all that is held. The fee of a payment that names its receiver is taken."""
+    tenant = Tenant()
+    account = credentials.account(running().store, tenant.account_id)
+    assert account is not None
+    running().store.write(replace(account, has_approvals=True))
+    for operation, sent in (("capture", {"captureAmount": "1"}), ("charge", {})):
+        request_id = commerce_payment(tenant.account_id, authorized=AMOUNT).request_id
+        fee = {"feeBps": 10_000, "feeReceiver": WALLET}
+        reply = api.request("POST", f"{ROOT}/{request_id}/{operation}", {**sent, **fee}, tenant.by_key())
+        assert reply.status == 403 and "approvals" in str(reply.message), reply.json
+    request_id = executing(tenant.account_id, OperationKind.CAPTURE, 1, authorized=AMOUNT, fee_receiver=PAYEE)
+    sent = {"captureAmount": "1", "feeBps": 250, "feeReceiver": PAYEE}
+    assert api.request("POST", f"{ROOT}/{request_id}/capture", sent, tenant.by_key()).status == 200
 
 
 def test_what_a_client_id_alone_creates_is_collected_only_when_it_is_asked_for(shop: Shop, api: Api) -> None:

@@ -26,6 +26,12 @@ def account(store: Store, account_id: str) -> Account | None:
     return store.get(Account, Account.KEY.of(account_id=account_id))
 
 
+def has_approvals(store: Store, account_id: str) -> bool:
+    """Whether what redirects money of an account waits for a second person (accounts/changes). One read."""
+    found = account(store, account_id)
+    return found is not None and bool(found.has_approvals)
+
+
 def credential(store: Store, text: str) -> Credential | None:
     """The record of a credential of any kind, by the text that callers send. One read."""
     digest = credential_hash(text)
