@@ -279,14 +279,14 @@ COMPLIANCE = (
     personal(
         "kycStatus",
         "text",
-        "Of the identity check: `not_started`, `initiated`, `pending`, `approved`, `rejected`, `retry_required` or "
-        "`failed`",
+        "Of the identity check: `not_started`, `pending`, `approved`, `rejected` or `retry_required`. The provider's "
+        "own word is in `rawPayload`",
         "approved",
     ),
     personal(
         "agreementStatus",
         "text",
-        "Of the agreement: `not_started`, `pending`, `signed`, `completed`, `rejected`, `failed`",
+        "Of the agreement: `not_started`, `pending`, `completed`, `rejected` or `failed`",
         "completed",
     ),
     personal("isCompliant", "boolean", "Whether the person may be paid out: `approved` and `completed`", True),

@@ -22,7 +22,7 @@ from chalicelib.platform.http.view import Models, models_of
 from infra.documents import descriptions, event_models
 from infra.documents.operations import check_names, example_of, texts_of
 
-VERSION, REVISION = "0.13.0", "0.25.0"
+VERSION, REVISION = "0.13.0", "0.26.0"
 """That of the specification, and that of this service: the second rises with changes that break clients."""
 Json = dict[str, Any]
 _REFERENCE = "#/components/schemas/{model}"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.base.urls import HTTPS_URL, WEB_URL, is_url
+from chalicelib.base.urls import HTTPS_URL, SENT_WEB_URL, WEB_URL, ascii_url, is_url
 from tests.oracles import node
 
 ACCEPTED = [
@@ -19,6 +19,7 @@ ACCEPTED = [
     "https://xn--bcher-kva.example/~ann/(1)",
     "http://localhost:3000/thanks",
     "http://127.0.0.1/",
+    "https://[2001:db8::1]:8443/a",
     "https://shop.example/@user:pass?next=https://a.example",
 ]
 REFUSED = [
@@ -49,7 +50,10 @@ REFUSED = [
     "https://0x7f.0x/",
     "https://127.1/",
     "https://[::1/",
-    "https://[2001:db8::1]:8443/a",
+    "https://[2001:DB8::1]/",
+    "https://[2001:db8:0::1]/",
+    "https://[::ffff:102:304]/",
+    "https://[::1%25eth0]/",
     "HTTP://0",
     "https://shop.0",
     "https://010.0.0.1/",
@@ -70,7 +74,7 @@ REFUSED = [
 ]  # fmt: skip
 PIECES = st.sampled_from(
     [
-        *"abz09-_.:/?#@\\[]%&=+ \t\n\u202e\u200b\uff0e\u3002|^{}~!*()';,$\"<>`", "https://", "http://", "shop.example", "evil.example",
+        *"abz09-_.:/?#@\\[]%&=+ \t\n\u202e\u200b\uff0e\u3002|^{}~!*()';,$\"<>`", *"\u00fc\u043e\u00df\u65e5\uff21", "https://", "http://", "shop.example", "evil.example",
         "user:pass@", ":99999", ":443", ":0", "127.0.0.1", "[::1]", "0x7f", "xn--", "%2f", "%00", "//",
     ]
 )  # fmt: skip
@@ -105,6 +109,32 @@ def test_whatever_is_accepted_is_the_same_for_every_parser(texts: list[str]) -> 
         assert parts.netloc.lower().startswith(parts.hostname if ":" not in parts.hostname else "[")
     if accepted:
         check(accepted)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("https://b\u00fccher.example/stra\u00dfe?\u00fc=1#\u00e9", "https://xn--bcher-kva.example/stra%C3%9Fe?%C3%BC=1#%C3%A9"),
+        ("http://sh\u043ep.example", "http://xn--shp-ted.example"),
+        ("https://m\u00fcnchen\u3002de:8443/", "https://xn--mnchen-3ya.de:8443/"),
+        ("https://shop.example/\u65e5\u672c?a=%20", "https://shop.example/%E6%97%A5%E6%9C%AC?a=%20"),
+        ("https://[2001:DB8:0::1]/a", "https://[2001:db8::1]/a"),
+        ("https://\uff11\uff12\uff17.0.0.1/", "https://127.0.0.1/"),
+        *((text, text) for text in ACCEPTED),
+    ],
+    ids=ascii,
+)
+def test_what_is_not_ascii_is_kept_in_the_form_that_goes_over_the_network(text: str, kept: str) -> None:
+    assert ascii_url(text) == kept and is_url(kept, WEB_URL) and re.fullmatch(SENT_WEB_URL, text)
+    check([kept])
+
+
+@given(TEXTS)
+def test_a_browser_leads_to_the_same_host_from_what_was_sent_and_from_what_is_kept(texts: list[str]) -> None:
+    sent = [text for text in texts if is_url(ascii_url(text), WEB_URL)]
+    if sent:
+        before, after = node.ask_urls(sent), node.ask_urls([ascii_url(text) for text in sent])
+        assert before == after
 
 
 def check(texts: list[str]) -> None:

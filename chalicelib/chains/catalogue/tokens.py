@@ -55,11 +55,11 @@ class Token:
 
 
 def token_with_id(id: str) -> Token | None:
-    """The token with an id (case-sensitive), an alias of the id, or a network alias in it (`USDT-polygon`); or None."""
-    symbol, _, suffix = id.rpartition("-")
+    """The token with an id, in any case, an alias of the id, or a network alias in it (`USDT-polygon`); or None."""
+    folded = id.lower()
+    symbol, _, suffix = folded.rpartition("-")
     chain = network(suffix)
-    canonical_id = f"{symbol}-{chain.name}" if chain and symbol else id
-    return _by_id().get(_ALIASES.get(canonical_id, canonical_id))
+    return _by_folded_id().get(f"{symbol}-{chain.name}" if chain and symbol else folded)
 
 
 def known_token(id: str) -> Token:
@@ -129,6 +129,14 @@ def _by_id() -> dict[str, Token]:
         )
         for entry in part
     }
+
+
+@cache
+def _by_folded_id() -> dict[str, Token]:
+    """The tokens by their ids and the aliases of these, in lower case."""
+    known = _by_id()
+    aliases = {alias: known[id] for alias, id in _ALIASES.items()}
+    return {name.lower(): entry for name, entry in (known | aliases).items()}
 
 
 @cache

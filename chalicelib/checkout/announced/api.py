@@ -20,10 +20,9 @@ def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded | MulticallI
     )
     if call.body.transactionIndices is not None:
         return _of_multicall(call.body, payable.link.token, announced, call.body.transactionIndices)
-    is_sent = announced.safe_tx_hash is None
-    optional: dict[str, Any] = (
-        {"txHash": announced.transaction_hash} if is_sent else {"safeTxHash": announced.safe_tx_hash}
-    )
+    optional: dict[str, Any] = {}
+    if announced.safe_tx_hash is not None:
+        optional["safeTxHash"] = announced.safe_tx_hash
     if announced.deadline is not None:
         optional["safePaymentDeadline"] = int(announced.deadline.timestamp())
     if announced.payer_address is not None:
@@ -31,6 +30,7 @@ def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded | MulticallI
     return IntentRecorded(
         intentId=announced.announced_id,
         paymentReference=payable.requests[0].payment_reference,
+        txHash=announced.transaction_hash,
         isListening=True,
         **optional,
     )

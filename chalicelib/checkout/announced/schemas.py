@@ -86,7 +86,7 @@ class IntentRecorded(Output):
 
     intentId: str
     paymentReference: str
-    txHash: str | None = Field(None, description="The transaction, if it was announced by its hash")
+    txHash: str | None = Field(description="The transaction; null as long as a Safe's owners sign it")
     safeTxHash: str | None = None
     safePaymentDeadline: int | None = None
     isListening: Literal[True]

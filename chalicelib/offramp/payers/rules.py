@@ -36,6 +36,9 @@ MOST_CHECKS = 40
 """About a month. A person who does nothing until then is read again after the next event or update."""
 _ALIASES = {"completed": "approved"}
 """What some providers call an identity check that was passed."""
+_SHOWN_KYC = {KycStatus.INITIATED: KycStatus.PENDING, KycStatus.FAILED: KycStatus.REJECTED}
+_SHOWN_AGREEMENT = {AgreementStatus.SIGNED: AgreementStatus.PENDING}
+"""How events show statuses that their specification does not have: clients know a closed set."""
 _ENDED_KYC = (KycStatus.REJECTED, KycStatus.FAILED)
 _ENDED_AGREEMENT = (AgreementStatus.REJECTED, AgreementStatus.FAILED)
 
@@ -209,11 +212,11 @@ def with_orders(payer: Payer, change: int) -> Payer:
 
 
 def compliance_facts(payer: Payer, client_user_id: str) -> Payload:
-    """What `compliance.updated` tells."""
+    """What `compliance.updated` tells: statuses of the specification, and in `rawPayload` the provider's own."""
     return {
         "clientUserId": client_user_id,
-        "kycStatus": payer.kyc_status.value,
-        "agreementStatus": payer.agreement_status.value,
+        "kycStatus": _SHOWN_KYC.get(payer.kyc_status, payer.kyc_status).value,
+        "agreementStatus": _SHOWN_AGREEMENT.get(payer.agreement_status, payer.agreement_status).value,
         "isCompliant": payer.is_compliant,
         "rawPayload": {
             "userId": payer.user_id,

@@ -47,10 +47,10 @@ def is_priced(invoice: Token, payment: Token, facts: ConversionFacts) -> bool:
 
 
 def filtered(network: str | None, symbol: str | None, id: str | None) -> tuple[Token, ...]:
-    """The currencies that match every filter that is given; all of them without a filter."""
+    """The currencies that match every filter that is given; without one the tokens of all networks, and no fiat."""
     selected = find_tokens(network, symbol)
     if id is None:
-        return selected
+        return selected if network or symbol else tuple(token for token in selected if not token.is_fiat)
     token = token_with_id(id)
     return (token,) if token is not None and token in selected else ()
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
 
-from chalicelib.base.urls import WEB_URL, is_url
+from chalicelib.base.urls import SENT_WEB_URL, WEB_URL, ascii_url, is_url
 from chalicelib.chains.catalogue.interop import Destination, destination_id, interop_address
 from chalicelib.chains.catalogue.networks import known_network
 from chalicelib.payments.links.bridge_transfers import announced_bridge_transfers
@@ -30,6 +30,7 @@ from chalicelib.platform.http.fields import (
     CurrencyId,
     DestinationId,
     Instant,
+    OwnReference,
     Payee,
     Percentage,
     Recipient,
@@ -103,8 +104,8 @@ class Redirect(Input):
 
     model_config = ConfigDict(json_schema_extra=together(_REDIRECT))
 
-    redirectUrl: Annotated[str, form(WEB_URL, "web-url")] | None = Field(
-        None, description="An http(s) URL without a user name; what is not ASCII is encoded"
+    redirectUrl: Annotated[str, form(SENT_WEB_URL, "web-url")] | None = Field(
+        None, description="An http(s) URL without a user name; kept with what is not ASCII encoded"
     )
     redirectLabel: Annotated[ShortText, form(_SAFE_LABEL)] | None = Field(None, description="The text on the button")
 
@@ -113,9 +114,10 @@ class Redirect(Input):
     def _safe_url(cls, value: str | None) -> str | None:
         if value is not None and not _SCHEME.match(value):
             raise rule("must be a complete address that begins with https://, such as https://shop.example/thanks")
-        if value is not None and not is_url(value, WEB_URL):
+        url = ascii_url(value) if value is not None else None
+        if url is not None and not is_url(url, WEB_URL):
             raise rule("must be a safe http(s) URL with no script/HTML payload")
-        return value
+        return url
 
     @field_validator("redirectLabel")
     @classmethod
@@ -158,7 +160,7 @@ class NewLink(Redirect):
 
     feePercentage: Percentage | None = Field(None, description="Decimal from 0 to 100; the fee is paid on top")
     feeAddress: Recipient | None = Field(None, description="Required when feePercentage is set")
-    reference: ShortText | None = Field(None, description="Your own name for it, such as an invoice number")
+    reference: OwnReference = Field(None, description="Your own name for it, such as an invoice number; empty is none")
     accessPolicy: AccessPolicy | None = None
 
 

@@ -25,7 +25,7 @@ from chalicelib.payments.requests.records import (
 )
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.http.errors import details_of
-from chalicelib.platform.http.fields import Address, Amount, CurrencyId, Payee, ShortText, form
+from chalicelib.platform.http.fields import Address, Amount, CurrencyId, OwnReference, Payee, ShortText, form
 from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
 Note = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
@@ -99,7 +99,7 @@ class CreateRequest(Input):
         "destination, nor with `isCryptoToFiatAvailable`",
     )
     payer: Address | None = Field(None, description="Who is expected to pay; anybody can")
-    reference: ShortText | None = Field(None, description="Your own name for it, such as an invoice number")
+    reference: OwnReference = Field(None, description="Your own name for it, such as an invoice number; empty is none")
     customerInfo: CustomerInfoBody | None = Field(None, description="Who the invoice is for")
     recurrence: RecurrenceBody | None = Field(None, description="Creates a new request on each later date")
     isCryptoToFiatAvailable: StrictBool | None = Field(

@@ -53,11 +53,15 @@ Amount = Annotated[str, form(r"^(?![0.]+$)(0|[1-9][0-9]{0,77})(\.[0-9]+)?$", "am
 """A decimal above 0 without sign, exponent or leading zeros, with at most the currency's decimals."""
 Percentage = Annotated[str, form(r"^(100(\.0{1,18})?|[1-9]?[0-9](\.[0-9]{1,18})?)$")]
 """0 to 100."""
-CurrencyId = Annotated[str, form("^[0-9A-Za-z]+(-[0-9a-z]+)*$", "currency-id")]
-"""An `id` of GET /v2/currencies."""
+CurrencyId = Annotated[str, form("^[0-9A-Za-z]+(-[0-9A-Za-z]+)*$", "currency-id")]
+"""An `id` of GET /v2/currencies, in any case."""
 NetworkName = Annotated[str, form("^[0-9a-z]+(-[0-9a-z]+)*$", "network-name")]
 """A `network` of GET /v2/currencies, or a common other name of it."""
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+OwnReference = Annotated[
+    Annotated[str, StringConstraints(max_length=255)] | None, AfterValidator(lambda text: text or None)
+]
+"""The merchant's own name for what is paid. An empty text is none, as forms send it."""
 """A name or number of the caller's own, kept as it is."""
 _INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?Z$"
 Instant = Annotated[str, Field(pattern=_INSTANT), AfterValidator(_known_instant)]

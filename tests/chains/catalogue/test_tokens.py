@@ -1,6 +1,7 @@
 """The catalogue of currencies: ids and aliases, search and hashes."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -83,8 +84,6 @@ def test_an_alias_leads_to_the_token_it_means(id: str, target: str) -> None:
         "-",
         "-base",
         "USDC",
-        "usdc-base",
-        "USDC-BASE",
         "DAI-sepolia",
         "USDC-fiat",
         "USD-mainnet",
@@ -93,6 +92,17 @@ def test_an_alias_leads_to_the_token_it_means(id: str, target: str) -> None:
 )
 def test_an_id_without_a_token_of_its_own_finds_nothing(id: str) -> None:
     assert token_with_id(id) is None
+
+
+@pytest.mark.parametrize("change", [str.lower, str.upper, str.swapcase])
+@pytest.mark.parametrize("id", ["USDC-base", "fUSDC-sepolia", "USDT-polygon", "USDT0-optimism", "USDC-base-base", "EUR"])
+def test_the_case_of_an_id_does_not_matter(id: str, change: Callable[[str], str]) -> None:
+    assert token_with_id(change(id)) == token_with_id(id) is not None
+
+
+def test_ids_differ_in_more_than_case() -> None:
+    ids = [each.id.lower() for each in find_tokens()]
+    assert len(set(ids)) == len(ids)
 
 
 def test_tokens_are_searched_by_network_and_symbol() -> None:

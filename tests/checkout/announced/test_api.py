@@ -57,6 +57,7 @@ def test_it_answers_with_what_was_sent_and_nothing_else(shop: Shop) -> None:
     assert body == {
         "intentId": stored.announced_id,
         "paymentReference": body["paymentReference"],
+        "txHash": None,
         "safeTxHash": HASH,
         "safePaymentDeadline": DEADLINE,
         "isListening": True,
@@ -64,7 +65,7 @@ def test_it_answers_with_what_was_sent_and_nothing_else(shop: Shop) -> None:
     }
     assert len(body["paymentReference"]) == 18 and body["paymentReference"].startswith("0x")
     least = announce(shop, shop.link()).json
-    assert set(least) == {"intentId", "paymentReference", "safeTxHash", "isListening"}
+    assert set(least) == {"intentId", "paymentReference", "txHash", "safeTxHash", "isListening"}
 
 
 def test_an_api_key_may_announce_too(shop: Shop) -> None:

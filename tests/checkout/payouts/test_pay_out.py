@@ -40,6 +40,12 @@ def refusal(shop: Shop, **changes: Any) -> tuple[int, str]:
     return reply.status, reply.message
 
 
+def test_an_empty_reference_is_none_and_a_currency_may_be_in_any_case(shop: Shop) -> None:
+    in_lower_case = {name: item()[name].lower() for name in ("invoiceCurrency", "paymentCurrency")}
+    body = made(shop, {**item(), **FEE, **in_lower_case, "payerWallet": WALLET, "reference": ""})
+    assert (read(body["requestId"]).reference, read(body["requestId"]).currency) == (None, "fUSDC-sepolia")
+
+
 @pytest.mark.parametrize("path", ["/v2/payouts", "/v2/pay"])
 def test_a_token_is_paid_out_by_an_approval_and_a_payment(shop: Shop, path: str) -> None:
     body = made(shop, {**item(), **FEE, "payerWallet": WALLET, "reference": "P-1"}, path)
@@ -120,7 +126,6 @@ def test_the_client_ids_fee_is_taken_for_payouts_too(new_shop: Shop) -> None:
         ({"feeAddress": FEE_ADDRESS}, "feePercentage and feeAddress must be given together"),
         ({**FEE, "feePercentage": "101"}, "feePercentage must be a plain decimal number from 0 to 100"),
         ({**FEE, "feeAddress": ZERO}, "feeAddress is the zero address"),
-        ({"reference": ""}, "reference must have at least 1 character"),
         ({"customerInfo": {"email": "nobody"}}, "customerInfo.email must be an e-mail address"),
     ],
     ids=str,

@@ -51,5 +51,5 @@ def notified(world: World) -> list[dict[str, Any]]:
 
 
 def states(world: World) -> list[tuple[str, str]]:
-    """The states of `compliance.updated` in the order in which they were told."""
-    return [(each["kycStatus"], each["agreementStatus"]) for each in notified(world)]
+    """The provider's states in `compliance.updated`, in the order in which they were told."""
+    return [(raw["kycStatus"], raw["agreementStatus"]) for raw in (each["rawPayload"] for each in notified(world))]

@@ -23,7 +23,9 @@ def test_every_filter_that_is_given_has_to_match() -> None:
     assert filtered("mainnet", None, "FAU-sepolia") == filtered(None, "DAI", "FAU-sepolia") == ()
     assert filtered(None, None, "no id") == filtered("no network", None, None) == ()
     assert fau in filtered("sepolia", None, None) and fau in filtered(None, "FAU", None)
-    assert filtered(None, None, None) == find_tokens()
+    assert filtered(None, None, None) == tuple(each for each in find_tokens() if not each.is_fiat)
+    assert filtered("fiat", None, None) == tuple(each for each in find_tokens() if each.is_fiat)
+    assert filtered(None, None, "EUR") == filtered(None, "eur", None) == (known("EUR"),)
 
 
 def ways(invoice: str, networks: tuple[str, ...] | None, facts: ConversionFacts = EVERYWHERE) -> dict[str, Way]:

@@ -123,6 +123,10 @@ def test_texts_of_up_to_255_characters_are_kept(shop: Shop, field: str, text: st
         assert shop.get(f"/v2/secure-payments/{token}").json["reference"] == text
 
 
+def test_an_empty_reference_is_none(shop: Shop) -> None:
+    assert shop.get(f"/v2/secure-payments/{shop.link(item(), reference='')}").json["reference"] is None
+
+
 def test_optional_fields_may_be_null(shop: Shop) -> None:
     empty = dict.fromkeys(
         ("feePercentage", "feeAddress", "reference", "payerIdentifier", "redirectUrl", "redirectLabel")
@@ -139,6 +143,11 @@ def test_optional_fields_may_be_null(shop: Shop) -> None:
 def test_a_redirect_goes_to_http_or_https_with_a_default_label(shop: Shop, url: str) -> None:
     body = shop.get(f"/v2/secure-payments/{shop.link(redirectUrl=url)}").json
     assert (body["redirectUrl"], body["redirectLabel"]) == (url, "Go Back and Close")
+
+
+def test_a_redirect_in_any_script_is_kept_in_ascii(shop: Shop) -> None:
+    token = shop.link(redirectUrl="https://b\u00fccher.example/stra\u00dfe")
+    assert shop.get(f"/v2/secure-payments/{token}").json["redirectUrl"] == "https://xn--bcher-kva.example/stra%C3%9Fe"
 
 
 @pytest.mark.parametrize("label", ["x", "Zurück zum Shop!", "x" * 255, "日本" * 127 + "語"])

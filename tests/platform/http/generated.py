@@ -46,7 +46,7 @@ FORMATS: dict[str, list[str]] = {
     "network-name": ["sepolia"],
     "destination-id": [destination_id(Destination(wallet, 11155111, TOKENS[0])) for wallet in WALLETS],
     "web-origin": ["https://shop.example", "https://a.b-c.example:8443", "HTTPS://SHOP.EXAMPLE/", "http://localhost:3000"],
-    "web-url": ["http://shop.example", "HTTPS://shop.example:65535/a?b=c#d", "https://[2001:db8::1]:8443/a", "http://10.0.0.1"],
+    "web-url": ["http://shop.example", "HTTPS://shop.example:65535/a?b=c#d", "https://[2001:DB8::1]:8443/a", "https://b\u00fccher.example/\u00fc"],
     "https-url": ["https://shop.example", "https://shop.example/terms?lang=de#top", "https://[2001:db8::1]:8443/a"],
     "webhook-url": [f"https://93.184.215.{last}/hook?of=shop" for last in range(10, 60)],
     "email-address": ["ann@shop.example", "Ann.B+c@sub.shop.example", "o'brien@b\u00fccher.example"],
