@@ -37,8 +37,8 @@ UPLOAD_LIMIT = 50 * MEBIBYTE
 UNPACKED_LIMIT = 250 * MEBIBYTE
 GATEWAY_RESOURCE_LIMIT = 300
 LEFT_OUT = {
-    "SAFE_SERVICE_URLS", "ARCHIVE_AFTER_DAYS", "ARCHIVE_BUCKET", "HEADERS_EVERY", "SCAN_WAITS", "UNPROVED_ACCEPTED",
-    "WALLETCONNECT_RELAY_URL",
+    "SAFE_SERVICE_URLS", "ARCHIVE_AFTER_DAYS", "ARCHIVE_BUCKET", "HEADERS_EVERY", "SCAN_WAITS", "SILENT_NODES_SECONDS",
+    "UNPROVED_ACCEPTED", "WALLETCONNECT_RELAY_URL",
 }  # fmt: skip
 """Settings that need not be given: they have defaults, or values of networks.json; the deployment names the bucket, and
 tests another relay."""

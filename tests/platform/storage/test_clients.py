@@ -49,7 +49,8 @@ def test_dynamodb_is_called_without_endpoint_rules_which_botocore_would_run_in_e
     assert aws_client("sqs")._ruleset_resolver is not None
 
 
-def test_opening_a_client_loads_no_boto3() -> None:
-    script = "from chalicelib.platform.storage import clients; clients.aws_client('dynamodb'); import sys; print('boto3' in sys.modules)"
+def test_boto3_is_loaded_by_the_first_client_and_what_it_has_for_files_is_not() -> None:
+    script = "from chalicelib.platform.storage import clients; import sys; print('boto3' in sys.modules); "
+    script += "clients.aws_client('dynamodb'); print('boto3' in sys.modules, 'boto3.s3.transfer' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert answer.stdout.strip() == "False"
+    assert answer.stdout.split() == ["False", "True", "False"]
