@@ -15,7 +15,7 @@ export function quantity(text) {
 }
 
 /** The chain that a wallet names in hexadecimal, as others do in decimal text or as a number. */
-export const chainOf = (answer) =>
+export const chainNumber = (answer) =>
   Number.isSafeInteger(answer) || isLike(answer, /^[1-9]\d{0,14}$/) ? Number(answer) : quantity(answer);
 
 export function hashOf(text, form = EVM_HASH) {
@@ -71,7 +71,7 @@ export function watch(provider, address, callback) {
 }
 
 export function evmSession(ask, provider, address) {
-  const chainId = async () => chainOf(await ask("eth_chainId"));
+  const chainId = async () => chainNumber(await ask("eth_chainId"));
   const demand = (chain) => beforeAsking(async () => {
     const accounts = await ask("eth_accounts");
     if (String(accounts?.[0]).toLowerCase() !== address) throw new WalletError("account");
