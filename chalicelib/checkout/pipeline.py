@@ -1,10 +1,10 @@
 """The pipeline of checkout, one for links, requests, payouts and commerce payments:
 
-    load -> Payable -> what is due (payments/payable) -> transactions, by a variant -> explanations, simulation
+load -> Payable -> what is due (payments/payable) -> transactions, by a variant -> explanations, simulation
 
-    own       on the network of what is due: by a fee proxy, or many by the batch contract
-    routed    from another chain: by a route to each, and what is due there directly (crosschain/flows.py)
-    called    by a call that only the payer can send: those of a commerce payment (commerce.py)
+own       on the network of what is due: by a fee proxy, or many by the batch contract
+routed    from another chain: by a route to each, and what is due there directly (crosschain/flows.py)
+called    by a call that only the payer can send: those of a commerce payment (commerce.py)
 """
 
 from collections.abc import Sequence
@@ -130,7 +130,7 @@ def prepare(positions: Sequence[Position], options: PayOptions, built: Built) ->
         explanations=explanations,
         eoa_explanations=explain(chain.network, approvals),
         safe_explanation=explain(chain.network, [Transaction(bundle.to, bundle.data, 0)])[0] if bundle else None,
-        simulation=_simulated(chain, options, approvals, checkout),
+        simulation=_simulated(chain, options, approvals, checkout, [each.due for each in positions]),
         resources=_resources(built, options, explanations),
         routes=built.routes,
     )
@@ -200,9 +200,31 @@ def _resources(built: Built, options: PayOptions, explanations: Sequence[Explana
 
 
 def _simulated(
-    chain: Chain, options: PayOptions, approvals: Sequence[Transaction], checkout: Checkout
+    chain: Chain, options: PayOptions, approvals: Sequence[Transaction], checkout: Checkout, dues: Sequence[Due]
 ) -> Simulation | None:
     if not options.simulate or options.wallet is None:
         return None
     funding = [(options.eoa_wallet, each) for each in approvals] if options.eoa_wallet is not None else []
-    return chain.simulate([*funding, *((options.wallet, each) for each in checkout.transactions)])
+    simulation = chain.simulate([*funding, *((options.wallet, each) for each in checkout.transactions)])
+    if simulation.steps[-1].success is not False or any(due.token.network != chain.network for due in dues):
+        return simulation
+    return _with_refused(chain, options.wallet, simulation, dues)
+
+
+def _with_refused(chain: Chain, wallet: str, simulation: Simulation, dues: Sequence[Due]) -> Simulation:
+    """The simulation of a payment that fails, with the recipients whom a token refuses while it pays others, such as
+    those on the blacklist of its issuer: a transfer of the smallest amount to each is simulated. One call to the node,
+    none for one recipient."""
+    fees = ((due.token, due.fee_address) for due in dues if due.fee and due.fee_address)
+    asked = [
+        each for each in dict.fromkeys([*((due.token, due.payee) for due in dues), *fees]) if not each[0].is_native
+    ]
+    if len(asked) < 2:
+        return simulation
+    probed = chain.simulate([(wallet, erc20.transfer(token.address, to, 1)) for token, to in asked]).steps
+    if not any(step.success for step in probed):
+        return simulation
+    refused = [each for each, step in zip(asked, probed, strict=True) if step.success is False]
+    named = "".join(f"; {token.symbol} cannot be sent to {to}" for token, to in refused)
+    *before, last = simulation.steps
+    return replace(simulation, steps=(*before, replace(last, reason=f"{last.reason}{named}")))

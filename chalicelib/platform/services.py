@@ -91,7 +91,7 @@ def assemble(settings: Settings) -> Services:
             lambda network: metrics.add(RPC_ERRORS, network),
             lambda network, reason: log.error("nodes disagree", extra={"network": network, "reason": reason}),
         ),
-        safes=SafeService(settings.safe_service_urls),
+        safes=SafeService(settings.safe_service_urls, secrets.safe_api_key),
         prices=Prices(settings.price_api_url, lambda: _headers_with_key(settings.price_api_key_header, secrets)),
         compliance=Compliance(settings.compliance_api_url, lambda: secrets.compliance_api_key),
         router=Lifi(settings.lifi_base_url, settings.lifi_integrator, lambda: secrets.lifi_api_key),

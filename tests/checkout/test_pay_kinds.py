@@ -330,6 +330,30 @@ def test_a_simulation_is_run_when_it_is_asked_for(shop: Shop, node: Node) -> Non
     assert "eth_simulateV1" in node.asked
 
 
+def test_a_batch_that_one_payee_makes_fail_says_which_one(shop: Shop, node: Node) -> None:
+    blocked = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+    node.blocked.add(blocked[2:].lower())
+    token = shop.link(item(), item(amount="3", payee=blocked), FUSDT)
+    simulation = pay(shop, token, wallet=WALLET, simulate="true")["metadata"]["simulation"]
+    assert simulation["success"] is False
+    assert simulation["steps"][-1]["revertReason"] == f"blocked; fUSDC cannot be sent to {blocked}"
+    assert [step["success"] for step in simulation["steps"]] == [True, True, False]
+
+
+def test_a_batch_that_no_payee_could_be_paid_by_names_none(shop: Shop, node: Node) -> None:
+    node.blocked |= {PAYEE[2:].lower(), EOA[2:].lower()}
+    token = shop.link(item(), item(amount="3", payee=EOA))
+    simulation = pay(shop, token, wallet=WALLET, simulate="true")["metadata"]["simulation"]
+    assert simulation["steps"][-1]["revertReason"] == "blocked"
+
+
+def test_a_payment_to_one_payee_is_simulated_once(shop: Shop, node: Node) -> None:
+    node.blocked.add(PAYEE[2:].lower())
+    simulation = pay(shop, shop.link(), wallet=WALLET, simulate="true")["metadata"]["simulation"]
+    assert simulation["steps"][-1]["revertReason"] == "blocked"
+    assert node.asked.count("eth_simulateV1") == 1
+
+
 def test_a_simulation_begins_with_the_approvals_of_the_funding_wallet(shop: Shop) -> None:
     simulation = pay(shop, shop.link(), wallet=WALLET, eoaWallet=EOA, simulate="true")["metadata"]["simulation"]
     assert len(simulation["steps"]) == 4

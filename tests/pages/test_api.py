@@ -27,7 +27,7 @@ from tests.support.items import payout
 from tests.support.running import ESCROW, running
 from tests.support.stored_links import complete, expire, pass_expiry, pay_part
 
-TRON_PAYEE = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+TRON_PAYEE = "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7"
 _SEPOLIA = read_escrows(json.loads(ESCROW["ESCROW_CONTRACTS"]))["sepolia"]
 ESCROWS = f"sepolia {_SEPOLIA.escrow} {_SEPOLIA.pre_approval}"
 SCRIPT = "<script>alert(1)</script>"

@@ -203,6 +203,30 @@ def test_a_wallet_that_stays_on_another_network_is_not_asked_to_pay(
     assert not visitor.can_pay()
 
 
+def test_a_wallet_that_knows_no_pending_block_and_adds_networks_alone_pays(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    def count(address: str, block: str) -> dict[str, Any]:
+        if block == "pending":
+            return {"error": {"code": -32602, "message": "unknown block"}}
+        return {"result": stack.chain.rpc("eth_getTransactionCount", address, block)}
+
+    def add(chain: dict[str, Any]) -> dict[str, Any]:
+        purse.chain_id = int(chain["chainId"], 16)
+        return OK
+
+    purse.chain_id = 1
+    purse.says = {
+        "eth_getTransactionCount": count,
+        "eth_chainId": lambda: {"result": purse.chain_id},
+        "wallet_switchEthereumChain": {"error": {"code": -32601, "message": "no such method"}},
+        "wallet_addEthereumChain": add,
+    }
+    visitor = new_visitor(purse).open(stack.shop.link(native())).connect(purse)
+    visitor.pay("confirming")
+    assert purse.asked.count(SENT) == 1
+
+
 @rehearsed
 def test_a_wallet_whose_chain_cannot_be_is_not_asked_to_pay(
     stack: Stack, purse: Purse, new_visitor: NewVisitor

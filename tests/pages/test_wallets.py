@@ -121,6 +121,8 @@ def test_what_comes_back_instead_of_a_hash_is_told(found: Found, scenario: str, 
         ("no account before sending", "account"),
         ("another chain before sending", "wrong-chain"),
         ("a chain of another type before sending", "lied"),
+        ("a chain that is no whole number before sending", "lied"),
+        ("another chain as a number", "wrong-chain"),
         ("a chain in words before sending", "lied"),
         ("the chain hangs before sending", "timeout"),
     ],
@@ -134,6 +136,11 @@ def test_nothing_is_asked_for_when_the_account_or_the_chain_is_not_the_one(
 # --- its chain ---
 
 
+@pytest.mark.parametrize("scenario", ["the chain as a number", "the chain as decimal text"])
+def test_the_chain_is_known_in_every_spelling(found: Found, scenario: str) -> None:
+    assert found[scenario] == {"outcome": HASH, "sent": [[{"from": ME, **CALL, "chainId": "0x2105"}]]}
+
+
 def test_the_chain_is_switched_only_when_it_is_another(found: Found) -> None:
     assert found["already there"] == {"outcome": "there", "asked": []}
     assert found["switches"] == {"outcome": "there", "asked": [SWITCH]}
@@ -145,7 +152,6 @@ def test_the_chain_is_switched_only_when_it_is_another(found: Found) -> None:
     [
         ("says it has switched", "wrong-chain"),
         ("switching refused", "rejected"),
-        ("switching unknown", "unsupported"),
         ("switching hangs", "timeout"),
     ],
 )
@@ -164,6 +170,11 @@ def test_a_chain_that_the_wallet_does_not_know_is_added(found: Found) -> None:
     add = ["wallet_addEthereumChain", [chain]]
     assert found["adds the chain"] == {"outcome": "there", "asked": [SWITCH, add]}
     assert found["adds the chain and switches"] == {"outcome": "there", "asked": [SWITCH, add, SWITCH]}
+    for refusal in ("an inner error alone", "the code within data", "the code within data, as text", "no method to switch"):
+        assert found[f"adds the chain after {refusal}"] == {"outcome": "there", "asked": [SWITCH, add]}
+    by_hand = {"outcome": {"code": "wrong-chain"}, "asked": [SWITCH, add, SWITCH]}
+    assert found["adds the chain and cannot switch"] == by_hand, "the page names the network to choose"
+    assert found["switching unknown"] == {"outcome": {"code": "add-chain-refused"}, "asked": [SWITCH, add]}
     assert found["adding refused"] == {"outcome": {"code": "add-chain-refused"}, "asked": [SWITCH, add]}
 
 

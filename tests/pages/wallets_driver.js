@@ -156,7 +156,11 @@ const SCENARIOS = {
   "another account before sending": (discover) => sending(discover, { eth_accounts: [[OTHER, ME]] }),
   "no account before sending": (discover) => sending(discover, { eth_accounts: [[]] }),
   "another chain before sending": (discover) => sending(discover, { eth_chainId: ["0x1"] }),
-  "a chain of another type before sending": (discover) => sending(discover, { eth_chainId: [8453] }),
+  "a chain of another type before sending": (discover) => sending(discover, { eth_chainId: [[8453]] }),
+  "a chain that is no whole number before sending": (discover) => sending(discover, { eth_chainId: [8453.5] }),
+  "the chain as a number": (discover) => sending(discover, { eth_chainId: [8453] }),
+  "the chain as decimal text": (discover) => sending(discover, { eth_chainId: ["8453"] }),
+  "another chain as a number": (discover) => sending(discover, { eth_chainId: [1] }),
   "a chain in words before sending": (discover) => sending(discover, { eth_chainId: ["base"] }),
   "the chain hangs before sending": (discover) => sending(discover, { eth_chainId: [never] }),
   "already there": (discover) => switching(discover),
@@ -176,6 +180,28 @@ const SCENARIOS = {
     switching(discover, {
       eth_chainId: ["0x1", "0x1", "0x2105"],
       wallet_switchEthereumChain: [failing(-32603, "inner", { originalError: { code: 4902 } }), null],
+      wallet_addEthereumChain: [null],
+    }),
+  ...Object.fromEntries(
+    [
+      ["an inner error alone", failing(-32603)],
+      ["the code within data", failing(-32603, "inner", { code: 4902 })],
+      ["the code within data, as text", failing("-32603", "inner", { code: "4902" })],
+      ["no method to switch", failing(-32601)],
+    ].map(([name, refusing]) => [
+      `adds the chain after ${name}`,
+      (discover) =>
+        switching(discover, {
+          eth_chainId: ["0x1", "0x2105"],
+          wallet_switchEthereumChain: [refusing],
+          wallet_addEthereumChain: [null],
+        }),
+    ]),
+  ),
+  "adds the chain and cannot switch": (discover) =>
+    switching(discover, {
+      eth_chainId: ["0x1"],
+      wallet_switchEthereumChain: [failing(-32601)],
       wallet_addEthereumChain: [null],
     }),
   "adding refused": (discover) =>

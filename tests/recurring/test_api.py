@@ -195,7 +195,7 @@ def test_a_cancellation_holds_if_the_node_does_not_answer(new_shop: Shop, node: 
         ({}, tron(), "paymentCurrency: USDT-tron cannot be paid by recurring payouts"),
         ({}, {"amount": "0"}, "amount must be greater than 0"),
         ({}, {"amount": "1" + "0" * 29}, "The amount with its fees is larger than a recurring payment can be"),
-        ({}, {"payee": ZERO}, "payee names the zero address"),
+        ({}, {"payee": ZERO}, "payee is the zero address"),
         ({}, {"payerWallet": evm_wallet("other").address}, "payerWallet is not recurrence.payer, who pays: leave it out"),
     ],
     ids=str,

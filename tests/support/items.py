@@ -11,7 +11,7 @@ ETH_SEPOLIA_HASH = "0xbb3546497a53cd710beb11b84c5240327f145bcb"
 DESTINATION = destination_id(Destination(PAYEE, 11155111, FUSDC))
 ZERO = "0x" + "0" * 40
 MISCASED = PAYEE.replace("EbEF", "EBEF")
-TRON_PAYEE = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+TRON_PAYEE = "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7"
 FEE = {"feePercentage": "1", "feeAddress": FEE_ADDRESS}
 PAYOUTS, BATCH = "/v2/secure-payments/payouts", "/v2/secure-payments/batch-payouts"
 

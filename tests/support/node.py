@@ -39,6 +39,8 @@ class Node:
     transactions: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Those that wait for a block, by their hashes."""
     refuses_approval: bool = False
+    blocked: set[str] = field(default_factory=set)
+    """Recipients of whom every token refuses transfers, in lower case without 0x."""
     answers_with: Callable[[list[Any]], bytes] | None = None
     status: int = 200
     asked: list[str] = field(default_factory=list)
@@ -98,7 +100,9 @@ class Node:
             return json.dumps({**tried, "energy_used": self.energy}).encode()
         if path == "/wallet/getchainparameters":
             known = {**_PARAMETERS, **self.parameters}
-            return json.dumps({"chainParameter": [{"key": key, "value": value} for key, value in known.items()]}).encode()
+            return json.dumps(
+                {"chainParameter": [{"key": key, "value": value} for key, value in known.items()]}
+            ).encode()
         if path == "/wallet/getaccountresource":
             return json.dumps({**_RESOURCES, **self.resources}).encode()
         if path in ("/wallet/gettransactionbyid", "/wallet/gettransactionfrompending"):
@@ -140,8 +144,14 @@ class Node:
             case "eth_getBalance", _:
                 return {"result": hex(self.native)}
             case "eth_simulateV1", [{"blockStateCalls": [{"calls": calls}]}, _]:
-                return {"result": [{"calls": [{"status": "0x1", "gasUsed": "0x5208", "returnData": "0x"} for _ in calls]}]}
+                return {"result": [{"calls": [self._simulated(each) for each in calls]}]}
         return {"error": {"code": -32601, "message": "unknown method"}}
+
+    def _simulated(self, call: dict[str, str]) -> dict[str, Any]:
+        if not any(each in call["data"] for each in self.blocked):
+            return {"status": "0x1", "gasUsed": "0x5208", "returnData": "0x"}
+        failure = "0x08c379a0" + encode(["string"], ["blocked"]).hex()
+        return {"status": "0x0", "gasUsed": "0x5208", "returnData": failure, "error": {"message": "execution reverted"}}
 
     def _aggregate(self, data: bytes) -> bytes:
         (calls,) = decode(["(address,bool,bytes)[]"], data)

@@ -59,11 +59,12 @@ from chalicelib.webhooks.samples import sample_event
 from infra import admin
 from tests.fakes import passkeys as authenticator
 from tests.fakes.compliance import BANK, PERSON
-from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, USDT_TRON, sign
+from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, sign
 from tests.fakes.recurring import store_recurring
 from tests.fakes.wallets import EvmWallet, evm_wallet
 from tests.fakes.world import PAYEE, draft
 from tests.support.client import ORIGIN
+from tests.support.items import TRON_PAYEE
 from tests.support.members import member_of, opened, person_named
 from tests.support.running import running
 
@@ -168,7 +169,7 @@ class Tenant:
     def tron_token(self) -> str:
         """Returns the token of the tenant's only link on tron."""
         if not hasattr(self, "tron_link"):
-            fields = {"payee": USDT_TRON, "currency": "USDT-tron", "fee_percentage": None, "fee_address": None}
+            fields = {"payee": TRON_PAYEE, "currency": "USDT-tron", "fee_percentage": None, "fee_address": None}
             self.tron_link = links.create(running(), Owner(self.account_id, None, None), draft(**fields)).link.token
         return self.tron_link
 

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any, TypedDict
 
 from chalicelib.base import ids, money
-from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes, address_of_family, evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.ids import Entropy
+from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.platform.access.credentials.rules import allowed_domain, credential_hash
@@ -95,20 +95,14 @@ def _percentage(text: str) -> str:
 
 
 def _wallet(text: str) -> str:
-    address = evm_address(text)
-    if address == ZERO_ADDRESS:
-        raise BadRequest("the zero address: funds sent there are lost")
-    return address
+    return recipient(text, "evm")
 
 
 def _payee(text: str) -> str:
     try:
-        address = address_of_family(text, "tron" if text.startswith("T") else "evm")
+        return recipient(text, "tron" if text.startswith("T") else "evm")
     except BadRequest as error:
-        raise BadRequest(f"{text!r} is not an address: {error.message}") from None
-    if not any(address_bytes(address)):
-        raise BadRequest("the zero address: funds sent there are lost")
-    return address
+        raise BadRequest(f"{text!r}: {error.message}") from None
 
 
 def _currency(text: str) -> str:

@@ -16,13 +16,13 @@ from chalicelib.checkout.requests.flows import DirectRoute
 from chalicelib.checkout.requests.rules import FAST_SECONDS, Part, seconds_to_confirm
 from chalicelib.checkout.schemas.facts import single_facts, transaction_answers
 from chalicelib.checkout.schemas.link import Wallet, WalletQuery, wallet_address
-from chalicelib.checkout.schemas.pay import FeeAnswer, FeeFields, Flag, PayMetadata, SourceQuery
+from chalicelib.checkout.schemas.pay import FeeAnswer, FeeFields, PayMetadata, SourceQuery
 from chalicelib.crosschain.service.sources.choices import Choice
 from chalicelib.crosschain.service.sources.rules import cost_of, gas_in_dollars, on_source
 from chalicelib.offramp.service.rules import ChosenAccount
 from chalicelib.payments.requests.rules import amount_text
 from chalicelib.payments.transactions import TransactionAnswer
-from chalicelib.platform.http.fields import Address, Amount
+from chalicelib.platform.http.fields import Address, Amount, Flag
 from chalicelib.platform.http.schemas import Output, rule
 from chalicelib.platform.settings import Settings, ValueForm
 

@@ -23,10 +23,9 @@ from chalicelib.payments.transactions import (
     SimulationAnswer,
     TransactionAnswer,
 )
-from chalicelib.platform.http.fields import WHOLE, EvmAddress, Percentage, Recipient, form
+from chalicelib.platform.http.fields import WHOLE, EvmAddress, Flag, Percentage, Recipient, form
 from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
-Flag = Literal["true", "false"]
 StepText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
 

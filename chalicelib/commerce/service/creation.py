@@ -3,13 +3,14 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from chalicelib.base.addresses import address_bytes, address_of_family, same_address
+from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import Forbidden
 from chalicelib.base.frozen import frozen, made_from
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits, Fee, parse_percentage
 from chalicelib.chains.calldata.escrow.payment_info import MAX_AMOUNT
 from chalicelib.chains.catalogue.interop import Destination
+from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.payments.links.creation import Draft as LinkDraft
@@ -181,10 +182,7 @@ def _addresses(draft: Draft) -> tuple[str, str | None]:
 
 
 def _wallet(name: str, text: str) -> str:
-    address = parse_field((name,), lambda given: address_of_family(given, "evm"), text)
-    if not any(address_bytes(address)):
-        raise refused((name,), "is the zero address: funds sent there are lost")
-    return address
+    return parse_field((name,), lambda given: recipient(given, "evm"), text)
 
 
 def _without_fee(owner: Owner) -> Owner:

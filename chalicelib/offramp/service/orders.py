@@ -5,10 +5,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 
-from chalicelib.base.addresses import address_bytes, address_of_family
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits, format_amount
-from chalicelib.chains.catalogue.contracts import payment_contracts
+from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.offramp.core.records import Order, order_id
 from chalicelib.offramp.core.rules import OrderReport
@@ -75,11 +74,7 @@ def is_of(order: Order, found: ProviderOrder) -> bool:
 
 def deposit_address(request: Request, found: ProviderOrder) -> str:
     """Raises ProviderUnavailable if tokens that are sent to the address on the request's network would be lost."""
-    token = currency_of(request)
     try:
-        address = address_of_family(found.deposit_address, family_of(token))
-    except BadRequest:
-        raise ProviderUnavailable("the deposit address is not one of the network") from None
-    if not any(address_bytes(address)) or address in (token.address, *payment_contracts(request.network)):
-        raise ProviderUnavailable("the deposit address is not an account")
-    return address
+        return recipient(found.deposit_address, family_of(currency_of(request)))
+    except BadRequest as error:
+        raise ProviderUnavailable(f"the deposit address cannot be paid: {error.message}") from None

@@ -354,7 +354,7 @@ export function within(milliseconds, work, isInWords = false) {
 }
 
 /** The codes of an error of a wallet: numbers, also those that are written as text, or whatever else stands there. */
-export const codesOf = (error) => [error?.data?.originalError?.code, error?.code].map((code) => (/^-?\d+$/.test(code) ? Number(code) : code));
+export const codesOf = (error) => [error?.data?.originalError?.code, error?.data?.code, error?.code].map((code) => (/^-?\d+$/.test(code) ? Number(code) : code));
 
 // Makes any error a WalletError. Tron wallets and Safes refuse by text only (isInWords). Whatever a wallet says, the caller
 // looks at the account before it believes that nothing was sent.

@@ -304,7 +304,7 @@ class Payment extends Follower {
     if ((await session.chainId()) !== chain.chainId) throw Object.assign(new Error("chain"), { code: "wrong-chain" });
     if (session.address !== this.address) throw Object.assign(new Error("account"), { code: "account" });
     const account = { wallet: this.address, chainId: chain.chainId };
-    const nonce = await session.nonce("pending");
+    const nonce = await session.nonce("pending").catch(() => session.nonce()); // some wallets know "latest" alone
     const references = [...(step.payments ?? this.owed.payments.keys())].map((at) => this.owed.payments[at].reference);
     const isLast = this.isSafe || place < 0 || rest.length === 1;
     const isClaimed = isPayment({ step: step.kind }) && !this.app.link.isReclaim;

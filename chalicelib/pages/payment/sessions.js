@@ -5,6 +5,7 @@ import { CONNECT_MS, READ_MS, SEND_MS, WalletError, believe, isLike, shortText, 
 
 const [SETTLE_MS, SETTLE_TRIES] = [300, 6];
 const CAPABILITIES_MS = 2_000; // the payer may press the button meanwhile
+const MAY_ADD = ["wrong-chain", "unsupported", "failed"]; // what wallets say of a chain that they do not know
 const STATUS = { "0x0": "failed", "0x1": "success" };
 const EVM_HASH = /^0x[0-9a-f]{64}$/i;
 
@@ -12,6 +13,10 @@ export function quantity(text) {
   believe(isLike(text, /^0x[0-9a-f]{1,13}$/i), "not a number");
   return Number(text);
 }
+
+/** The chain that a wallet names in hexadecimal, as others do in decimal text or as a number. */
+export const chainNumber = (answer) =>
+  Number.isSafeInteger(answer) || isLike(answer, /^[1-9]\d{0,14}$/) ? Number(answer) : quantity(answer);
 
 export function hashOf(text, form = EVM_HASH) {
   believe(isLike(text, form), "not a hash");
@@ -34,15 +39,15 @@ export async function demandChain(chainId, chain) {
   if ((await chainId()) !== chain.chainId) throw new WalletError("wrong-chain");
 }
 
-// Asks the wallet to switch its chain; `add`, if given, adds a chain that it does not know. Then reads its chain again.
+// Asks the wallet to switch its chain; `add`, if given, adds a chain that it may not know. Then reads its chain again.
 export async function switchChain(ask, chainId, chain, add) {
   if ((await chainId()) === chain.chainId) return;
   const target = [{ chainId: "0x" + chain.chainId.toString(16) }];
-  const change = () => ask("wallet_switchEthereumChain", target, CONNECT_MS);
-  try {
-    await change();
-  } catch (error) {
-    if (error.code !== "wrong-chain" || !add) throw error;
+  const change = () => ask("wallet_switchEthereumChain", target, CONNECT_MS).then(() => true, (error) => {
+    if (!MAY_ADD.includes(error.code)) throw error;
+    return false;
+  });
+  if (!(await change()) && add) {
     await add(target[0]);
     if ((await chainId()) !== chain.chainId) await change();
   }
@@ -66,7 +71,7 @@ export function watch(provider, address, callback) {
 }
 
 export function evmSession(ask, provider, address) {
-  const chainId = async () => quantity(await ask("eth_chainId"));
+  const chainId = async () => chainNumber(await ask("eth_chainId"));
   const demand = (chain) => beforeAsking(async () => {
     const accounts = await ask("eth_accounts");
     if (String(accounts?.[0]).toLowerCase() !== address) throw new WalletError("account");

@@ -3,7 +3,7 @@
 import { addressDigits } from "./check.js";
 import { energyOf } from "./energy.js";
 import { READ_MS, SEND_MS, WalletError, believe, isLike, shortText, within } from "./link.js";
-import { beforeAsking, demandChain, hashOf, quantity, switchChain, unitsOf, watch } from "./sessions.js";
+import { beforeAsking, chainNumber, demandChain, hashOf, switchChain, unitsOf, watch } from "./sessions.js";
 
 const BROADCAST_TRIES = 3;
 const VALID_MS = 120_000; // lifetime of a transaction; VALID of follow.js is the same
@@ -50,7 +50,7 @@ export function tronSession(wallet, address) {
 async function tronChainId({ ask, web, isOld }) {
   if (!isOld) {
     try {
-      return quantity(await ask("eth_chainId"));
+      return chainNumber(await ask("eth_chainId"));
     } catch (error) {
       if (["lied", "timeout"].includes(error.code)) throw error;
     }

@@ -178,7 +178,7 @@ def read_proposal(services: Services, name: str, announced: str, unavailable: se
     try:
         proposal = services.safes.transaction(name, announced)
     except SafeServiceUnavailable as error:
-        services.log.warning("Safe Transaction Service unavailable", extra={"reason": error.message})
+        services.log.warning("Safe Transaction Service unavailable", extra={"network": name, "reason": error.message})
         unavailable.add(service)
         return None, False
     if proposal is not None and _hash_of(proposal, name) != announced:

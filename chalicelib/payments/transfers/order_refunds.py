@@ -7,10 +7,11 @@ The refund has a reference of its own, made of the request and of who receives i
 
 from collections.abc import Mapping, Sequence
 
-from chalicelib.base.addresses import address_of_family, hex_address, same_address
+from chalicelib.base.addresses import hex_address, same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, format_amount, parse_amount
+from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.chains.nodes.agreement import Agreed, agree
 from chalicelib.chains.nodes.receipts import PaymentSender
@@ -155,6 +156,6 @@ def _parsed(amount: str, decimals: int) -> BaseUnits:
 
 def _address(text: str, family: str) -> str:
     try:
-        return address_of_family(text, family)
-    except (BadRequest, ValueError):
-        raise BadRequest(f"to: is not an address of the network of this request ({family})") from None
+        return recipient(text, family)
+    except BadRequest as error:
+        raise BadRequest(f"to: {error.message}") from None

@@ -8,7 +8,7 @@ a checksum.
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 from pydantic_core import PydanticCustomError, PydanticKnownError
@@ -91,6 +91,8 @@ DIGITS = BeforeValidator(_digits)
 """For the integers of queries: plain digits, where Python takes 5_0, +5 and 5.0, too. It stands after the bounds."""
 Limit = Annotated[int, Field(ge=1, le=100), DIGITS]
 """How many entries a page has."""
+Flag = Literal["true", "false"]
+"""A switch of a query."""
 Offset = Annotated[int, Field(ge=0, le=2**53), DIGITS]
 """How many entries of a list are passed over."""
 

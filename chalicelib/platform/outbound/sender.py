@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
+from chalicelib.chains.nodes.rpc.http_client import past_interim
 
 DEADLINE_SECONDS = 5.0  # interface.md, Delivery and retry: for DNS, connect, TLS, request and response headers together
 ANSWER_BYTES = 1024
@@ -265,7 +266,7 @@ def _adapter_class() -> type:
 def _watched(connection_class: Any, deadline: _Deadline) -> Any:
     """A subclass of urllib3's http or https connection whose socket the deadline watches, from before TLS begins."""
 
-    class WatchedConnection(connection_class):
+    class WatchedConnection(past_interim(connection_class)):  # type: ignore[misc]
         def _new_conn(self) -> socket.socket:
             self.timeout = deadline.remaining()  # for connecting, when there is no socket to watch yet
             connected: socket.socket = super()._new_conn()

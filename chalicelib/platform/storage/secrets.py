@@ -36,7 +36,7 @@ class Secrets:
 
     The URL of tron is the base URL of a TronGrid or java-tron node. The optional entries that are not URLs are
     TronGrid's key, that of the price source, that of the compliance provider, the key by which that provider signs its
-    events, and that of the router; and the networks with gasless payments, by commas.
+    events, and that of the router; the networks with gasless payments, by commas; and the keys of Safe's services.
 
     The first use reads this secret, and later ones read it again when it is older than _KEPT. If that fails, or the
     text or one of its entries has another form, it is logged, and what was read last time holds for as long again.
@@ -48,6 +48,7 @@ class Secrets:
     compliance_webhook_secret = _KeyEntry()
     lifi_api_key = _KeyEntry()
     gasless_networks = _KeyEntry()
+    safe_api_keys = _KeyEntry()
 
     def __init__(self, key: str, rpc_urls_secret: str, clock: Callable[[], datetime], log: "Logger") -> None:
         self._key = key
@@ -83,6 +84,11 @@ class Secrets:
         urls = {name: (value,) if isinstance(value, str) else tuple(value) for name, value in entries.items()}
         known = {name: tuple(url for url in each if url) for name, each in urls.items()}
         return {name: each for name, each in known.items() if each}
+
+    def safe_api_key(self, network: str) -> str | None:
+        """The key of a network's Safe Transaction Service: the entry is a text such as `base=<key>,mainnet=<key>`."""
+        pairs = (each.strip().partition("=") for each in (self.safe_api_keys or "").split(","))
+        return {name: key for name, _, key in pairs}.get(network) or None
 
     @property
     def entries(self) -> Entries:

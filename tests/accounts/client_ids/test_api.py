@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.accounts.payees.records import PayeeDestination
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, TRON_BATCH, address_of
 from chalicelib.chains.catalogue.interop import Destination, destination_id
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.support.client import ORIGIN, Api, Reply, Shop, item, stored
@@ -197,7 +198,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     ({"feeAddress": "0x1"}, "feeAddress: Invalid EVM address"),
     ({"feeAddress": FEE_ADDRESS.swapcase().replace("0X", "0x")}, "feeAddress: Invalid EVM address"),
-    ({"feeAddress": "0x" + "0" * 40}, "feeAddress: the zero address"),
+    ({"feeAddress": "0x" + "0" * 40}, "feeAddress: is the zero address"),
     ({"operatorWalletAddress": "x"}, "operatorWalletAddress: Invalid EVM address"),
     ({"operatorWalletAddress": ""}, "operatorWalletAddress"),
     *(({name: "x"}, f"{name} must be an array") for name in ("allowedPayees", "allowedCurrencies")),
@@ -205,9 +206,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     *(({name: [""]}, f"{name}.0 must have at least 1") for name in ("allowedPayees", "allowedCurrencies")),
     *(({name: value}, f"{name} must be true or false") for name in ("usesPaymentIntents", "mayExecute", "mayReadPayers") for value in ("true", 1, None)),
     ({"allowedPayees": [PAYEE] * 101}, "allowedPayees must have at most 100 items"),
-    ({"allowedPayees": [PAYEE, "0x1"]}, "allowedPayees: '0x1' is not an address: Invalid EVM address"),
-    ({"allowedPayees": ["T1"]}, "allowedPayees: 'T1' is not an address: Invalid Tron address"),
-    ({"allowedPayees": ["0x" + "0" * 40]}, "allowedPayees: the zero address"),
+    ({"allowedPayees": [PAYEE, "0x1"]}, "allowedPayees: '0x1': Invalid EVM address"),
+    ({"allowedPayees": ["T1"]}, "allowedPayees: 'T1': Invalid Tron address"),
+    *(
+        ({name: address_of(ERC20_FEE_PROXY, "base")}, f"{name}: is the contract of ERC20FeeProxy")
+        for name in ("feeAddress", "operatorWalletAddress")
+    ),
+    ({"allowedPayees": [address_of(TRON_BATCH, "tron")]}, "is the contract of ERC20BatchPayments"),
+    ({"allowedPayees": ["0x" + "0" * 40]}, "is the zero address"),
     ({"allowedCurrencies": ["fUSDC-sepolia"] * 101}, "allowedCurrencies must have at most 100 items"),
     ({"allowedCurrencies": ["DOGE"]}, "allowedCurrencies: 'DOGE' is not supported; GET /v2/currencies lists the ids"),
     ({"allowedCurrencies": ["USD"]}, "allowedCurrencies: USD cannot be paid on a chain"),

@@ -70,7 +70,7 @@ def test_an_address_is_stored_with_its_checksum_and_is_not_zero(field: str, name
 
     assert getattr(made(settings(WALLET.lower())), field) == made(settings(WALLET)).__dict__[field]
     assert getattr(made(settings(WALLET.lower())), field).lower() == WALLET.lower()
-    with pytest.raises(BadRequest, match=f"^{name}: the zero address: funds sent there are lost"):
+    with pytest.raises(BadRequest, match=f"^{name}: is the zero address: funds sent there are lost"):
         made(settings(ZERO_ADDRESS))
     with pytest.raises(BadRequest, match=f"^{name}: "):
         made(settings("0x12"))

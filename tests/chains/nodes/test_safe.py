@@ -50,6 +50,7 @@ class Service(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked: list[str] = []
+        self.authorizations: list[str | None] = []
         self.may_answer = threading.Event()
         self.may_answer.set()
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
@@ -70,6 +71,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.asked.append(self.path)
+        self.server.authorizations.append(self.headers["authorization"])
         self.server.may_answer.wait(patience())
         self.send_response(self.server.status)
         for name, value in self.server.headers.items():
@@ -107,6 +109,33 @@ def test_a_transaction_is_looked_up_by_its_hash(service: Service) -> None:
 def test_what_the_service_does_not_know_is_nothing(service: Service) -> None:
     service.status, service.body = 404, b'{"detail": "Not found."}'
     assert service.ask() is None
+
+
+def test_each_network_is_asked_with_its_own_key_which_is_read_when_it_is_needed(service: Service) -> None:
+    service.says(ANSWER)
+    keys = dict[str, str]()
+    safes = SafeService(dict.fromkeys(("sepolia", "base", "mainnet"), service.url), keys.get)
+    keys |= {"sepolia": "first", "base": "second"}
+    for network in ("sepolia", "base", "mainnet", "sepolia"):
+        safes.transaction(network, HASH)
+    assert service.authorizations == ["Bearer first", "Bearer second", None, "Bearer first"]
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        (401, "wants a key, or refuses the one in the secret"),
+        (403, "does not allow this to the key in the secret"),
+        (429, "allows no more requests for now"),
+        (301, "has moved to https://elsewhere.example/v2"),
+        (308, "has moved to https://elsewhere.example/v2"),
+        (500, "does not answer as it should: status 500"),
+    ],
+)
+def test_refusals_of_the_service_are_told_apart(service: Service, status: int, says: str) -> None:
+    service.status, service.headers = status, {"Location": "https://elsewhere.example/v2"}  # type: ignore[misc]
+    with pytest.raises(SafeServiceUnavailable, match=says):
+        service.ask()
 
 
 def test_it_is_known_which_networks_have_a_service() -> None:

@@ -146,7 +146,7 @@ def test_stored_requests_are_paid_with_what_is_left_of_each(shop: Shop) -> None:
         ({"requests": [item()] * 201}, "requests must have at most 200 items"),
         ({"requestIds": ["01" + "0" * 64] * 201}, "requestIds must have at most 200 items"),
         ({"requests": [item(), item(payee=None)]}, "requests.1.payee is required"),
-        ({"requests": [item(), item(payee=ZERO)]}, "requests.1.payee names the zero address"),
+        ({"requests": [item(), item(payee=ZERO)]}, "requests.1.payee is the zero address"),
         ({"requests": [item(amount="0")]}, "requests.0.amount must be greater than 0"),
         ({"requests": [item(invoiceCurrency="YYYY")]}, "requests.0.invoiceCurrency: Currency YYYY is not supported"),
         (
@@ -159,7 +159,7 @@ def test_stored_requests_are_paid_with_what_is_left_of_each(shop: Shop) -> None:
         ({"requests": [item()], "payer": WALLET_TRON}, "payer is not an address of sepolia, on which this is paid"),
         ({"requests": [item()], "payer": "0x12"}, "payer: Invalid Ethereum address"),
         ({"requests": [item()], "feePercentage": "1"}, "feePercentage and feeAddress must be given together"),
-        ({"requests": [item()], **FEE, "feeAddress": ZERO}, "feeAddress is the zero address"),
+        ({"requests": [item()], **FEE, "feeAddress": ZERO}, "feeAddress: is the zero address"),
         (
             {"requests": [item(amount=str(2**254 // 10**6))] * 3},
             "The amounts with their fees add up to more than one batch can pay",

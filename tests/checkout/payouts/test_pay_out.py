@@ -107,7 +107,7 @@ def test_the_client_ids_fee_is_taken_for_payouts_too(new_shop: Shop) -> None:
     ("changes", "text"),
     [
         ({"payee": None}, "payee is required"),
-        ({"payee": ZERO}, "payee names the zero address"),
+        ({"payee": ZERO}, "payee is the zero address"),
         ({"payee": MISCASED}, "payee: "),
         ({"payee": TRON_PAYEE}, "payee: "),
         ({"amount": "0"}, "amount must be greater than 0"),
@@ -125,7 +125,7 @@ def test_the_client_ids_fee_is_taken_for_payouts_too(new_shop: Shop) -> None:
         ({"feePercentage": "1"}, "feePercentage and feeAddress must be given together"),
         ({"feeAddress": FEE_ADDRESS}, "feePercentage and feeAddress must be given together"),
         ({**FEE, "feePercentage": "101"}, "feePercentage must be a plain decimal number from 0 to 100"),
-        ({**FEE, "feeAddress": ZERO}, "feeAddress is the zero address"),
+        ({**FEE, "feeAddress": ZERO}, "feeAddress: is the zero address"),
         ({"customerInfo": {"email": "nobody"}}, "customerInfo.email must be an e-mail address"),
     ],
     ids=str,

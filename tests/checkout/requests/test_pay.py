@@ -211,7 +211,7 @@ def test_the_client_ids_fee_replaces_the_one_that_is_asked_for_unless_it_is_zero
         ({"feeAddress": FEE_ADDRESS}, "feePercentage and feeAddress must be given together"),
         ({**FEE, "feePercentage": "100.1"}, "feePercentage must be a plain decimal number from 0 to 100"),
         ({**FEE, "feePercentage": "-1"}, "feePercentage must be a plain decimal number from 0 to 100"),
-        ({**FEE, "feeAddress": ZERO}, "feeAddress is the zero address"),
+        ({**FEE, "feeAddress": ZERO}, "feeAddress: is the zero address"),
         ({**FEE, "feeAddress": MISCASED}, "feeAddress: "),
         ({**FEE, "feeAddress": FEE_TRON}, "feeAddress: "),
     ],

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.addresses import tron_address_of
+from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, TRON_BATCH, address_of
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.support.api import Configured
 from tests.support.client import ORIGIN, Shop, item, stored
@@ -83,6 +84,15 @@ def test_a_payee_with_a_wrong_checksum_is_refused(shop: Shop) -> None:
 def test_the_zero_address_as_payee_is_refused_in_both_forms(shop: Shop) -> None:
     refused(shop.create(item(payee=ZERO)), "zero address")
     refused(shop.create(by_destination(DESTINATION.replace(PAYEE, ZERO).replace("#5AB3182D", ""))), "zero address")
+
+
+@pytest.mark.usefixtures("nothing_written")
+def test_contracts_that_keep_what_they_are_sent_are_refused_as_payee_and_for_fees(shop: Shop) -> None:
+    proxy, batch = address_of(ERC20_FEE_PROXY, "sepolia"), address_of(TRON_BATCH, "tron")
+    refused(shop.create(item(), item(payee=proxy)), "requests.1.payee", "is the contract of ERC20FeeProxy")
+    refused(shop.create(by_destination(DESTINATION.replace(PAYEE, proxy).replace("#5AB3182D", ""))), "destinationId")
+    refused(shop.create(item(), feePercentage="1", feeAddress=proxy), "feeAddress", "is the contract of ERC20FeeProxy")
+    refused(shop.create(tron(payee=batch)), "payee", "is the contract of ERC20BatchPayments")
 
 
 @pytest.mark.usefixtures("nothing_written")
@@ -199,7 +209,7 @@ def test_every_item_that_is_wrong_is_named(shop: Shop) -> None:
     refused(reply, "requests.0.amount")
     assert reply.json["errors"] == [
         {"field": "requests.0.amount", "message": "must be greater than 0"},
-        {"field": "requests.2.payee", "message": "names the zero address: funds sent there are lost"},
+        {"field": "requests.2.payee", "message": "is the zero address: funds sent there are lost"},
         {
             "field": "requests.3.paymentCurrency",
             "message": "Currency NOPE-sepolia is not supported; GET /v2/currencies lists the ids",

@@ -139,7 +139,7 @@ def test_a_wrong_checksum_is_refused_where_terms_are_strict() -> None:
 
 
 def test_funds_do_not_go_to_the_zero_address() -> None:
-    refused("requests.0.payee names the zero address", items=(item(payee="0x" + "00" * 20),))
+    refused("requests.0.payee is the zero address", items=(item(payee="0x" + "00" * 20),))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ _LIST = {
     "is not a day or time of the calendar": "dates that a calendar does not have",
     "clientId must be the client ID that is sent": "the credential",
 }
-_FEE = {"feeAddress is the zero address": "the Tron spelling of it", **_ADDRESS}
+_FEE = {"feeAddress: is the zero address": "the Tron spelling of it", **_ADDRESS}
 _NAME = {"is a name, and": "whether the deployment has a node of mainnet, and the network of the payment"}
 _CAP = {"No more than|at most": "how many there are already"}
 _PAYOUTS = {
@@ -74,7 +74,7 @@ _PASSKEY = {
 _PAYING = {
     "feePercentage and feeAddress must be given together|wallet is needed": _COMBINATION,
     "which has set its fee": "whether the request is part of a link",
-    "is not an address of": "the network of the request",
+    "^to: Invalid (EVM|Tron) address": "the network of the request",
     "is the payee": "whom the request pays",
     **_FEE,
     **_CURRENCY,

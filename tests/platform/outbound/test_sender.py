@@ -280,9 +280,25 @@ def test_an_attempt_without_an_answer_is_no_delivery() -> None:
     assert not PostResult(None, "connection refused").delivered
 
 
-def test_an_interim_answer_is_not_the_answer(patient: WebhookSender) -> None:
-    with Receiver(says(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\n\r\n")) as receiver:
-        assert patient.post(receiver.url, {}, b"{}") == PostResult(201, None)
+@pytest.mark.parametrize(
+    "interim",
+    [
+        b"HTTP/1.1 100 Continue\r\n\r\n",
+        b"HTTP/1.1 102 Processing\r\n\r\n",
+        b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\nContent-Length: 5\r\n\r\n",
+        b"HTTP/1.1 199 Later\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n",
+    ],
+)
+def test_an_interim_answer_is_not_the_answer(interim: bytes, patient: WebhookSender) -> None:
+    with Receiver(says(interim + b"HTTP/1.1 201 Created\r\nContent-Length: 4\r\n\r\nkept")) as receiver:
+        assert patient.post(receiver.url, {}, b"{}") == PostResult(201, None, "kept")
+        assert len(receiver.requests) == 1
+
+
+def test_an_answer_that_is_interim_alone_is_none(patient: WebhookSender) -> None:
+    with Receiver(says(b"HTTP/1.1 103 Early Hints\r\n\r\n")) as receiver:
+        assert patient.post(receiver.url, {}, b"{}") == PostResult(None, "connection closed before an answer")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -53,6 +53,13 @@ def test_a_network_has_one_url_or_several_and_other_entries_are_no_networks(cont
     assert (container.secrets.tron_api_key, container.secrets.lifi_api_key) == ("key", None)
 
 
+def test_keys_of_safe_services_are_by_network_and_no_networks(container: Container) -> None:
+    container.put('{"base": "http://one", "safe_api_keys": "base=eyJ.a=b, mainnet=eyJ.c,matic="}')
+    assert [container.secrets.safe_api_key(each) for each in ("base", "mainnet", "matic", "bsc")] == ["eyJ.a=b", "eyJ.c", None, None]
+    assert container.secrets.rpc_urls == {"base": ("http://one",)}
+    container.put('{"base": "http://one"}')
+
+
 def test_a_changed_an_added_and_a_removed_url_are_in_force_within_a_minute(container: Container) -> None:
     assert container.secrets.rpc_urls == {"base": ("http://one",)}
     container.put('{"base": "http://other", "matic": "http://added"}')

@@ -8,7 +8,8 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import field
-from functools import cached_property
+from functools import cache, cached_property
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,6 +19,7 @@ CONNECT_SECONDS, READ_SECONDS, TOTAL_SECONDS = 2, 6, 10
 """Two requests, one after the other, take less than the 29 seconds of API Gateway."""
 _USER_AGENT = "payment-requests/1"
 _CHUNK_BYTES = 64 * 1024
+_MOST_INTERIM = 20
 _KEPT_CONNECTIONS = 20
 """Of one server, for requests at the same time."""
 _MAX_ERROR_BYTES = 64 * 1024
@@ -146,4 +148,28 @@ class HttpClient:
             accept_encoding="gzip,deflate",
             basic_auth=None if credentials is None else unquote(credentials),
         )
-        return PoolManager(maxsize=_KEPT_CONNECTIONS, headers={**headers, **self._headers}, ca_certs=where())
+        manager = PoolManager(maxsize=_KEPT_CONNECTIONS, headers={**headers, **self._headers}, ca_certs=where())
+        pools: dict[str, Any] = dict(manager.pool_classes_by_scheme)
+        manager.pool_classes_by_scheme = {
+            scheme: type(pool.__name__, (pool,), {"ConnectionCls": past_interim(pool.ConnectionCls)})
+            for scheme, pool in pools.items()
+        }
+        return manager
+
+
+@cache
+def past_interim(connection_class: Any) -> Any:
+    """A subclass of a connection of http.client that passes over all interim responses (RFC 9110, 15.2), such as 103
+    Early Hints, where http.client passes over 100 alone. After _MOST_INTERIM of them the next one is the response."""
+    from http.client import HTTPResponse
+
+    class FinalResponse(HTTPResponse):
+        def begin(self) -> None:
+            super().begin()
+            for _ in range(_MOST_INTERIM):
+                if not 100 <= self.status < 200 or self.status == HTTPStatus.SWITCHING_PROTOCOLS:
+                    return
+                self.headers = self.msg = None  # type: ignore[assignment]  # else it does not read on
+                super().begin()
+
+    return type(connection_class.__name__, (connection_class,), {"response_class": FinalResponse})

@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
 from chalicelib.base.errors import BadRequest, ServiceError
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import MAX_UINT256
-from chalicelib.chains.nodes.rpc.http_client import HttpClient, HttpError
+from chalicelib.chains.nodes.rpc.http_client import HttpClient, HttpError, HttpResponse
 
 if TYPE_CHECKING:
     from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction
@@ -19,6 +19,11 @@ _LONGEST_DATA = 128 * 1024
 _MAX_RESPONSE_BYTES = 2 * 1024 * 1024
 """A response holds the data as hexadecimal text and up to two more times in decoded form."""
 _DATA = re.compile(f"0x(?:[0-9a-fA-F]{{2}}){{0,{_LONGEST_DATA}}}")
+_REFUSALS = {
+    401: "wants a key, or refuses the one in the secret with the node URLs",
+    403: "does not allow this to the key in the secret with the node URLs",
+    429: "allows no more requests for now",
+}
 _OPERATIONS, _NONCES, _LONGEST_NUMBER = 2, 2**63, 80
 
 
@@ -38,14 +43,19 @@ class Proposal:
 
 
 class SafeService:
-    """The clients of the networks' services. `urls` are their base URLs by network, without the path /api/v1."""
+    """The clients of the networks' services.
 
-    def __init__(self, urls: Mapping[str, str]) -> None:
-        self._clients = {network: HttpClient(url, _MAX_RESPONSE_BYTES) for network, url in urls.items()}
+    `urls` are their base URLs by network, without the path /api/v1. `key_of` is asked for the key of a network, if any,
+    before the first request there.
+    """
+
+    def __init__(self, urls: Mapping[str, str], key_of: Callable[[str], str | None] = lambda network: None) -> None:
+        self._urls, self._key_of = urls, key_of
+        self._clients = dict[str, HttpClient]()
 
     def serves(self, network: str) -> bool:
         """Whether the network has a service."""
-        return network in self._clients
+        return network in self._urls
 
     def transaction(self, network: str, safe_tx_hash: str) -> Proposal | None:
         """The transaction with a hash (0x and 64 lower-case digits); None if the service does not have it.
@@ -53,17 +63,31 @@ class SafeService:
         Raises SafeServiceUnavailable, and KeyError for a network without a service.
         """
         try:
-            response = self._clients[network].get(f"/api/v1/multisig-transactions/{safe_tx_hash}/")
+            response = self._client(network).get(f"/api/v1/multisig-transactions/{safe_tx_hash}/")
         except HttpError as error:
             raise SafeServiceUnavailable("The Safe Transaction Service does not answer") from error
         if response.status == 404:
             return None
         if response.status != 200:
-            raise SafeServiceUnavailable("The Safe Transaction Service does not answer as it should")
+            raise SafeServiceUnavailable(f"The Safe Transaction Service {_refusal(response)}")
         try:
             return _proposal(json.loads(response.body))
         except (ValueError, TypeError, LookupError, RecursionError, BadRequest) as error:
             raise SafeServiceUnavailable("The Safe Transaction Service does not answer as it should") from error
+
+    def _client(self, network: str) -> HttpClient:
+        if network not in self._clients:
+            key = self._key_of(network)
+            headers = {"Authorization": f"Bearer {key}"} if key else {}
+            self._clients[network] = HttpClient(self._urls[network], _MAX_RESPONSE_BYTES, headers)
+        return self._clients[network]
+
+
+def _refusal(response: HttpResponse) -> str:
+    """Why there is no usable response, for the operator."""
+    if response.status in (301, 308):
+        return f"has moved to {response.headers.get('location')}"
+    return _REFUSALS.get(response.status, f"does not answer as it should: status {response.status}")
 
 
 def _proposal(fields: Any) -> Proposal:

@@ -4,11 +4,12 @@
 from typing import Literal
 
 from chalicelib.base import money
-from chalicelib.base.addresses import address_bytes, address_of_family
+from chalicelib.base.addresses import address_of_family
 from chalicelib.base.errors import BadRequest, Problem, ValidationFailed
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
+from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import Token, family_of, find_tokens, token_with_id
 from chalicelib.payments.links.records import Flow, PayableLink
 from chalicelib.payments.requests.rules import invoice_of
@@ -70,12 +71,9 @@ def _check_requested(requested: Fee, family: str) -> Fee:
     if requested.address is None:
         return requested
     try:
-        address = address_of_family(requested.address, family)
+        return Fee(requested.percentage, recipient(requested.address, family))
     except BadRequest as error:
         raise BadRequest(f"feeAddress: {error.message}") from None
-    if not any(address_bytes(address)):
-        raise BadRequest("feeAddress is the zero address: give the address that receives the fee")
-    return Fee(requested.percentage, address)
 
 
 def plan_of(payable: PayableLink) -> FeePlan | None:

@@ -5,11 +5,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.base import money
-from chalicelib.base.addresses import address_bytes, address_of_family, same_address
+from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.chains.catalogue.networks import Network, network
+from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.payments.links.creation import Draft, Terms, build_link, check_totals, redirect_label_of
 from chalicelib.payments.links.errors import TronBatchRefused
@@ -146,10 +147,7 @@ def _network_and_token(draft: PayoutDraft) -> tuple[Network, Token]:
 
 
 def _address(name: str, text: str, chain: Network) -> str:
-    address = parse_field((name,), lambda text: address_of_family(text, chain.family), text)
-    if not any(address_bytes(address)):
-        raise BadRequest(f"{name} is the zero address, which nobody holds")
-    return address
+    return parse_field((name,), lambda text: recipient(text, chain.family), text)
 
 
 def _check_signed_in(creator: str, wallet: Wallet, chain: Network) -> None:

@@ -4,13 +4,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chalicelib.base.addresses import address_bytes, same_address
+from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Problem, ValidationFailed
 from chalicelib.base.frozen import frozen
 from chalicelib.base.parallel import each_done
 from chalicelib.chains.calldata import names as ens
 from chalicelib.chains.calldata.transaction import Call
 from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.nodes import NodesDisagree, every_node
@@ -150,8 +151,10 @@ def _by_node(services: Services, node: EvmChain, name: str, network: str, deadli
             )
     if address is None:
         raise BadRequest(f"has no address in ENS for {network}; check how it is written, or {ADVICE}")
-    if not any(address_bytes(address)):
-        raise BadRequest(f"resolves to the zero address, where funds are lost; {ADVICE}")
+    try:
+        recipient(address, "evm")
+    except BadRequest as error:
+        raise BadRequest(f"resolves to {address}, which {error.message}; {ADVICE}") from None
     return _Found(address, _names_itself(services, node, address, coin, name, deadline))
 
 

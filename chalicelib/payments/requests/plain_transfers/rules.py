@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
-from chalicelib.base.addresses import address_of_family, hex_address
+from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.calldata.plain_transfers import PlainTransferTerms, plain_transfer_address
+from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import Token, family_of
 from chalicelib.payments.requests.field_problems import Path, refused
 from chalicelib.payments.requests.plain_transfers.records import PlainTransfer, WatchedAddress
@@ -118,7 +119,7 @@ def amount_to_send(request: Request) -> BaseUnits:
 def _receiver(fee: Fee, token: Token) -> str:
     assert fee.address is not None, "a fee is charged only with an address"
     try:
-        return address_of_family(fee.address, family_of(token))
+        return recipient(fee.address, family_of(token))
     except BadRequest as error:
         raise BadRequest(f"feeAddress: {error.message}") from None
 

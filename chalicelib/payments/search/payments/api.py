@@ -60,4 +60,6 @@ def _part(call: Call[None, PaymentsQuery], filters: Filters) -> HttpResponse:
         given = {name: getattr(query, name) for name in query.model_fields_set}
         url = f"{call.services.settings.api_url}/v2/payments?{urlencode({**given, 'cursor': page.cursor})}"
         headers["Link"] = f'<{url}>; rel="next"'
-    return HttpResponse(200, table(page.payments, with_head=not query.cursor), headers)
+    rows_text = table(page.payments, with_head=not query.cursor)
+    mark = "\ufeff" if query.excel == "true" and not query.cursor else ""
+    return HttpResponse(200, mark + rows_text, headers)

@@ -19,7 +19,7 @@ from chalicelib.payments.search.payments.records import Filters, Page
 from chalicelib.payments.search.requests.listed import ListedWallet
 from chalicelib.payments.search.requests.schemas import CustomerInfoAnswer
 from chalicelib.payments.search.rules import dollar_rate, dollars_of
-from chalicelib.platform.http.fields import DIGITS, NetworkName, Offset, ShortText
+from chalicelib.platform.http.fields import DIGITS, Flag, NetworkName, Offset, ShortText
 from chalicelib.platform.http.schemas import Dated, Output, rule, unsent
 
 _FILTERS = (
@@ -60,6 +60,8 @@ class PaymentsQuery(Dated):
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
         None, description="`nextCursor` of the page before; empty to start without counting"
     )
+
+    excel: Flag | None = Field(None, description="Of CSV: begin it with the byte order mark by which Excel knows UTF-8")
 
     @field_validator("network")
     @classmethod

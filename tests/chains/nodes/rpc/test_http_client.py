@@ -133,6 +133,46 @@ def test_a_compressed_response_is_read(encoding: str, pack: Callable[[bytes], by
         assert encoding in server.seen[0][2]["accept-encoding"]
 
 
+@pytest.mark.parametrize("statuses", [(103,), (100, 103), (102, 103, 103), (199,)])
+def test_interim_responses_are_passed_over_and_the_connection_stays_in_use(statuses: tuple[int, ...]) -> None:
+    def interim_first(handler: Handler) -> None:
+        for status in statuses:
+            handler.send_response(status)
+            handler.send_header("link", "</style.css>; rel=preload")
+            handler.end_headers()
+        handler.send(b"[1]", x_last="yes")
+
+    with serving(interim_first) as server:
+        client = server.client
+        for _ in range(3):
+            response = client.post_json("/rpc", {"a": 1}, LIMIT)
+            assert response == HttpResponse(200, b"[1]")
+            assert response.headers["x-last"] == "yes" and "link" not in response.headers
+        assert server.connections == 1
+
+
+def test_of_interim_responses_without_end_one_is_taken_for_the_response() -> None:
+    def interim_alone(handler: Handler) -> None:
+        for _ in range(1000):
+            handler.send_response(103)
+            handler.end_headers()
+
+    with serving(interim_alone) as server:
+        assert server.client.get("/") == HttpResponse(103, b"")
+
+
+def test_interim_responses_are_passed_over_under_tls_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def interim_first(handler: Handler) -> None:
+        handler.send_response(103)
+        handler.end_headers()
+        handler.send(b"over TLS")
+
+    certificate, context = self_signed(tmp_path)
+    monkeypatch.setattr(certifi, "where", lambda: str(certificate))
+    with serving(interim_first, context) as server:
+        assert server.client.get("/") == HttpResponse(200, b"over TLS")
+
+
 def test_a_chunked_response_is_read() -> None:
     def chunked(handler: Handler) -> None:
         handler.send_response(200)

@@ -318,6 +318,24 @@ def test_a_table_is_the_answer_only_if_it_is_what_the_client_prefers(new_shop: S
     assert (reply.status, reply.headers["content-type"].startswith("text/csv")) == (200, is_table)
 
 
+def test_a_table_for_excel_begins_with_the_byte_order_mark_that_its_next_parts_have_not(new_shop: Shop) -> None:
+    paid(new_shop, reference="Zürich")
+    paid(new_shop, reference="Genève")
+    headers = {**new_shop.by_key, "accept": "text/csv"}
+    first = new_shop.api.get("/v2/payments?limit=1&excel=true", headers)
+    following = re.fullmatch(r'<http://api\.test(.*)>; rel="next"', first.headers["link"])
+    assert following is not None and "excel=true" in following[1]
+    second = new_shop.api.get(following[1], headers)
+    assert first.body.startswith(b"\xef\xbb\xbftimestamp,") and b"\xef\xbb\xbf" not in second.body
+    (row,) = lines(first.body.decode("utf-8-sig"))
+    assert row["reference"] in ("Zürich", "Genève")
+    for query in ("", "&excel=false"):
+        assert new_shop.api.get(f"/v2/payments?limit=1{query}", headers).body.startswith(b"timestamp,")
+    assert new_shop.api.get("/v2/payments?type=direct&excel=true", new_shop.by_key).json["payments"]
+    refused = new_shop.api.get("/v2/payments?excel=yes", headers)
+    assert refused.status == 400 and "excel" in str(refused.json)
+
+
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "=cmd|' /C calc'!A0", "\x00=1", "\ufeff=1", "\u200b+1", "\u3000@a", "\uff1d1"])
 def test_a_cell_that_a_spreadsheet_would_run_is_inert(cell: str) -> None:
     made = replace(histories.payment(Random(1), 1), reference=cell)

@@ -1,0 +1,52 @@
+"""Recipients: addresses of which nobody gets back what is sent there are refused."""
+
+import pytest
+
+from chalicelib.base.addresses import ZERO_ADDRESS, tron_address_of
+from chalicelib.base.errors import BadRequest
+from chalicelib.chains.catalogue.contracts import address_of, deployed_on
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.chains.catalogue.recipients import recipient
+from chalicelib.chains.catalogue.tokens import find_tokens, known_token
+
+WALLET = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
+WALLET_TRON = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
+
+
+@pytest.mark.parametrize("chain", ALL_NETWORKS, ids=lambda chain: chain.name)
+def test_every_contract_of_every_network_is_refused_by_its_name(chain: object) -> None:
+    for name, address in deployed_on(chain.name).items():  # type: ignore[attr-defined]
+        with pytest.raises(BadRequest, match="is the contract of .*funds sent there are lost"):
+            recipient(address, "tron" if address.startswith("T") else "evm")
+        assert name
+
+
+def test_every_token_of_the_catalogue_is_refused() -> None:
+    tokens = [token for token in find_tokens() if not token.is_native and not token.is_fiat]
+    assert len(tokens) > 50
+    for token in tokens:
+        with pytest.raises(BadRequest, match="is the contract of"):
+            recipient(token.address, "tron" if token.type == "TRC20" else "evm")
+
+
+def test_a_contract_is_refused_in_any_case_of_its_letters() -> None:
+    proxy = address_of("ERC20FeeProxy", "base")
+    for text in (proxy, proxy.lower(), "0x" + proxy[2:].upper()):
+        with pytest.raises(BadRequest, match="is the contract of ERC20FeeProxy"):
+            recipient(text, "evm")
+    with pytest.raises(BadRequest, match="is the contract of USDC-base"):
+        recipient(known_token("USDC-base").address.lower(), "evm")
+
+
+def test_the_zero_address_is_refused_in_both_spellings() -> None:
+    for text, family in ((ZERO_ADDRESS, "evm"), (tron_address_of(bytes(20)), "tron")):
+        with pytest.raises(BadRequest, match="is the zero address: funds sent there are lost"):
+            recipient(text, family)
+
+
+def test_a_wallet_is_returned_in_its_canonical_spelling() -> None:
+    assert recipient(WALLET.lower(), "evm").lower() == WALLET.lower()
+    assert recipient(WALLET.lower(), "evm") != WALLET.lower()
+    assert recipient(WALLET_TRON, "tron") == WALLET_TRON
+    with pytest.raises(BadRequest, match="Invalid EVM address"):
+        recipient(WALLET_TRON, "evm")
