@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chains.nodes.agreement import agree
 from chalicelib.chains.nodes.logs import BlockFacts
 from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
 from chalicelib.payments.scanning import ranges, rules, store
@@ -44,6 +43,8 @@ def compare(services: Services, chain: "Chain", facts: "Network", confirmations:
 
 def _agreed_time(chain: "Chain", cursor: Cursor) -> datetime | None:
     """The time of the newest block that was read; None if too few nodes have it. A request to each node."""
+    from chalicelib.chains.nodes.agreement import agree  # few messages compare nodes
+
     newest = cursor.newest
     if newest is None:
         return None
