@@ -229,7 +229,8 @@ def reserve(
     reverts: Mapping[str, Reverts] | None = None,
 ) -> Reservation:
     """Gives nonces to the calls that succeed now and can be paid for; `wanted` has each with its result on the newest
-    state. What a call may cost at most counts towards the limit of the day (UTC).
+    state. What a call may cost at most counts towards the limit of the day (UTC), which is never one before that of
+    the account: the clocks of workers differ.
 
     `left` is what wallets have and have allowed apart from what open calls take; of what is not in it one call at most
     takes. `uses` is
@@ -238,7 +239,7 @@ def reserve(
     gas of one call in a day.
     """
     day = f"{now:%Y-%m-%d}"
-    account = account if account.day == day else replace(account, day=day, spent=BaseUnits(0))
+    account = account if account.day >= day else replace(account, day=day, spent=BaseUnits(0))
     balance, fees, left = reading.balance, market_fees(reading, budget), dict(left)
     calls: list[RelayedCall] = []
     transactions: list[RelayedTransaction] = []

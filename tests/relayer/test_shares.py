@@ -123,6 +123,16 @@ def test_a_call_counts_with_those_that_have_to_follow_it_up_to_the_exact_limit_o
     assert day.uses["shop"].prepaid == GAS * PRICE and day.uses["stranger1"].prepaid == 0
 
 
+def test_a_worker_whose_clock_is_a_day_behind_gives_nobody_the_gas_of_the_day_again() -> None:
+    day = Day()
+    used = [day.submit(f"shop{number}", Use.PROTECTED, now_days=1).status for number in range(100)]
+    assert used.count(SubmissionStatus.ACCEPTED) == 100 and day.account.spent == LIMIT
+    assert day.submit("late", Use.PROTECTED).status is SubmissionStatus.POSTPONED
+    assert day.submit("shop", Use.PROTECTED, now_days=1).status is SubmissionStatus.POSTPONED
+    assert day.account.spent == LIMIT
+    assert day.submit("shop", Use.PROTECTED, now_days=2).status is SubmissionStatus.ACCEPTED
+
+
 def test_without_shares_one_account_may_use_the_whole_limit_of_a_day() -> None:
     assert [Budget(1, 1000).room(use) for use in Use] == [Budget(1, 1000).share(use) for use in Use] == [1000, 1000, None]
 
