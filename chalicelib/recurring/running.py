@@ -141,7 +141,7 @@ def _is_recorded(services: Services, schedule: RecurringPayment) -> bool:
     if not periods.is_overdue(schedule, services.clock()) or schedule.unrecorded_since is None:
         return False
     cursor = scanning.cursor(services.store, schedule.network)
-    if cursor is None or cursor.read_until is None or cursor.read_until < schedule.unrecorded_since:
+    if cursor is None or cursor.agreed_until is None or cursor.agreed_until < schedule.unrecorded_since:
         return False
     return not scanning.has_work(services.store, [schedule.request_id or ""])
 

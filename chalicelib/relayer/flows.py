@@ -42,6 +42,7 @@ from chalicelib.relayer.records import (
     TakenFunds,
     Taking,
 )
+from chalicelib.relayer.reverts import delay_of, payer_name
 from chalicelib.relayer.rules import Budget, Call, Reservation, Submission, SubmissionStatus
 from chalicelib.relayer.sending import sign_and_send
 from chalicelib.relayer.store import Known
@@ -190,9 +191,9 @@ def outcome(services: Services, key: str) -> Outcome | None:
 
 def delays(services: Services, network: str, payers: Iterable[str]) -> dict[str, str]:
     """Why the calls of payers (addresses) wait whose last ones were reverted, by the addresses of those. One read."""
-    names = {each: rules.payer_name(each) for each in payers}
+    names = {each: payer_name(each) for each in payers}
     known, now = store.reverts_of_many(services.store, network, names.values()), services.clock()
-    found = {each: rules.delay_of(known.get(name), now) for each, name in names.items()}
+    found = {each: delay_of(known.get(name), now) for each, name in names.items()}
     return {each: reason for each, reason in found.items() if reason is not None}
 
 
@@ -275,7 +276,7 @@ def _reserved(
         changes = [(each, True) for each in reservation.transactions if each.is_counted]
         booking = booked(permission.entries, changes, services.clock())
         added = [Add(*each) for each in (*rules.taken_by(reservation.transactions), *booking.sums)]
-        new = (*reservation.calls, *reservation.transactions, *reservation.uses)
+        new = (*reservation.calls, *reservation.transactions, *reservation.uses, *reservation.payers)
         if try_write(services.store, reservation.account, *new, *booking.entries, *added):
             return replace(reservation, transactions=tuple(map(written, reservation.transactions)))
         known = _known(services, signer, list(steps))
@@ -313,23 +314,21 @@ def _counters(services: Services, network: str, calls: Sequence[Call]) -> list[T
 
 
 def _left(services: Services, network: str, calls: Sequence[Call], known: Known) -> dict[Source, int]:
-    """What wallets have, and have allowed, apart from what open calls take, where more than one call takes.
+    """What wallets have, and have allowed, apart from what open calls take.
 
-    A request to each node for each of those, of whose answers the least counts. It is read after the counts: calls that
-    end in between are subtracted twice rather than never. Calls that begin in between change the account, so that this
-    is read again.
+    A request to each node for each wallet and contract, of whose answers the least counts. It is read after the counts:
+    calls that end in between are subtracted twice rather than never. Calls that begin in between change the account, so
+    that this is read again.
     """
     under_way = Counter(known.taken)
     for (wallet, token, _), amount in known.taken.items():
         under_way[wallet, token, ANY] += amount
-    several = Counter(call.takes.of_all_spenders for call in calls if call.takes is not None)
     contracts, left = escrow_contracts(network, services.settings.escrow_contracts), dict[Source, int]()
     for source, takes in _takings(calls).items():
-        if under_way[takes.of_all_spenders] or several[takes.of_all_spenders] > 1:
-            balance, allowance = _holding(services, network, takes)
-            left[takes.of_all_spenders] = balance - under_way[takes.of_all_spenders]
-            if contracts is None or takes.spender != contracts.erc3009:  # which takes what was signed, allowed or not
-                left[source] = allowance - under_way[source]
+        balance, allowance = _holding(services, network, takes)
+        left[takes.of_all_spenders] = balance - under_way[takes.of_all_spenders]
+        if contracts is None or takes.spender != contracts.erc3009:  # which takes what was signed, allowed or not
+            left[source] = allowance - under_way[source]
     return left
 
 

@@ -197,7 +197,7 @@ class AccountUse(Record):
 @frozen
 class Reverts(Record):
     """How many calls for one account of this service, or one payer, were reverted in a block since the last one that
-    succeeded."""
+    succeeded. `open_call` is the key of a payer's call that has no outcome yet: the next one waits for it."""
 
     KEY = KeyPattern(PAYMENTS, "RELAYED_FOR#{network}#{account_id}", "REVERTS")
 
@@ -205,11 +205,12 @@ class Reverts(Record):
     account_id: str
     count: int
     last_at: datetime
+    open_call: str | None = None
 
     @property
-    def vanishes_at(self) -> datetime:
-        """Three days after the last one."""
-        return self.last_at + USE_RETENTION
+    def vanishes_at(self) -> datetime | None:
+        """Three days after the last one; None while a call is open."""
+        return None if self.open_call is not None else self.last_at + USE_RETENTION
 
 
 @frozen

@@ -7,7 +7,7 @@ with the same nonce and effect, so at most one of them is executed.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
@@ -18,7 +18,6 @@ from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import (
     UNDER_WAY,
     AccountUse,
-    CallStatus,
     RelayedCall,
     RelayedTransaction,
     RelayerAccount,
@@ -28,6 +27,7 @@ from chalicelib.relayer.records import (
     TakenFunds,
     Taking,
 )
+from chalicelib.relayer.reverts import delay_of, payer_name
 
 GWEI = 10**9
 COIN_DECIMALS = 18
@@ -40,17 +40,13 @@ LONGEST_KEY = 200
 _OPERATORS_TROUBLE = ("AccessControl: ", "Pausable: ")
 """How the reasons begin with which contracts refuse this sender, or everybody, whatever the call (OpenZeppelin)."""
 IN_FLIGHT = "another transaction of the account is in no block yet"
-TAKEN = "payments from the same wallet are under way, and it does not have enough for this one, too"
+TAKEN = "the wallet does not have enough for this payment beside those of it that are under way"
+ONE_AT_A_TIME = "the last call for this payer has no outcome yet"
 _GAS_MARGIN = (5, 4)
 """How much more gas than estimated a transaction may take: the state may change until its block."""
 _RAISE = (9, 8)
 """Nodes replace a transaction by one that offers 10 % more, some 12.5 %."""
 
-FREE_REVERTS = 3
-"""How many calls for an account may be reverted one after the other before its next ones are made later."""
-_FIRST_DELAY, _LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=6)
-_MOST_DOUBLINGS = 10
-_PAYER, _PAYERS_DELAY = "payer/", timedelta(days=1)
 _SIGNATURE_GAS, _SIGNATURE_GAS_WITHOUT_P256 = 100_000, 400_000
 _DEPLOYING_GAS = 600_000
 
@@ -62,11 +58,6 @@ def signature_gas(network: str, deploys: bool = False) -> int:
     if deploys:
         return _DEPLOYING_GAS
     return _SIGNATURE_GAS if known is not None and known.has_p256 else _SIGNATURE_GAS_WITHOUT_P256
-
-
-def payer_name(address: str) -> str:
-    """The name under which the reverts of a payer are counted."""
-    return f"{_PAYER}{address.lower()}"
 
 
 class Use(StrEnum):
@@ -140,8 +131,9 @@ class SubmissionStatus(StrEnum):
     """The service cannot pay for it now or may not make it, the contract is paused, or the node cannot run it. Nothing
     was written; the call itself may be in order."""
     WAITING = "waiting"
-    """Open calls take from the same wallet, which does not have enough for this one, too, or its account makes one call
-    at a time and another is in no block yet. Nothing was written: it is submitted again later."""
+    """The wallet that it takes from does not have enough beside what open calls take, its payer has an open call, or
+    its account makes one call at a time and another is in no block yet. Nothing was written: it is submitted again
+    later."""
 
 
 @frozen
@@ -198,6 +190,8 @@ class Reservation:
     transactions: tuple[RelayedTransaction, ...]
     submissions: tuple[Submission, ...]
     uses: tuple[AccountUse, ...] = ()
+    payers: tuple[Reverts, ...] = ()
+    """Of the payers of the calls, whose next ones wait for these."""
 
 
 def market_fees(reading: AccountReading, budget: Budget) -> Fees | None:
@@ -235,21 +229,23 @@ def reserve(
     reverts: Mapping[str, Reverts] | None = None,
 ) -> Reservation:
     """Gives nonces to the calls that succeed now and can be paid for; `wanted` has each with its result on the newest
-    state. What a call may cost at most counts towards the limit of the day (UTC).
+    state. What a call may cost at most counts towards the limit of the day (UTC), which is never one before that of
+    the account: the clocks of workers differ.
 
     `left` is what wallets have and have allowed apart from what open calls take; of what is not in it one call at most
     takes. `uses` is
     what the calls of the day may cost so far, by the account of this service that they are for; `reverts` are by
-    `Call.reverts_of`.
+    `Call.reverts_of`. A payer has one open call at a time: so however many wallets make theirs revert, each costs the
+    gas of one call in a day.
     """
     day = f"{now:%Y-%m-%d}"
-    account = account if account.day == day else replace(account, day=day, spent=BaseUnits(0))
+    account = account if account.day >= day else replace(account, day=day, spent=BaseUnits(0))
     balance, fees, left = reading.balance, market_fees(reading, budget), dict(left)
     calls: list[RelayedCall] = []
     transactions: list[RelayedTransaction] = []
     submissions: list[Submission] = []
     used = {name: each for name, each in (uses or {}).items() if each.day == day}
-    changed = dict[str, AccountUse]()
+    changed, known, payers = dict[str, AccountUse](), dict(reverts or {}), dict[str, Reverts]()
     for call, result in wanted:
         gas = gas_of(call, result)
         cost = gas * fees.max_fee + call.value if fees else 0
@@ -258,7 +254,7 @@ def reserve(
         use = used.get(call.account_id) or AccountUse(call.network, call.account_id, day)
         use = replace(use, spent=BaseUnits(use.spent + counted), prepaid=BaseUnits(use.prepaid + prepaid))
         spent = account.spent + counted
-        submission = _slowed(call, (reverts or {}).get(call.reverts_of), now) or _submission(
+        submission = _slowed(call, known.get(call.reverts_of), now) or _submission(
             call, result, fees, (spent, use), cost, balance, budget
         )
         sources = (call.takes.source, call.takes.of_all_spenders) if call.takes is not None else ()
@@ -274,12 +270,18 @@ def reserve(
         calls.append(RelayedCall(call.key, call.network, account.sender, account.next_nonce, now))
         for each in contested:
             left[each] -= amount
+        if call.payer is not None:
+            before = known.get(call.reverts_of) or Reverts(call.network, call.reverts_of, 0, now)
+            known[call.reverts_of] = payers[call.reverts_of] = replace(before, open_call=call.key)
         balance = BaseUnits(balance - cost)
         nonces = 1 if call.delegate is None else 2
         account = replace(account, next_nonce=account.next_nonce + nonces, spent=BaseUnits(spent))
         if counted or prepaid:
             used[call.account_id] = changed[call.account_id] = use
-    return Reservation(account, tuple(calls), tuple(transactions), tuple(submissions), tuple(changed.values()))
+    uses_after, payers_after = tuple(changed.values()), tuple(payers.values())
+    return Reservation(
+        account, tuple(calls), tuple(transactions), tuple(submissions), uses_after, payers_after
+    )
 
 
 def gas_of(call: Call, result: StepResult) -> int:
@@ -290,39 +292,12 @@ def gas_of(call: Call, result: StepResult) -> int:
 
 
 def _slowed(call: Call, reverts: Reverts | None, now: datetime) -> Submission | None:
-    """What becomes of a call for an account whose last ones were reverted. Calls that protect or give back tokens are
-    not delayed."""
+    """What becomes of a call for an account whose last ones were reverted, or for a payer who has an open one. What
+    protects or gives back tokens is not delayed."""
+    if reverts is not None and reverts.open_call is not None:
+        return Submission(call.key, SubmissionStatus.WAITING, ONE_AT_A_TIME)
     reason = delay_of(reverts, now) if call.use is Use.ORDINARY else None
     return None if reason is None else Submission(call.key, SubmissionStatus.POSTPONED, reason, is_limited=True)
-
-
-def delay_of(reverts: Reverts | None, now: datetime) -> str | None:
-    """Why the next call waits after others were reverted one after the other, which cost gas for nothing; None if it
-    does not. For an account each further revert doubles the delay; a payer's next call is made a day later, as anybody
-    can have any number of wallets, and each may cost one reverted call in a day."""
-    if reverts is not None and reverts.count and reverts.account_id.startswith(_PAYER):
-        until = reverts.last_at + _PAYERS_DELAY
-        reason = f"the last call for this payer was reverted: the next is made at {until:%Y-%m-%d %H:%M:%S} UTC"
-        return None if now >= until else reason
-    if reverts is None or reverts.count < FREE_REVERTS:
-        return None
-    further = min(reverts.count - FREE_REVERTS, _MOST_DOUBLINGS)
-    until = reverts.last_at + min(_FIRST_DELAY * 2**further, _LONGEST_DELAY)
-    if now >= until:
-        return None
-    return f"the last {reverts.count} calls of this account were reverted: the next is made at {until:%H:%M:%S} UTC"
-
-
-def after_outcome(
-    known: Reverts | None, transaction: RelayedTransaction, status: CallStatus, now: datetime
-) -> Reverts | None:
-    """The count of an account's reverts after a call for it has ended; None if it stays as it is, as a payer's after a
-    success: another call at the same time may have it."""
-    if status is CallStatus.REVERTED:
-        before = known or Reverts(transaction.network, transaction.account_id, 0, now)
-        return replace(before, count=before.count + 1, last_at=now)
-    is_over = status is CallStatus.SUCCEEDED and known is not None and not known.account_id.startswith(_PAYER)
-    return replace(known, count=0) if known is not None and is_over and known.count else None
 
 
 def _submission(

@@ -33,7 +33,8 @@ from chalicelib.relayer.holdings import store as holdings
 from chalicelib.relayer.holdings.records import Holding
 from chalicelib.relayer.holdings.rules import Place, booked, is_counted
 from chalicelib.relayer.keys.signer import Signer, signers_of
-from chalicelib.relayer.records import CallStatus, RelayedTransaction, RelayerProgress, Sender
+from chalicelib.relayer.records import CallStatus, RelayedTransaction, RelayerProgress, Reverts, Sender
+from chalicelib.relayer.reverts import after_outcome, is_payers
 from chalicelib.relayer.sending import send, sign_and_send
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 SPACING = timedelta(seconds=5)
 """Checks of a network follow each other no faster; of several hints at once, one is followed."""
-_CLOSED_AT_ONCE = 20
-"""Each is at most four writes of one transaction, and there are sums of a few tokens."""
+_CLOSED_AT_ONCE = 16
+"""Each is at most five writes of one transaction, and there are sums of a few tokens."""
 _SIGNED_AT_ONCE = 25
 
 
@@ -144,13 +145,30 @@ def _reopen(services: Services, reading: AccountReading, progress: RelayerProgre
 
 def _write(services: Services, pairs: Sequence[Finished], sign: int) -> None:
     """Writes transactions with their calls, and counts what these take from wallets (-1: not any more), and what the
-    service's account holds by their outcomes. A read if that changes."""
+    service's account holds by their outcomes; that the payers of calls that have ended have no open one any more. A
+    read if that changes, and one for the payers."""
     counted = [(each, is_counted(each, call.status)) for each, call in pairs]
     changes = [(each, counts) for each, counts in counted if counts != each.is_counted]
     booking = booked(_entries(services, changes), changes, services.clock())
     transactions = [replace(each, is_counted=counts) for each, counts in counted]
     added = [Add(*each) for each in (*rules.taken_by(transactions, sign), *booking.sums)]
-    services.store.write(*transactions, *(call for _, call in pairs), *booking.entries, *added)
+    payers = _after_outcomes(services, [each for each in pairs if is_payers(each[0])])
+    services.store.write(*transactions, *(call for _, call in pairs), *booking.entries, *payers, *added)
+
+
+def _after_outcomes(services: Services, finished: Sequence[Finished]) -> list[Reverts]:
+    """The counts of reverts that calls which have ended change. One read, if there are any."""
+    ended = [each for each in finished if each[0].closed_at is not None]
+    if not ended:
+        return []
+    known = store.reverts_of_many(services.store, ended[0][0].network, {each.account_id for each, _ in ended})
+    changed = dict[str, Reverts]()
+    for transaction, call in ended:
+        before = changed.get(transaction.account_id) or known.get(transaction.account_id)
+        after = after_outcome(before, transaction, call.status, services.clock())
+        if after is not None:
+            changed[transaction.account_id] = after
+    return list(changed.values())
 
 
 def _entries(services: Services, changes: Sequence[tuple[RelayedTransaction, bool]]) -> dict[Place, Holding]:
@@ -224,25 +242,14 @@ def _close(
         for _, call in part:
             facts = {"network": call.network, "call": call.call_key, "nonce": call.nonce, "tx_hash": call.tx_hash}
             services.log.info(f"call {call.status.value}", extra=facts)
-        _count_reverts(services, part)
+        for reverts in _after_outcomes(services, [each for each in part if not is_payers(each[0])]):
+            try_write(services.store, reverts)  # False: another check counts the same
     lost = [transaction for transaction, call in finished if call.status is CallStatus.SUPERSEDED]
     if lost:
         counts = [node.transaction_count(lost[0].sender, state.confirmed_to) for node in every_node(chain)]
         with suppress(WriteConflict):  # the next transaction that is lost has it skipped
             _skip_used_nonces(services, lost[0], min(counts))
     return {transaction.nonce: call.block_number for transaction, call in finished}
-
-
-def _count_reverts(services: Services, finished: Sequence[Finished]) -> None:
-    """Counts the calls that were reverted one after the other, for each account or payer: their next ones wait then.
-
-    A crash in between leaves one out of the count. One read for each, and a write where the count changes.
-    """
-    for transaction, call in finished:
-        known = store.reverts(services.store, transaction.network, transaction.account_id)
-        after = rules.after_outcome(known, transaction, call.status, services.clock())
-        if after is not None:
-            try_write(services.store, after)  # False: another check counts the same
 
 
 def _replace(

@@ -521,7 +521,7 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
 def announce(api: Api, services: Services, safe: str) -> str:
     """A link with a multisig transaction that is to be looked at by the next schedule."""
     with suppress(WriteConflict):  # the network is being read already
-        services.store.write(Cursor("sepolia", 0, (), 2000, read_until=services.clock()))
+        services.store.write(Cursor("sepolia", 0, (), 2000, agreed_until=services.clock()))
     token = api.create_link()
     body = {"safeTxHash": "0x" + "ab" * 32, "chain": "SEPOLIA", "token": "ETH-sepolia", "payerAddress": safe}
     assert api.done("POST", f"/v2/secure-payments/{token}/intent", body)["isListening"] is True

@@ -17,9 +17,9 @@ from chalicelib.gasless import rules, running
 from chalicelib.gasless.records import Stage
 from chalicelib.payments.requests.executions import ExecutionStatus
 from chalicelib.payments.requests.records import RequestStatus
-from chalicelib.relayer import rules as relayer_rules
 from chalicelib.relayer import store as relayed
 from chalicelib.relayer.records import Reverts
+from chalicelib.relayer.reverts import payer_name
 from infra.local.chain import Chain, RpcError
 from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.world import in_process_aws
@@ -111,7 +111,7 @@ def test_a_payer_who_takes_the_money_back_in_the_same_block_pays_nobody_and_fail
     assert shop.run_to(made[0], Stage.FAILED).reverts == 1
     assert shop.balance(honest.address) == HAD - made[1].authorization.value
     account, payer = (relayed.reverts(shop.services.store, "base", each) for each in (
-        shop.world.account_id, relayer_rules.payer_name(cheat.address)
+        shop.world.account_id, payer_name(cheat.address)
     ))
     assert account is None, "the merchant's other calls are not delayed"
     assert payer is None or payer.count <= 1
@@ -120,7 +120,7 @@ def test_a_payer_who_takes_the_money_back_in_the_same_block_pays_nobody_and_fail
 def test_a_payer_whose_transaction_was_reverted_waits_alone_for_a_day(shop: Shop) -> None:
     shop.run_to(shop.signed(shop.payer()), Stage.PAID)
     cheat, honest = shop.payer(), shop.payer()
-    name = relayer_rules.payer_name(cheat.address)
+    name = payer_name(cheat.address)
     reverted = shop.services.store.write(Reverts("base", name, 1, shop.services.clock()))
     made = [shop.signed(each) for each in (cheat, honest)]
     running.run_due(shop.services)

@@ -1,7 +1,9 @@
 """A day's gas is shared: what one account uses, others have left, and what was promised to a payer is always sent."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -9,15 +11,18 @@ from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.contracts import PERMIT2, RECURRING_PROXY, address_of
+from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.chains.nodes.wallets import TokenReading
 from chalicelib.relayer import flows, rules, store
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import AccountUse, RelayerAccount, Reverts, Taking
+from chalicelib.relayer.reverts import FREE_REVERTS, payer_name
 from chalicelib.relayer.rules import Budget, Call, SubmissionStatus, Use
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.escrows import CONTRACTS
 from tests.fakes.memory_store import MemoryStore
+from tests.fakes.mempool import Raw
 from tests.fakes.world import PAYEE, START, WALLET, World
 
 TOKEN = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
@@ -118,6 +123,16 @@ def test_a_call_counts_with_those_that_have_to_follow_it_up_to_the_exact_limit_o
     assert day.uses["shop"].prepaid == GAS * PRICE and day.uses["stranger1"].prepaid == 0
 
 
+def test_a_worker_whose_clock_is_a_day_behind_gives_nobody_the_gas_of_the_day_again() -> None:
+    day = Day()
+    used = [day.submit(f"shop{number}", Use.PROTECTED, now_days=1).status for number in range(100)]
+    assert used.count(SubmissionStatus.ACCEPTED) == 100 and day.account.spent == LIMIT
+    assert day.submit("late", Use.PROTECTED).status is SubmissionStatus.POSTPONED
+    assert day.submit("shop", Use.PROTECTED, now_days=1).status is SubmissionStatus.POSTPONED
+    assert day.account.spent == LIMIT
+    assert day.submit("shop", Use.PROTECTED, now_days=2).status is SubmissionStatus.ACCEPTED
+
+
 def test_without_shares_one_account_may_use_the_whole_limit_of_a_day() -> None:
     assert [Budget(1, 1000).room(use) for use in Use] == [Budget(1, 1000).share(use) for use in Use] == [1000, 1000, None]
 
@@ -187,7 +202,8 @@ def test_what_a_payer_has_reverted_delays_that_payer_alone() -> None:
         return sent.status
 
     assert submit("bad", "0xbad0", WALLET) is SubmissionStatus.ACCEPTED
-    assert submit("good", "0x12", WALLET) is SubmissionStatus.ACCEPTED, "which ends after it, and takes nothing back"
+    assert submit("good", "0x12", WALLET) is SubmissionStatus.WAITING, "it may be reverted, too"
+    assert submit("first", "0x12", PAYEE) is SubmissionStatus.ACCEPTED
     world.advance(61)
     world.relay(services)
     assert submit("same", "0x12", WALLET.lower()) is SubmissionStatus.POSTPONED, "one reverted call in a day"
@@ -196,6 +212,72 @@ def test_what_a_payer_has_reverted_delays_that_payer_alone() -> None:
     assert submit("none", "0x12", None) is SubmissionStatus.ACCEPTED
     world.advance(60 * 60 * 24)
     assert submit("same", "0x12", WALLET) is SubmissionStatus.ACCEPTED
+
+
+def test_the_next_call_of_a_payer_is_made_as_soon_as_the_one_before_has_succeeded() -> None:
+    world = World(client=object(), relayer_keys={"sepolia": "secret"})
+    services = replace(world.services, store=MemoryStore())
+
+    def submit(key: str, account_id: str) -> SubmissionStatus:
+        call = Call(key, "sepolia", PAYEE, "0x12", account_id=account_id, payer=WALLET)
+        (sent,) = flows.submit(services, [call])
+        return sent.status
+
+    both = [Call(key, "sepolia", PAYEE, "0x12", account_id="shop", payer=WALLET) for key in ("first", "second")]
+    assert [each.status for each in flows.submit(services, both)] == [SubmissionStatus.ACCEPTED, SubmissionStatus.WAITING]
+    assert submit("first", "shop") is SubmissionStatus.ACCEPTED, "it was accepted before"
+    assert submit("third", "another shop") is SubmissionStatus.WAITING
+    world.advance(61)
+    world.relay(services)
+    assert submit("second", "shop") is SubmissionStatus.ACCEPTED
+    open_call = store.reverts(services.store, "sepolia", payer_name(WALLET))
+    assert open_call is not None and (open_call.open_call, open_call.vanishes_at) == ("second", None)
+
+
+MOVES = st.lists(
+    st.tuples(st.integers(0, 2), st.sampled_from(["shop", "other"]), st.sampled_from(["pay", "turn", "blocks", "hours"])),
+    min_size=60, max_size=120,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(MOVES)
+def test_whatever_payers_do_each_wallet_costs_the_gas_of_one_reverted_call_in_a_day(
+    moves: list[tuple[int, str, str]],
+) -> None:
+    """Wallets 0 and 1 have their calls reverted or not, as they like at the moment of the block: they are emptied, or
+    their code says no. Wallet 2 is honest."""
+    world = World(client=object(), relayer_keys={"sepolia": "secret"}, relayer_daily_limits={"sepolia": "1000"})
+    services, refusing, reverted = replace(world.services, store=MemoryStore()), set[str](), list[tuple[str, datetime]]()
+
+    def execute(raw: Raw) -> str | None:
+        wallet = raw.data[:42]
+        if wallet not in refusing:
+            return None
+        reverted.append((wallet, world.now))
+        return "no"
+
+    world.chain.mempool.executes = execute
+    is_open = False
+    for number, (payer, shop, kind) in enumerate(moves):
+        wallet = f"0x{payer:040x}"
+        if kind == "pay":
+            call = Call(f"k{number}", "sepolia", PAYEE, wallet, account_id=shop, payer=wallet, gas_limit=60_000)
+            (sent,) = flows.submit(services, [call])
+            if payer == 2:
+                expected = SubmissionStatus.WAITING if is_open else SubmissionStatus.ACCEPTED
+                assert sent.status is expected, "others delay nobody"
+                is_open = True
+        elif kind == "turn" and payer != 2:
+            refusing ^= {wallet}
+        elif kind == "blocks":
+            world.relay(services)
+            is_open = False
+        elif kind == "hours":
+            world.advance(60 * 60 * 5)
+    for wallet in {each for each, _ in reverted}:
+        times = [at for each, at in reverted if each == wallet]
+        assert all(after - before >= timedelta(days=1) for before, after in pairwise(times))
 
 
 def test_reverts_are_counted_until_a_call_succeeds() -> None:
@@ -207,12 +289,12 @@ def test_reverts_are_counted_until_a_call_succeeds() -> None:
         (sent,) = flows.submit(services, [Call(key, "sepolia", PAYEE, data, account_id=account_id)])
         return sent.status
 
-    for number in range(rules.FREE_REVERTS):
+    for number in range(FREE_REVERTS):
         assert submit(f"bad/{number}", "0xbad0") is SubmissionStatus.ACCEPTED
         world.advance(61)
         world.relay(services)
     counted = store.reverts(services.store, "sepolia", "stranger")
-    assert counted is not None and counted.count == rules.FREE_REVERTS
+    assert counted is not None and counted.count == FREE_REVERTS
     assert submit("next") is SubmissionStatus.POSTPONED
     assert submit("other", account_id="shop") is SubmissionStatus.ACCEPTED
     world.advance(61)
@@ -235,7 +317,7 @@ def test_what_a_wallet_has_promised_altogether_is_held_against_its_balance_and_a
     def submit(number: int, amount: int) -> SubmissionStatus:
         takes = Taking(WALLET, TOKEN, spenders[number % 3], BaseUnits(amount))
         key, shop = f"payment/{amount}/{number}", f"shop{number}"
-        call = Call(key, "base", PAYEE, "0x12", takes=takes, account_id=shop, payer=WALLET)
+        call = Call(key, "base", PAYEE, "0x12", takes=takes, account_id=shop)
         (submission,) = flows.submit(services, [call])
         return submission.status
 
@@ -244,6 +326,29 @@ def test_what_a_wallet_has_promised_altogether_is_held_against_its_balance_and_a
     assert set(statuses[1:]) == {SubmissionStatus.WAITING}
     chain.holding = TokenReading(BaseUnits(150), BaseUnits(10**30))
     assert [submit(number, 20) for number in range(3)] == [SubmissionStatus.ACCEPTED] * 2 + [SubmissionStatus.WAITING]
+
+
+@pytest.mark.parametrize("liar", [0, 1])
+def test_one_of_two_nodes_does_not_have_the_service_send_what_a_wallet_cannot_pay(liar: int) -> None:
+    honest, lying = FakeChain("base"), FakeChain("base")
+    lying.blocks, lying.mempool = honest.blocks, honest.mempool
+    lying.holding = TokenReading(BaseUnits(10**30), BaseUnits(10**30))
+    world = World(client=object(), chains=FakeChains(honest), relayer_keys={"base": "secret"})
+    each: Any = [("honest", honest), ("lying", lying)]
+    world._chains._chains["base"] = Nodes(each if liar else each[::-1], world.clock)
+    services = replace(world.services, store=MemoryStore())
+    spender = address_of(PERMIT2, "base")
+    for balance, allowance, status in (
+        (99, 100, SubmissionStatus.WAITING),
+        (100, 99, SubmissionStatus.WAITING),
+        (100, 100, SubmissionStatus.ACCEPTED),
+    ):
+        honest.holding = TokenReading(BaseUnits(balance), BaseUnits(allowance))
+        takes = Taking(WALLET, TOKEN, spender, BaseUnits(100))
+        call = Call("lone", "base", PAYEE, "0x12", takes=takes, account_id="shop", payer=WALLET)
+        (submission,) = flows.submit(services, [call])
+        assert submission.status is status
+    assert len(honest.mempool.sent) == 1
 
 
 def test_a_transfer_that_is_signed_needs_no_allowance_and_counts_all_the_same() -> None:

@@ -41,7 +41,7 @@ def read_until(services: Services, payment: CommercePayment) -> datetime | None:
     cursor = scanning.cursor(services.store, payment.network)
     if cursor is None or scanning.has_work(services.store, (payment.payable_id,)):
         return None
-    return cursor.read_until
+    return cursor.agreed_until
 
 
 def status_now(services: Services, payment: CommercePayment) -> CommerceStatus:

@@ -41,11 +41,11 @@ def observed(
     """
     cursor = scan_store.cursor(services.store, announced.network)
     assert cursor is not None, "an intent is recorded where detection has begun"
-    if cursor.read_until is None:
+    if cursor.agreed_until is None:
         raise ChainUnavailable(f"The {announced.network} chain has not been read since the service was updated")
     chain = services.chains.evm(announced.network)  # of Tron, its reads of what was sent are the same
     chain.head()
-    detected_to = cursor.read_until
+    detected_to = cursor.agreed_until
     if announced.safe_tx_hash is None:
         return _observed_sent(services, chain, payable, announced, cursor)
     announced, is_unknown = with_proposal(services, payable, announced, unavailable)
@@ -69,8 +69,8 @@ def _observed_sent(
     which may have been replaced. If the node does not return this very transaction, nothing is known of it.
     """
     assert announced.transaction_hash is not None, "it was sent"
-    assert cursor.read_until is not None, "checked before"
-    observation = Observation(cursor.scanned_to, cursor.read_until, cursor.read_until, None, None, False)
+    assert cursor.agreed_until is not None, "checked before"
+    observation = Observation(cursor.scanned_to, cursor.agreed_until, cursor.agreed_until, None, None, False)
     try:
         sent = agreed_transaction(chain, announced.transaction_hash, cursor.scanned_to).value
     except ChainUnavailable as error:

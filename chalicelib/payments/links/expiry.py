@@ -35,7 +35,7 @@ def expire_due(services: Services) -> int:
     @cache
     def read_until() -> dict[str, datetime | None]:
         cursors = scan_store.cursors(services.store, [network.name for network in ALL_NETWORKS])
-        return {name: cursor.read_until for name, cursor in cursors.items()}
+        return {name: cursor.agreed_until for name, cursor in cursors.items()}
 
     due = store.due_tokens(services.store, now, _DUE_PER_SHARD, shard)
     in_time = sweeping.in_time(services.log, services.clock, now + _TIME_PER_RUN, due)

@@ -125,7 +125,7 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             break
         count, reads = count + len(found.new), reads + (not listed.is_full)
         cursor = absence.noted(cursor, weighed, services.clock())
-        cursor = ranges.advanced(services, cursor, blocks, listed, facts.log_range, weighed.evidence)
+        cursor = ranges.advanced(services, chain, cursor, blocks, listed, facts.log_range, weighed.evidence)
         cursor = ranges.store_cursor(services, rules.with_verifications(cursor, services.clock()))
         hint(services, found.payables)
     return count

@@ -108,5 +108,5 @@ def _read_again(
             cursor = rules.narrow(cursor, blocks)
             continue
         found += matched
-        cursor = ranges.advanced(services, cursor, blocks, reading, most, Evidence.UNPROVED)  # proved later
+        cursor = ranges.advanced(services, chain, cursor, blocks, reading, most, Evidence.UNPROVED)  # proved later
     return cursor, found

@@ -1,10 +1,12 @@
 """Whether the nodes of a network agree; while they do not, nothing is read."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from chalicelib.chains.nodes.nodes import Nodes
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.nodes.logs import BlockFacts
+from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
 from chalicelib.payments.scanning import ranges, rules, store
 from chalicelib.payments.scanning.disproof import NotAgreed
 from chalicelib.payments.scanning.records import Cursor, NodeCheck, SilentNode
@@ -18,9 +20,10 @@ if TYPE_CHECKING:
 def compare(services: Services, chain: "Chain", facts: "Network", confirmations: int, cursor: Cursor) -> Cursor:
     """The cursor with how the network's nodes compare now, stored if that has changed. Without several nodes no call.
 
-    What is wrong is in the log each time.
+    What is wrong is in the log each time. Raises NodesDisagree if they have different times of the newest block that
+    was read.
     """
-    check, silent = None, tuple[SilentNode, ...]()
+    check, silent, until = None, tuple[SilentNode, ...](), cursor.agreed_until
     if isinstance(chain, Nodes):
         views = chain.views(confirmations)
         check, wrong = rules.compare_nodes(views, block_time(facts))
@@ -32,9 +35,30 @@ def compare(services: Services, chain: "Chain", facts: "Network", confirmations:
             log = services.log.warning if check.agree else services.log.error
             message = "nodes are not usable" if check.agree else "nodes disagree"
             log(message, extra={"network": facts.name, "reason": wrong})
-    if (check, silent) == (cursor.nodes, cursor.silent):
-        return cursor
-    return ranges.store_cursor(services, replace(cursor, nodes=check, silent=silent))
+        if check.agree and check.usable > 1:
+            until = _agreed_time(chain, cursor) or until
+    compared = replace(cursor, nodes=check, silent=silent, agreed_until=until)
+    return cursor if compared == cursor else ranges.store_cursor(services, compared)
+
+
+def _agreed_time(chain: "Chain", cursor: Cursor) -> datetime | None:
+    """The time of the newest block that was read; None if too few nodes have it. A request to each node."""
+    from chalicelib.chains.nodes.agreement import agree  # few messages compare nodes
+
+    newest = cursor.newest
+    if newest is None:
+        return None
+
+    def words(facts: BlockFacts) -> str:
+        return f"block {newest.number} {facts.hash} is of {facts.time:%FT%TZ}"
+
+    try:
+        facts = agree(chain, lambda node: node.block_facts([newest.number])[newest.number], compared=words).value
+    except NodesDisagree:
+        raise
+    except ChainUnavailable:
+        return None
+    return facts.time if facts.hash == newest.hash else None
 
 
 def wait(services: Services, cursor: Cursor, error: NotAgreed) -> Cursor:

@@ -186,10 +186,18 @@ def log_refusal(services: Services, name: str, blocks: BlockRange, error: RangeT
 
 
 def advanced(
-    services: Services, cursor: Cursor, blocks: BlockRange, reading: RangeReading, limit: int, evidence: Evidence
+    services: Services,
+    chain: "Chain",
+    cursor: Cursor,
+    blocks: BlockRange,
+    reading: RangeReading,
+    limit: int,
+    evidence: Evidence,
 ) -> Cursor:
+    """The cursor after a range was read. What ends by time waits until a comparison of several nodes (nodes.py)."""
     last = Checkpoint(blocks.last, reading.last.hash)
-    return rules.advance(cursor, last, reading.last.time, limit, services.clock(), evidence, reading.is_full)
+    after = rules.advance(cursor, last, reading.last.time, limit, services.clock(), evidence, reading.is_full)
+    return after if isinstance(chain, Node) else replace(after, agreed_until=after.read_until)
 
 
 def store_cursor(services: Services, cursor: Cursor) -> Cursor:

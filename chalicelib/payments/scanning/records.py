@@ -108,8 +108,10 @@ class Cursor(Record):
 
     `range_limit` is the most blocks per request to the node; it is halved when the node refuses, and grows again.
     `read_until` is the timestamp of the block `scanned_to`, and `read_at` when it was read by our clock; both are None
-    before the first range was read. `verifications` are in the order of rules.VERIFIED_AFTER, `next_targets` in that of
-    their blocks, at most rules.TARGETS of each verification.
+    before the first range was read. What ends by time ends by `agreed_until`, the time of a block up to which was read,
+    as several nodes say, or the only one; None before.
+    `verifications` are in the order of rules.VERIFIED_AFTER, `next_targets` in that of their blocks, at most
+    rules.TARGETS of each verification.
     `unfinished` are blocks whose transfers are being written to the log: if it is stored when a tick starts, an earlier
     tick ended in between, and the log may have transfers of a branch that this cursor has never been on.
     `evidence` is how the newest range is known, None before the first; `weak` has the blocks that are not proved. The
@@ -138,6 +140,7 @@ class Cursor(Record):
     silent: tuple[SilentNode, ...] = ()
     alone: BlockRange | None = None
     deferred_from: str | None = None
+    agreed_until: datetime | None = None
 
     @property
     def is_paused(self) -> bool:

@@ -1,17 +1,22 @@
 """What time ends: told once, at the second at which the contract says so, and only after the chain was read past it."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from chalicelib.base.errors import Conflict
 from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.nodes.logs import BlockFacts
+from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.commerce.core.records import OperationKind
 from chalicelib.commerce.core.rules import CommerceStatus
 from chalicelib.commerce.service import flows, rules, running
 from chalicelib.commerce.service.calls import info_of
+from chalicelib.payments.scanning.jobs import scan_chain
 from tests.fakes.escrows import AMOUNT, CONTRACTS, OPERATOR, PAYER, Commerce
 from tests.fakes.world import PAYEE
 
@@ -85,6 +90,40 @@ def test_what_was_never_authorized_expires_once_the_chain_was_read_past_it_and_t
     (notified,) = commerce.events("payment.failed")
     assert '"failureReason":"expired"' in notified.body
     assert commerce.load(created).check_at is None
+
+
+@pytest.mark.parametrize("liar", [0, 1])
+def test_a_payment_does_not_expire_by_the_time_that_one_of_two_nodes_says(liar: int) -> None:
+    commerce = Commerce()
+    created = commerce.authorized()
+    late = LateChain(commerce.chain, created.payment.authorization_expiry + SECOND)
+    each: list[Any] = [("honest", commerce.chain), ("liar", late)]
+    commerce.world._chains._chains["sepolia"] = Nodes(each if liar else each[::-1], commerce.world.clock)
+    assert status(commerce, created) is CommerceStatus.AUTHORIZED
+    for _ in range(3):
+        commerce.world.advance(60)
+        commerce.chain.mine(2)
+        scan_chain(commerce.services, json.dumps({"network": "sepolia", "compareNodes": True}))
+        running.look(commerce.services, created.payment.payable_id, set())
+        assert status(commerce, created) is CommerceStatus.AUTHORIZED
+    assert commerce.events("payment.failed") == []
+
+
+class LateChain:
+    """A node of the same chain that says another time of each block."""
+
+    def __init__(self, chain: Any, time: datetime) -> None:
+        self.chain, self.time = chain, time
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.chain, name)
+
+    def block_facts(self, numbers: Sequence[int]) -> dict[int, BlockFacts]:
+        return {number: replace(each, time=self.time) for number, each in self.chain.block_facts(numbers).items()}
+
+    def read_range(self, *args: Any) -> Any:
+        reading = self.chain.read_range(*args)
+        return replace(reading, last=replace(reading.last, time=self.time))
 
 
 def test_a_payment_that_is_held_is_looked_at_daily_and_has_not_failed() -> None:

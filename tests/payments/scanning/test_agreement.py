@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -15,7 +15,8 @@ from chalicelib.chains.nodes.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
 from chalicelib.chains.nodes.receipts import BlockReceipts
-from chalicelib.payments.links.records import PayableLink
+from chalicelib.payments.links import expiry
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.scanning import absence, store
 from chalicelib.payments.scanning.jobs import scan_chain
 from chalicelib.payments.scanning.records import Cursor
@@ -30,6 +31,8 @@ class Liar(FakeChain):
     by `shift`. It numbers the logs as `index` says, of a log and its number in its transaction."""
 
     shift = timedelta(0)
+    shifts_readings_alone = False
+    """Whether its times differ in readings of ranges alone, and not where blocks are compared."""
     index: Callable[[dict[str, Any], int], int] | None = None
 
     def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
@@ -51,11 +54,12 @@ class Liar(FakeChain):
         self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
     ) -> RangeReading:
         reading = super().read_range(blocks, after, headers)
-        return replace(reading, logs=self._numbered(reading.logs))
+        last = BlockFacts(reading.last.hash, super()._facts(blocks.last).time + self.shift)
+        return replace(reading, logs=self._numbered(reading.logs), last=last)
 
     def _facts(self, number: int) -> BlockFacts:
         facts = super()._facts(number)
-        return replace(facts, time=facts.time + self.shift)
+        return facts if self.shifts_readings_alone else replace(facts, time=facts.time + self.shift)
 
     def _numbered(self, logs: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
         if self.index is None:
@@ -99,6 +103,12 @@ class Group:
 
     def paid(self, payment: PayableLink) -> int:
         return self.world.load(payment).requests[0].paid
+
+    @property
+    def ends_until(self) -> datetime:
+        """Until when what ends by time may have ended."""
+        assert self.cursor.agreed_until is not None
+        return self.cursor.agreed_until
 
     def logged(self, message: str) -> list[dict[str, Any]]:
         lines = [json.loads(line) for line in self.stream.getvalue().splitlines()]
@@ -323,6 +333,47 @@ def test_a_time_that_one_node_alone_said_is_compared_once_another_one_is_back(cl
     group.nodes[1].is_down = False
     group.run(minutes=6)
     assert group.logged("nodes disagree")
+
+
+@pytest.mark.parametrize("shift", [timedelta(days=8), timedelta(hours=1)])
+@pytest.mark.parametrize("liar", [0, 1])
+@pytest.mark.parametrize("shifts_readings_alone", [True, False])
+def test_a_time_of_the_newest_block_that_one_node_alone_says_ends_nothing(
+    client: Any, shift: timedelta, liar: int, shifts_readings_alone: bool
+) -> None:
+    """The chain is an hour behind our clock, by which the link has expired."""
+    group = Group(client, 2)
+    payment, world = group.world.create_link(), group.world
+    group.nodes[0].clock = lambda: world.now - timedelta(minutes=59)
+    world.now = payment.link.expires_at - timedelta(minutes=3)
+    group.run(minutes=2)
+    group.nodes[liar].shift, group.nodes[liar].shifts_readings_alone = shift, shifts_readings_alone
+    group.run(minutes=4)
+    assert world.now > payment.link.expires_at
+    assert group.ends_until <= world.now - timedelta(minutes=59)
+    expiry.expire_due(world.services)
+    assert world.load(payment).link.status is LinkStatus.PENDING
+    assert bool(group.logged("nodes disagree")) is not shifts_readings_alone
+    group.nodes[liar].shift = timedelta(0)
+    group.nodes[0].pay(payment.requests[0])
+    group.run(minutes=2)
+    assert (group.paid(payment), world.load(payment).link.status) == (AMOUNT, LinkStatus.COMPLETED)
+
+
+def test_what_ends_by_time_waits_while_one_of_two_nodes_is_dead_though_payments_are_recorded(client: Any) -> None:
+    group = Group(client, 2)
+    payment = group.world.create_link()
+    group.nodes[0].clock = group.world.clock
+    group.run(minutes=2)
+    before = group.ends_until
+    group.nodes[1].is_down = True
+    group.nodes[0].pay(payment.requests[0])
+    group.run(minutes=5)
+    assert (group.ends_until, group.paid(payment)) == (before, AMOUNT)
+    assert group.cursor.read_until is not None and group.world.now - group.cursor.read_until < timedelta(minutes=1)
+    group.nodes[1].is_down = False
+    group.run(minutes=2)
+    assert group.world.now - group.ends_until < timedelta(minutes=2)
 
 
 # numbers

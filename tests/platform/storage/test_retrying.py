@@ -28,7 +28,7 @@ WITH_LOOPS = {
     "mail/changes.py: _tell": EACH,
     "payments/links/multicalls/flows.py: claimed_tokens": EACH,
     "payments/requests/flows.py: start_reading": EACH,
-    "relayer/tracking.py: _count_reverts": EACH,
+    "relayer/tracking.py: _close": EACH,
     "webhooks/deliveries/store.py: change_all": EACH,
     "webhooks/deliveries/store.py: _one_by_one": EACH,
     "relayer/flows.py: _reserved": "after the last conflict it says, by its last read, which calls others have accepted",

@@ -41,14 +41,14 @@ def read_arrival(
     cursor = scan_store.cursor(services.store, bridge_transfer.destination)
     deposit = bridge_transfer.deposit
     assert deposit is not None and bridge_transfer.relay_hash is not None, "it was deposited"
-    if cursor is None or cursor.read_until is None:
+    if cursor is None or cursor.agreed_until is None:
         raise ChainUnavailable(f"The {bridge_transfer.destination} chain has not been read yet")
     chain, origin = services.chains.evm(bridge_transfer.destination), known_network(announced.network).chain_id
     found, last = _searched(chain, cursor, bridge_transfer, origin)
     if found is None and last < cursor.scanned_to:
         return ArrivalObservation(Arrival.OPEN, last)
     if found is None:
-        if cursor.read_until <= deposit.fill_deadline:
+        if cursor.agreed_until <= deposit.fill_deadline:
             return ArrivalObservation(Arrival.OPEN, last)
         relay_hash, block = bridge_transfer.relay_hash, cursor.scanned_to
         if agree(chain, lambda node: node.fill_status(relay_hash, block)).value in UNFILLED:

@@ -1,0 +1,54 @@
+"""What calls that were reverted, which cost gas for nothing, delay: the next ones of the same account or payer."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from chalicelib.relayer.records import CallStatus, RelayedTransaction, Reverts
+
+FREE_REVERTS = 3
+"""How many calls for an account may be reverted one after the other before its next ones are made later."""
+_FIRST_DELAY, _LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=6)
+_MOST_DOUBLINGS = 10
+_PAYER, _PAYERS_DELAY = "payer/", timedelta(days=1)
+
+
+def payer_name(address: str) -> str:
+    """The name under which the reverts of a payer are counted."""
+    return f"{_PAYER}{address.lower()}"
+
+
+def delay_of(reverts: Reverts | None, now: datetime) -> str | None:
+    """Why the next call waits after others were reverted one after the other, which cost gas for nothing; None if it
+    does not. For an account each further revert doubles the delay; a payer's next call is made a day later, as anybody
+    can have any number of wallets, and each may cost one reverted call in a day."""
+    if reverts is not None and reverts.count and reverts.account_id.startswith(_PAYER):
+        until = reverts.last_at + _PAYERS_DELAY
+        reason = f"the last call for this payer was reverted: the next is made at {until:%Y-%m-%d %H:%M:%S} UTC"
+        return None if now >= until else reason
+    if reverts is None or reverts.count < FREE_REVERTS:
+        return None
+    further = min(reverts.count - FREE_REVERTS, _MOST_DOUBLINGS)
+    until = reverts.last_at + min(_FIRST_DELAY * 2**further, _LONGEST_DELAY)
+    if now >= until:
+        return None
+    return f"the last {reverts.count} calls of this account were reverted: the next is made at {until:%H:%M:%S} UTC"
+
+
+def after_outcome(
+    known: Reverts | None, transaction: RelayedTransaction, status: CallStatus, now: datetime
+) -> Reverts | None:
+    """The count of an account's or payer's reverts after a call for it has ended; None if it stays as it is. A payer's
+    success does not end the day that a revert delays the next call by."""
+    before = after = known or Reverts(transaction.network, transaction.account_id, 0, now)
+    if after.open_call == transaction.call_key:
+        after = replace(after, open_call=None)
+    if status is CallStatus.REVERTED:
+        after = replace(after, count=after.count + 1, last_at=now)
+    elif status is CallStatus.SUCCEEDED and not is_payers(transaction):
+        after = replace(after, count=0)
+    return after if after != before else None
+
+
+def is_payers(transaction: RelayedTransaction) -> bool:
+    """Whether it counts among the reverts of a payer, not among those of an account of this service."""
+    return transaction.account_id.startswith(_PAYER)
