@@ -234,7 +234,8 @@ def _swept(status: LinkStatus, is_read: bool, has_work: bool) -> LinkStatus:
     assert LINK.link is not None
     link = replace(LINK.link, status=status)
     store.write(link, *LINK.requests)
-    store.write(Cursor("sepolia", 10, (), 1000, EXPIRY + (SECOND if is_read else -SECOND), world.now))
+    read_until = EXPIRY + (SECOND if is_read else -SECOND)
+    store.write(Cursor("sepolia", 10, (), 1000, read_until, world.now, agreed_until=read_until))
     if has_work:
         store.write(*transfer_log.work([replace(entry(0, Place(1)), payable_id=link.token)], 1, START))
     expiry.expire_due(world.services)
