@@ -32,8 +32,13 @@ ADDED: dict[str, set[str]] = {
     "Request": {"paid_when_cancelled"},
 }
 """The attributes that are written since, by kind, beside those of lists; items without them are read."""
-OTHERWISE = {"SigningNonce": {"ttl"}, "RecurringPayment": {"template"}}
-"""The attributes that are written otherwise since: a nonce is kept for longer, a template has more fields inside."""
+OTHERWISE = {
+    "SigningNonce": {"ttl"},
+    "RecurringPayment": {"template"},
+    "AnnouncedTransaction": {"bridge_transfer"},
+}
+"""The attributes that are written otherwise since: a nonce is kept for longer, a template has more fields inside, the
+number of a deposit is text."""
 RAISED = {"Delivery", "Event"}
 """The kinds that are written in a higher shape since: with its number, and long texts of them compressed."""
 WITHOUT_INDEX = {"by_symbol", "by_invoice_symbol"}
