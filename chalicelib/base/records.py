@@ -27,6 +27,8 @@ FIRST_SORT_KEY, LAST_SORT_KEY = " ", "\uffff"
 
 Counts = NewType("Counts", Mapping[str, int])
 """The type of a field with counts by name, which `storage.store.Add` changes without reading them."""
+Uint256 = NewType("Uint256", int)
+"""The type of a field with a number of a contract that is no amount: it may have 78 digits, and is stored as text."""
 COMPRESSED = MappingProxyType({"is_compressed": True})
 """The metadata of a field whose text is stored compressed: a write is paid for by the KB."""
 

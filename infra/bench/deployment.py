@@ -4,16 +4,18 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import boto3
 from chalice import Chalice
 from chalice.local import LambdaContext
+from moto import mock_aws
 
 from chalicelib.platform.services import Services, assemble
 from chalicelib.platform.settings import Settings
+from chalicelib.platform.storage.store import Store
 from infra import admin
 from infra.configuration import variables_of
 from tests.fakes.chain import FEE_ADDRESS
@@ -106,8 +108,8 @@ def local_settings() -> dict[str, str]:
 @contextmanager
 def deployed(rpc_urls: Mapping[str, str]) -> Iterator[Deployment]:
     """Yields a deployment with a node for each network of `rpc_urls`."""
-    with fresh_services() as services, in_process_aws():
-        yield with_merchant(services, rpc_urls)
+    with fresh_services() as services, mock_aws(), in_process_aws() as client:
+        yield with_merchant(replace(services, store=Store(PREFIX, client)), rpc_urls)
 
 
 @contextmanager

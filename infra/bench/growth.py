@@ -21,6 +21,7 @@ from infra.bench.steps import IdleNetwork, Step, payments_made, prod_settings
 from infra.bench.units import metered
 from infra.configuration import functions_of
 from infra.iam import ACCESS
+from tests.fakes.memory_tables import Item, Table
 from tests.fakes.world import World, in_process_aws, in_process_tables
 
 NODES: dict[str, Any] = json.loads(Path(__file__).with_name("rpc_prices.json").read_text())
@@ -59,28 +60,26 @@ def left_by_a_payment() -> Left:
         sums, now = Counter[str](), world.now.timestamp()
         for place, (item, table) in _items():
             if place not in before:
-                size, entries = item.size() + _ASSUMED["index_entry_bytes"], _entries(item, table)
-                ends = item.attrs.get("ttl")
-                months = (float(ends.value) - now) / _DAY / MONTH_DAYS if ends else 0
+                size, entries = item.size + _ASSUMED["index_entry_bytes"], _entries(item, table)
+                ends = item.get("ttl")
+                months = (float(ends["N"]) - now) / _DAY / MONTH_DAYS if ends else 0
                 sums.update({"items": 0 if ends else size, "entries": 0 if ends else entries})
                 sums.update({"items_for_months": size * months, "entries_for_months": entries * months})
         return Left(**{name: total / _PAYMENTS for name, total in sums.items()})
 
 
-def _items() -> Iterator[tuple[tuple[str, str, str], tuple[Any, Any]]]:
+def _items() -> Iterator[tuple[tuple[str, str, str], tuple[Item, Table]]]:
     for name, table in in_process_tables().items():
-        for pk, partition in table.items.items():
-            for sk, item in partition.items():
-                yield (name, pk.value, sk.value), (item, table)
+        for item in table.all():
+            yield (name, *item.key), (item, table)
 
 
-def _entries(item: Any, table: Any) -> float:
+def _entries(item: Item, table: Table) -> float:
     """The bytes of an item in the indexes that it is in; one of keys has about a tenth of a KB of them."""
     found = 0.0
-    for index in table.global_indexes:
-        if all(name in item.attrs for name in index.schema_key_attrs):
-            has_all = index.projection["ProjectionType"] == "ALL"
-            found += (item.size() if has_all else 0) + _ASSUMED["index_entry_bytes"]
+    for index in table.indexes.values():
+        if index.position(item) is not None:
+            found += (0 if index.keys_only else item.size) + _ASSUMED["index_entry_bytes"]
     return found
 
 

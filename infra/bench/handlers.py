@@ -21,14 +21,14 @@ from chalice import Chalice
 from infra.bench.calls import watched
 from infra.bench.deployment import Deployment, fresh_services, request, with_merchant
 from infra.bench.figures import Figure, cpu_seconds
-from tests.fakes.world import in_process_aws
+from tests.fakes.world import dynamodb_of_moto
 
 _BARE = "bare Chalice route, same JSON"
 
 
 def measure() -> list[Figure]:
     with fresh_services() as services:
-        with in_process_aws():
+        with dynamodb_of_moto():
             deployment = with_merchant(services, {"sepolia": "http://no-node.test"})
             token = deployment.call(deployment.create_link())["token"]
             recordings = {

@@ -6,7 +6,6 @@ in 4 KB, half if it need not be consistent.
 """
 
 import threading
-from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,15 +13,14 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from moto.dynamodb.models.dynamo_type import DynamoType
-
 from infra.bench.calls import watched
 from infra.bench.load import TABLE_SECONDS, TRANSACTION_SECONDS
-from tests.fakes.world import in_process_tables
+from tests.fakes.memory_dynamodb import MemoryDynamoDB
+from tests.fakes.memory_tables import Index, Item
 
 _KB = 1024
-Stored = dict[str, Any] | None
-"""The attributes of an item, by name; None if there is none."""
+Stored = Item | None
+"""None if there is no item."""
 
 
 @dataclass
@@ -66,18 +64,18 @@ class _Call(threading.local):
 
 
 @contextmanager
-def metered(client: Any) -> Iterator[Units]:
-    """Counts the units of the calls of a boto3 client of in-process AWS, those of several threads each by itself."""
+def metered(client: MemoryDynamoDB) -> Iterator[Units]:
+    """Counts the units of the calls of a client of in-process AWS, those of several threads each by itself."""
     units, call = Units(), _Call()
 
     def before_call(params: dict[str, Any], model: Any, **_: Any) -> None:
-        call.params, call.before = params, {place: _stored(*place) for place in _written(params)}
+        call.params, call.before = params, {place: _stored(client, *place) for place in _written(params)}
 
     def after_call(parsed: dict[str, Any], model: Any, **_: Any) -> None:
         is_transaction = "TransactItems" in call.params
         units.seconds += TRANSACTION_SECONDS if is_transaction else TABLE_SECONDS
         for place, stored in call.before.items():
-            _count_write(units, place, stored, _stored(*place), 2 if is_transaction else 1)
+            _count_write(units, client, place, stored, 2 if is_transaction else 1)
         for table, number in _reads(call.params, parsed):
             units.reads += number
             units.read_in[table] += number
@@ -101,43 +99,35 @@ def _written(params: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
             yield table, put["pk"]["S"], put["sk"]["S"]
 
 
-def _stored(table: str, pk: str, sk: str) -> Stored:
-    found = in_process_tables()[table].items.get(DynamoType({"S": pk}), {})
-    item = found.get(DynamoType({"S": sk}))
-    if item is None:
-        return None
-    encoded = [value.value for value in item.attrs.values() if value.type == "B"]  # moto keeps and counts base64
-    size = item.size() - sum(len(each) - len(b64decode(each)) for each in encoded)
-    return {name: repr(value) for name, value in item.attrs.items()} | {"": size}
+def _stored(client: MemoryDynamoDB, table: str, pk: str, sk: str) -> Stored:
+    return client.tables[table].get((pk, sk))
 
 
-def _count_write(units: Units, place: tuple[str, str, str], old: Stored, new: Stored, factor: int) -> None:
-    table, pk, _ = place
+def _count_write(
+    units: Units, client: MemoryDynamoDB, place: tuple[str, str, str], old: Stored, factor: int
+) -> None:
+    """Counts what has replaced an item."""
+    (table, pk, _), new = place, _stored(client, *place)
     size = max(_size(old), _size(new), 1)
     units.writes += factor * size
     units.partitions[table, pk] += factor * size
-    for index in in_process_tables()[table].global_indexes:
-        names = index.schema_key_attrs
-        left, right = _position(old, names), _position(new, names)
+    for name, index in client.tables[table].indexes.items():
+        left, right = index.position(old), index.position(new)
         if left is not None and left != right:
             units.writes += _size(old)
-            units.partitions[f"{table} {index.name}", left[0]] += _size(old)
+            units.partitions[f"{table} {name}", left[0]] += _size(old)
         if right is not None and (left != right or _has_changed(index, old, new)):
             units.writes += _size(new)
-            units.partitions[f"{table} {index.name}", right[0]] += _size(new)
+            units.partitions[f"{table} {name}", right[0]] += _size(new)
 
 
-def _has_changed(index: Any, old: Stored, new: Stored) -> bool:
+def _has_changed(index: Index, old: Stored, new: Stored) -> bool:
     """Whether what the index holds of an item in the same place is another one. An index of keys holds nothing else."""
-    return index.projection["ProjectionType"] == "ALL" and old != new
-
-
-def _position(item: Stored, names: list[str]) -> tuple[Any, ...] | None:
-    return tuple(item[name] for name in names) if item and all(name in item for name in names) else None
+    return not index.keys_only and old != new
 
 
 def _size(item: Stored) -> int:
-    return 0 if item is None else ceil(item[""] / _KB)
+    return 0 if item is None else ceil(item.size / _KB)
 
 
 def _reads(params: dict[str, Any], parsed: dict[str, Any]) -> Iterator[tuple[str, float]]:

@@ -71,9 +71,12 @@ class _Recorder:
         self._found: set[Call] = set()
 
     def before_call(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+        self.add_all(model.service_model.service_name, model.name, params)
+
+    def add_all(self, service: str, operation: str, params: dict[str, Any]) -> None:
         function = _function()
         if function is not None:
-            for action, resource in actions(model.service_model.service_name, model.name, params):
+            for action, resource in actions(service, operation, params):
                 self.add(Call(function, action, resource))
 
     def add(self, call: Call) -> None:
@@ -99,6 +102,12 @@ def stood_in(action: str, resource: str) -> None:
     if function is not None:
         for recorder in _recorders:
             recorder.add(Call(function, action, resource))
+
+
+def client_stood_in(service: str, operation: str, params: dict[str, Any]) -> None:
+    """As `stood_in`, with the parameters of the call, which name its resources."""
+    for recorder in _recorders:
+        recorder.add_all(service, operation, params)
 
 
 def recorded(folder: Path) -> set[Call]:

@@ -20,7 +20,7 @@ from chalicelib.webhooks.records import Event
 from infra import APP
 from infra.check.__main__ import NothingToCheck, check, main, records
 from infra.check.invariants import INVARIANTS, Picture, violations
-from tests.fakes.world import World, create_tables
+from tests.fakes.world import World, create_tables, dynamodb_of_moto
 from tests.simulation.running import Options, Outcome, simulate
 
 HOUR = timedelta(hours=1)
@@ -56,9 +56,10 @@ def test_a_stage_without_events_is_not_said_to_be_right(world: World) -> None:
 
 def test_the_command_of_the_runbook_reads_the_tables_of_a_stage(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     paid(world)
-    create_tables(world.client, f"{APP}-prod")
-    Store(f"{APP}-prod", world.client).put_many(records(world.services.store))
-    assert main(["--stage", "prod"]) == 0
+    with dynamodb_of_moto() as client:
+        create_tables(client, f"{APP}-prod")
+        Store(f"{APP}-prod", client).put_many(records(world.services.store))
+        assert main(["--stage", "prod"]) == 0
     assert capsys.readouterr().out == "Every invariant holds.\n"
 
 

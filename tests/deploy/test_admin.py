@@ -26,7 +26,7 @@ from tests.fakes.offramps import store_order
 from tests.fakes.payouts import store_payouts
 from tests.fakes.requests import store_request
 from tests.fakes.wallets import evm_wallet
-from tests.fakes.world import PlainSigningKeys, World, in_process_aws
+from tests.fakes.world import PlainSigningKeys, World, dynamodb_of_moto, in_process_aws
 from tests.support.patience import patience
 from tests.support.running import restart, running
 
@@ -36,7 +36,7 @@ Run = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def services() -> Iterator[Services]:
     restart()
-    with in_process_aws():
+    with dynamodb_of_moto():
         yield running()
     restart()
 

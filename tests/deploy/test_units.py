@@ -25,7 +25,6 @@ def test_calls_that_are_made_at_the_same_time_are_each_counted_once() -> None:
 
 
 def test_a_refused_transaction_of_one_thread_takes_no_write_of_another_with_it() -> None:
-    """moto puts back the tables as they were before a transaction that it refuses, and other threads write meanwhile."""
     puts = [{"Put": {"TableName": _OPS, "Item": _item(f"with it {n}", 10)}} for n in range(20)]
     refused = {"Put": {"TableName": _OPS, "Item": _item("there", 10), "ConditionExpression": "attribute_not_exists(pk)"}}
     with in_process_aws() as client, _switching_often(), ThreadPoolExecutor(1) as thread:

@@ -8,6 +8,8 @@ from functools import cache, partial
 from hashlib import sha256
 from typing import Any, get_type_hints
 
+from botocore.exceptions import ClientError
+
 from chalicelib.base.lists import Found, Named, Span
 from chalicelib.base.records import LAST_SORT_KEY, Counts, Key, KeyRange, Record
 from chalicelib.platform.storage.items import DUE_SHARDS
@@ -78,11 +80,12 @@ class MemoryStore(Store):
         table, below = cls.KEY.table, before or LAST_SORT_KEY
         found = [sk for sk in reversed(self._sorted.get((table, pk), ())) if sk < below]
         records = tuple(self._records[Key(table, pk, sk)] for sk in found[:limit])
-        return records, found[limit - 1] if len(found) > limit else None
+        return records, found[limit - 1] if len(found) >= limit else None
 
     def uncount(self, counter: Record, amount: int = 1) -> None:
         self._count("UpdateItem", counter.key.table)
-        self._counters[counter.key] = max(self._counters.get(counter.key, 0) - amount, 0)
+        if (counted := self._counters.get(counter.key, 0)) >= amount:
+            self._counters[counter.key] = counted - amount
 
     def head(self, cls: type[Any], pk: str, after: str | None, limit: int) -> tuple[Any, ...]:
         self._count("Query", cls.KEY.table)
@@ -93,10 +96,10 @@ class MemoryStore(Store):
         return [found for pk in partitions for found in self.page(cls, pk, None, 1)[0]]
 
     def query_mixed(self, kinds: Iterable[type[Record]], pk: str, *, may_lag: bool = False) -> list[Any]:
-        wanted = tuple(kinds)
-        self._count("Query", wanted[0].KEY.table)
-        found = (self._records[Key(wanted[0].KEY.table, pk, sk)] for sk in self._sorted.get((wanted[0].KEY.table, pk), ()))
-        return [each for each in found if isinstance(each, wanted)]
+        wanted = {each.KEY.kind: each.KEY.table for each in kinds}
+        table = next(iter(wanted.values()))
+        self._count("Query", table)
+        return [self._records[Key(table, pk, sk)] for sk in self._sorted.get((table, pk), ()) if sk.split("#")[0] in wanted]
 
     def newest(self, cls: type[Any], span: Span, limit: int, queries: int = 1) -> Found[Any]:
         self._count("Query", f"{cls.KEY.table}/index/{span.list.index}")
@@ -144,9 +147,9 @@ class MemoryStore(Store):
                 permitted.stood_in(f"dynamodb:{_action(write)}", _table_of(write))
         else:
             self._count(_action(writes[0]), _table_of(writes[0]))
-        assert len(writes) <= LARGEST_TRANSACTION + 1
         keys = [each.key if isinstance(each, Record) else each.record.key for each in writes]
-        assert len(set(keys)) == len(keys), "DynamoDB refuses a transaction with two writes of one item"
+        if len(writes) > LARGEST_TRANSACTION + 1 or len(set(keys)) < len(keys):
+            raise ClientError({"Error": {"Code": "ValidationException"}}, "TransactWriteItems")
         for each, key in zip(writes, keys, strict=True):
             if isinstance(each, Add):
                 continue

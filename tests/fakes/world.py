@@ -1,6 +1,5 @@
 """A whole deployment in one process: real flows and jobs on in-process tables, with a clock that only tests advance."""
 
-import copy
 import hashlib
 import itertools
 import json
@@ -14,9 +13,6 @@ from typing import Any
 import boto3
 from aws_lambda_powertools import Logger
 from moto import mock_aws
-from moto.core import DEFAULT_ACCOUNT_ID
-from moto.dynamodb.models import dynamodb_backends
-from moto.dynamodb.models.table import Table
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.crosschain.service.payment_intents.jobs import follow_payment_intent
@@ -50,19 +46,18 @@ from infra.local import calls
 from infra.local.provider import ACCOUNT, SECRET
 from infra.recursion import RECURSIVE
 from infra.template import whole_template
-from tests.fakes import swift_moto
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
 from tests.fakes.compliance import FakeCompliance
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.mails import FakeSes
+from tests.fakes.memory_dynamodb import MemoryDynamoDB
+from tests.fakes.memory_tables import Table
 from tests.fakes.metrics import FakeMetrics
 from tests.fakes.objects import FakeObjects
 from tests.fakes.prices import FakePrices
 from tests.fakes.router import FakeRouter
 from tests.fakes.safes import FakeSafes
 from tests.fakes.txt_records import FakeTxtRecords
-
-swift_moto.apply()
 
 PREFIX = "payment-requests-local"
 PAYEE = "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
@@ -101,12 +96,6 @@ def create_tables(client: Any, prefix: str = PREFIX) -> None:
 def _tables() -> list[dict[str, Any]]:
     resources = whole_template()["Resources"].values()
     return [resource["Properties"] for resource in resources if resource["Type"] == "AWS::DynamoDB::Table"]
-
-
-@cache
-def _client() -> Any:
-    """Returns one client for all tests: creating it takes longer than many tests."""
-    return boto3.client("dynamodb", region_name="us-east-1")
 
 
 @dataclass
@@ -237,7 +226,7 @@ class World:
         self.ses = FakeSes(self.clock)
         self.queue = VirtualQueue(self.clock)
         self.archive = FakeObjects()
-        self.client = client or boto3.client("dynamodb", region_name="us-east-1")
+        self.client = client or dynamodb_in_memory()
         counter = itertools.count()
         self._entropy = lambda n: hashlib.shake_256(f"{seed}/{next(counter)}".encode()).digest(n)
         self._settings = {
@@ -422,31 +411,42 @@ def signature_holds(posted: Posted, secret: str) -> bool:
 
 
 @contextmanager
-def in_process_aws() -> Iterator[Any]:
-    """Yields a client of moto's DynamoDB with our tables, which answers one call after the other (swift_moto)."""
+def in_process_aws() -> Iterator[MemoryDynamoDB]:
+    """Yields a client of DynamoDB in memory with our tables, empty. The services of the app in this process use it, too."""
+    _in_process.append(dynamodb_in_memory())
+    try:
+        yield _in_process[-1]
+    finally:
+        _in_process.pop()
+
+
+_in_process: list[MemoryDynamoDB] = []
+
+
+def in_process_client() -> MemoryDynamoDB | None:
+    """The client of the innermost `in_process_aws()`; None outside of it."""
+    return _in_process[-1] if _in_process else None
+
+
+def dynamodb_in_memory() -> MemoryDynamoDB:
+    return MemoryDynamoDB({each["TableName"]["Fn::Sub"].replace("${Prefix}", PREFIX): each for each in _tables()})
+
+
+@contextmanager
+def dynamodb_of_moto() -> Iterator[Any]:
+    """Yields a client of moto's DynamoDB with our tables, empty: what runs through botocore as on AWS, but slowly."""
     with mock_aws():
-        in_process_tables().update(copy.deepcopy(_empty_tables()))
-        yield _client()
-
-
-@cache
-def _empty_tables() -> dict[str, Table]:
-    """Returns empty tables, created once for all tests: creating them takes longer than most tests."""
-    tables = in_process_tables()
-    others = dict(tables)  # of a deployment in this process
-    tables.clear()
-    create_tables(_client())
-    made = copy.deepcopy(dict(tables))
-    tables.update(others)
-    return made
-
-
-def clear_tables() -> None:
-    """Empties moto's tables: hundreds of tenants make what scans, sorts or copies a table slower and slower."""
-    for table in in_process_tables().values():
-        table.items.clear()
+        client = boto3.client("dynamodb", region_name="us-east-1")
+        create_tables(client)
+        yield client
 
 
 def in_process_tables() -> dict[str, Table]:
-    """Returns moto's own tables by name, to count and empty them, which is slow over its API."""
-    return dynamodb_backends[DEFAULT_ACCOUNT_ID]["us-east-1"].tables
+    """The tables of the innermost `in_process_aws()` by name."""
+    return _in_process[-1].tables
+
+
+def clear_tables() -> None:
+    """Empties the tables: hundreds of tenants make what scans or sorts a table slower and slower."""
+    for table in in_process_tables().values():
+        table.clear()

@@ -28,6 +28,7 @@ from infra.local.gateway import Server
 from infra.local.market import Market
 from infra.local.tron import TronNode
 from infra.local.tron_blocks import SOLID_AFTER
+from tests.fakes.world import in_process_aws
 from tests.support.api import create_cloud
 from tests.support.client import Api, Shop
 from tests.support.running import app, restart, running
@@ -117,6 +118,7 @@ def running_stack() -> Iterator[Stack]:
             Market(mainnet) as market,
             TronNode.start() as tron,
             mock_aws(),
+            in_process_aws(),
         ):
             os.environ["PRICE_API_URL"] = market.url
             restart()

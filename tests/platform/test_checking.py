@@ -7,7 +7,6 @@ from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from app import build
 from chalicelib.platform.checking import check, check_networks
@@ -15,7 +14,7 @@ from chalicelib.platform.services import Services, assemble
 from chalicelib.platform.settings import Settings
 from infra.functions import wanted
 from infra.iam import ACCESS
-from tests.fakes.world import PREFIX
+from tests.fakes.world import PREFIX, dynamodb_of_moto
 from tests.support.api import create_cloud
 from tests.support.node import Node
 
@@ -27,7 +26,7 @@ QUEUES = ("relayed", "payment-intents", "recurring", "mails", "mail-news")
 def services(monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
     monkeypatch.setenv("AWS_REQUEST_CHECKSUM_CALCULATION", "when_required")  # moto keeps a trailing one as content
     node = Node()
-    with mock_aws():
+    with dynamodb_of_moto():
         create_cloud({"sepolia": node.url})
         for name in QUEUES:
             boto3.client("sqs").create_queue(QueueName=f"{PREFIX}-{name}")

@@ -14,7 +14,7 @@ import pytest
 from moto import mock_aws
 
 from infra.local.provider import ACCOUNT, SECRETS, ProviderServer
-from tests.fakes.world import PREFIX, create_tables
+from tests.fakes.world import PREFIX, in_process_aws
 from tests.support.client import Api, Shop, stored
 from tests.support.light_passwords import light_passwords
 from tests.support.node import Node
@@ -22,8 +22,7 @@ from tests.support.running import restart, run_on, running, serving
 
 
 def create_cloud(rpc_urls: dict[str, str]) -> None:
-    """Creates tables, queues, key and secret with the names of the template."""
-    create_tables(boto3.client("dynamodb"))
+    """Creates queues, key and secret with the names of the template."""
     for name in ("announcements", "webhooks", "webhook-retries", "scans", "recordings"):
         boto3.client("sqs").create_queue(QueueName=f"{PREFIX}-{name}")
     kms = boto3.client("kms")
@@ -40,7 +39,7 @@ def deployment() -> Iterator[tuple[Api, Node]]:
     os.environ["RATE_LIMIT_SCALE"] = "100000"  # limits have tests of their own, which set it to 1
     provider = ProviderServer(None, step_seconds=3600)
     os.environ |= {"COMPLIANCE_API_URL": provider.url, "COMPLIANCE_ACCOUNT": ACCOUNT}
-    with mock_aws(), light_passwords():
+    with mock_aws(), in_process_aws(), light_passwords():
         restart()
         create_cloud({**dict.fromkeys(("sepolia", "base", "mainnet", "tron"), node.url), **SECRETS})
         with serving() as server:

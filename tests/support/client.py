@@ -127,7 +127,7 @@ def calculated_hashes() -> frozenset[str]:
 def stored() -> dict[str, int]:
     """Returns the number of items by table, without counts and notes of use, and of messages about deliveries.
 
-    Counted inside moto, because over its API it takes longer than most tests.
+    Counted inside the tables and moto, because over their API it takes longer than most tests.
     """
     tables = in_process_tables()
     queues = sqs_backends[DEFAULT_ACCOUNT_ID]["us-east-1"].queues
@@ -136,7 +136,7 @@ def stored() -> dict[str, int]:
         name: sum(
             len(partition)
             for pk, partition in list(tables[f"{PREFIX}-{name}"].items.items())
-            if not pk.value.startswith(("RATE#", "USED#", "COUNTS#"))
+            if not pk.startswith(("RATE#", "USED#", "COUNTS#"))
         )
         for name in TABLES
     }

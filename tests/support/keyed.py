@@ -1,6 +1,5 @@
 """Requests with an idempotency key to the edge of a world, whose process may end at any call to DynamoDB."""
 
-import copy
 import itertools
 import json
 from collections import Counter
@@ -128,10 +127,11 @@ class Deployment:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self._tables, self._now = copy.deepcopy(dict(in_process_tables())), world.now
+        self._tables, self._now = {name: list(each.all()) for name, each in in_process_tables().items()}, world.now
 
     def put_back(self) -> None:
-        in_process_tables().update(copy.deepcopy(self._tables))
+        for name, items in self._tables.items():
+            in_process_tables()[name].put_back(items)
         self.world.now = self._now
 
     def process(self, seed: int = 1, client: Any = None, queue: Any = None) -> Services:
@@ -157,17 +157,17 @@ class Deployment:
         kinds = Counter[tuple[str, str, str]]()
         for name, table in in_process_tables().items():
             for pk, rows in table.items.items():
-                kind = pk.value.split("#")[0]
+                kind = pk.split("#")[0]
                 for sk in rows if kind not in _IS_NO_EFFECT else ():
-                    word = sk.value.split("#")[0]
+                    word = sk.split("#")[0]
                     kinds[name.removeprefix(f"{PREFIX}-"), kind, word if word.isalpha() else ""] += 1
         return kinds
 
     def steps(self) -> tuple[str, ...] | None:
         """The transactions that the one idempotency key of these tables lists; None without a key."""
         for pk, rows in in_process_tables()[f"{PREFIX}-ops"].items.items():
-            if pk.value.startswith("REPEAT#"):
-                (scope_hash,) = (pk.value.removeprefix("REPEAT#") for _ in rows)
+            if pk.startswith("REPEAT#"):
+                (scope_hash,) = (pk.removeprefix("REPEAT#") for _ in rows)
                 record = self.world.services.store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=scope_hash))
                 assert record is not None
                 return record.steps

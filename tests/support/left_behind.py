@@ -2,7 +2,7 @@
 
 After each test, and after the last one of a file, these are as before: the environment; the attributes of our modules
 and classes, and of `WATCHED`; what module-level lists, dicts and sets hold, but for `MEMOS`; the clock of the app's
-services; the handlers of the shared client of DynamoDB. A cache of the product that was filled meanwhile, and has no
+services; the handlers of their client of DynamoDB. A cache of the product that was filled meanwhile, and has no
 arguments, holds what it would compute now. What differs fails the test, and is the state that the next one begins with.
 
 A fixture of a file or of all tests may change all this as long as it lives; what one of all tests (`scope="session"`)
@@ -29,9 +29,6 @@ MEMOS = {
     "chalicelib.platform.storage.codec._PLANS": "how records of a class are stored",
     "infra.documents.event_models._PAYLOADS": "the models of events, as they are made",
     "infra.local.process._reserved": "ports that this process has chosen",
-    "tests.fakes.swift_moto._conditions": "parsed expressions",
-    "tests.fakes.swift_queries._parsed": "parsed expressions",
-    "tests.fakes.swift_updates._valid": "expressions that were checked",
     "tests.support.running._kept": "the app's services, which tests replace; `_clock` compares what matters",
 }
 """What is filled when it is needed, and holds the same for every test."""
@@ -138,15 +135,14 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 
 def _rest() -> dict[str, Any]:
-    """What is no attribute: the environment, the clock of the app's services, the handlers of the shared client. None is
+    """What is no attribute: the environment, the clock of the app's services, the handlers of their client. None is
     what this process has not made, or does not have any more."""
-    running, world = sys.modules.get("tests.support.running"), sys.modules.get("tests.fakes.world")
+    running = sys.modules.get("tests.support.running")
     kept = running._kept if running else ()
-    has_client = world is not None and world._client.cache_info().currsize
     return {
         "environment variable": {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"},
         "the clock of the app's services": _clock(kept[0]) if kept else None,
-        "the handlers of the client of in_process_aws()": _handlers(world._client()) if world and has_client else None,
+        "the handlers of the client of the app's services": _handlers(kept[0]) if kept else None,
     }
 
 
@@ -156,13 +152,10 @@ def _clock(services: Any) -> Any:
     return "that of this machine" if is_of_machine else type(services.clock)
 
 
-def _handlers(client: Any) -> int:
-    todo, count = [client.meta.events._emitter._handlers._root], 0
-    while todo:
-        node = todo.pop()
-        todo += node["children"].values()
-        count += sum(map(len, node["values"] or ()))
-    return count
+def _handlers(services: Any) -> int | None:
+    """How many there are, of a client in memory (tests/fakes/memory_dynamodb.py)."""
+    client = vars(services.store).get("client")
+    return len(client.meta.events.handlers) if hasattr(client, "lock") else None
 
 
 _test, _file = Process(), Process()

@@ -11,11 +11,12 @@ from typing import Any
 from app import build
 from chalicelib.platform.services import Services, assemble
 from chalicelib.platform.settings import Settings
+from chalicelib.platform.storage.store import Store
 from infra.local.gateway import Server
 from tests.fakes.objects import FakeObjects
 from tests.fakes.router import FakeRouter
 from tests.fakes.txt_records import FakeTxtRecords
-from tests.fakes.world import PlainSigningKeys
+from tests.fakes.world import PlainSigningKeys, in_process_client
 
 _kept: list[Services] = []
 _PARTS = ("escrow", "preApproval", "erc3009", "permit2", "operatorRefund")
@@ -29,11 +30,13 @@ ESCROW = {
 
 def running() -> Services:
     """Returns the services of the app in this process; assembles them if there are none. Their router, archive, DNS and the
-    keys of the service's own account are in memory."""
+    keys of the service's own account are in memory, and DynamoDB within `in_process_aws()`."""
     if not _kept:
         networks = json.dumps({"sepolia": "secret", "mainnet": "secret"})
         services = assemble(Settings.read({**ESCROW, **os.environ, "RELAYER_KEYS": networks}))
         fakes: dict[str, Any] = {"router": FakeRouter(services.clock), "signing_keys": PlainSigningKeys(), "txt_records": FakeTxtRecords()}
+        if (client := in_process_client()) is not None:
+            fakes["store"] = Store(services.settings.resource_prefix, client)
         _kept.append(replace(services, archive=FakeObjects(), **fakes))
     return _kept[0]
 

@@ -9,7 +9,6 @@ from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import boto3
 import pytest
 
 from chalicelib.payments.links import reading
@@ -19,7 +18,7 @@ from tests.fakes.world import PAYEE, World
 from tests.support.client import ORIGIN, Api, Reply, Shop, item
 from tests.support.node import Node
 from tests.support.opened import by_session
-from tests.support.running import restart, run_on
+from tests.support.running import restart, run_on, running
 
 STRANGER = evm_wallet("stranger").address
 
@@ -55,7 +54,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def world(deployment: tuple[Api, Node]) -> Iterator[World]:
     """The deployment that the API runs on, with a chain on which tests pay, and a sender of real requests."""
-    made = World(boto3.client("dynamodb"), rate_limit_scale=100_000)
+    made = World(running().store.client, rate_limit_scale=100_000)
     made.services = replace(made.services, sender=WebhookSender(allow_loopback=True))
     run_on(made.services)
     yield made

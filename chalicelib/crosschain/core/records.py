@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
+from chalicelib.base.records import Uint256
 
 LONGEST_QUOTE = timedelta(minutes=61)
 """How long after an announcement the source chain may still accept a deposit of which nothing else is known: it does so
@@ -78,7 +79,7 @@ class BridgeTransfer:
     stage: Stage = Stage.SOURCE
     deposit: Deposit | None = None
     nonce_used_since: datetime | None = None
-    deposit_id: int | None = None
+    deposit_id: Uint256 | None = None
     relay_hash: str | None = None
     fill_key: str | None = None
     deposited_block: int | None = None

@@ -2,6 +2,7 @@
 
     str, Enum     S        int        N (up to 38 digits)
     BaseUnits     S        (a uint256 has up to 78 digits, more than N holds)
+    Uint256       S        (likewise)
     datetime      N        milliseconds since the epoch
     bool          BOOL     None       absent
     tuple[T, ...] L        dataclass  M
@@ -23,7 +24,7 @@ from typing import Any, TypeVar
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import COMPRESSED, Counts
+from chalicelib.base.records import COMPRESSED, Counts, Uint256
 
 Attributes = dict[str, Any]
 """An item in the form of the DynamoDB API: {name: {"S": ...}}."""
@@ -163,7 +164,7 @@ def _inflated(value: str | bytes) -> str:
 _TEXT: tuple[Encode, Decode] = (_deflated, _inflated)
 """Those of a COMPRESSED field."""
 _PLAIN: dict[Any, tuple[Encode, Decode]] = {
-    BaseUnits: (lambda value: {"S": str(value)}, int),
+    **dict.fromkeys((BaseUnits, Uint256), (lambda value: {"S": str(value)}, int)),
     bool: (lambda value: {"BOOL": value}, _same),
     int: (lambda value: {"N": str(value)}, int),
     datetime: (

@@ -26,7 +26,7 @@ from tests.offramp.payers.people import NAME, account, add_account, payer, regis
 def items(kind: str) -> int:
     """How many records of payers there are, by the first word of their partition."""
     tables = in_process_tables().values()
-    return sum(len(part) for table in tables for pk, part in table.items.items() if pk.value.startswith(kind))
+    return sum(len(part) for table in tables for pk, part in table.items.items() if pk.startswith(kind))
 
 
 def kept(world: World) -> int:

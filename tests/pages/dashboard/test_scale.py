@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 import pytest
-from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from playwright.sync_api import Route, expect
 
 from chalicelib.base.lists import place
+from tests.fakes.memory_tables import Item
 from tests.fakes.world import PREFIX, in_process_tables
 from tests.pages.dashboard.conftest import NewPerson, Person
 from tests.pages.dashboard.test_views import VIEWS, shown
@@ -24,14 +24,10 @@ def store_copies(person: Person, count: int) -> None:
     made = person.call("POST", "/v2/secure-payments", {"requests": [item()]}, 201)
     payment = store_payment(made["token"], 12_500_000)
     table = in_process_tables()[f"{PREFIX}-payments"]
-    partition = next(found for pk, found in table.items.items() if pk.value == payment.key.pk)
-    stored = next(found for sk, found in partition.items() if sk.value == payment.key.sk)
+    stored = table.items[payment.key.pk][payment.key.sk]
     for number in range(1, count):
-        copy = Item(stored.hash_key, DynamoType({"S": f"{payment.key.sk}#{number}"}), {})
-        dict.update(copy.attrs, stored.attrs)
         listed_at = place(payment.at - timedelta(seconds=number), f"{number:026}")
-        dict.update(copy.attrs, sk=copy.range_key, listed_at=DynamoType({"S": listed_at}))
-        partition[copy.range_key] = copy
+        table.put(Item({**stored, "sk": {"S": f"{payment.key.sk}#{number}"}, "listed_at": {"S": listed_at}}))
 
 
 def calls_of(stack: Stack, person: Person, path: str, rows: int) -> tuple[list[str], int]:

@@ -87,8 +87,8 @@ def recover(world: World) -> None:
 
 
 def is_work_left(world: World) -> bool:
-    items = [item for table in TABLES for item in in_process_tables()[f"{PREFIX}-{table}"].all_items()]
-    return any("due_shard" in item.attrs and not item.attrs["pk"].value.startswith("LINK#") for item in items)
+    items = [item for table in TABLES for item in in_process_tables()[f"{PREFIX}-{table}"].all()]
+    return any("due_shard" in item and not item["pk"]["S"].startswith("LINK#") for item in items)
 
 
 def run_alone(act: Act, wire: Tripwire) -> World:

@@ -76,10 +76,10 @@ def traffic(client: Any) -> Iterator[Traffic]:
 
     def before(params: Any, **_: Any) -> None:
         measured.calls += 1
-        measured.sent += len(json.dumps(params["body"]))
+        measured.sent += len(json.dumps(params["body"], default=repr))
 
     def after(parsed: Any, **_: Any) -> None:
-        measured.received += len(json.dumps({name: parsed[name] for name in parsed.keys() - {"ResponseMetadata"}}))
+        measured.received += len(json.dumps(parsed, default=repr))
 
     events = client.meta.events
     events.register("before-call.dynamodb", before)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
 
@@ -624,7 +623,7 @@ def test_a_session_is_kept_encrypted(new_shop: Shop) -> None:
 
 def nowhere(secret: str) -> bool:
     """Whether no item of the table holds it."""
-    items = boto3.client("dynamodb").scan(TableName=f"{PREFIX}-ops")["Items"]
+    items = running().store.client.scan(TableName=f"{PREFIX}-ops")["Items"]
     return secret not in json.dumps(items, default=str)
 
 

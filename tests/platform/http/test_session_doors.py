@@ -54,7 +54,7 @@ def signed(api: Api) -> dict[str, str]:
 def sessions() -> int:
     """How many sessions are stored."""
     partitions = in_process_tables()["payment-requests-local-sessions"].items
-    return sum(pk.value.startswith("SESSION#") for pk in list(partitions))
+    return sum(pk.startswith("SESSION#") for pk in list(partitions))
 
 
 # --- Origins ---

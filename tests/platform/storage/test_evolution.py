@@ -1,7 +1,7 @@
 """Versions of the code that run beside each other: the older one keeps what the newer one wrote, or refuses it."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -67,14 +67,13 @@ class OtherShape(Note):
     SCHEMA = 2
 
 
-@pytest.fixture(params=["in process", "local cloud"])
-def store(request: pytest.FixtureRequest) -> Iterator[Store]:
-    if request.param == "in process":
-        world: World = request.getfixturevalue("world")
-        yield world.services.store
-    else:
+@pytest.fixture(params=["memory", "moto", "local cloud"])
+def store(request: pytest.FixtureRequest) -> Store:
+    if request.param == "local cloud":
         cloud: Cloud = request.getfixturevalue("cloud")
-        yield Store(PREFIX, cloud.client("dynamodb"))
+        return Store(PREFIX, cloud.client("dynamodb"))
+    world: World = request.getfixturevalue(request.param)
+    return world.services.store
 
 
 def new_note() -> NewNote:

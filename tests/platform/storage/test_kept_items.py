@@ -32,8 +32,13 @@ ADDED: dict[str, set[str]] = {
     "Request": {"paid_when_cancelled"},
 }
 """The attributes that are written since, by kind, beside those of lists; items without them are read."""
-OTHERWISE = {"SigningNonce": {"ttl"}, "RecurringPayment": {"template"}}
-"""The attributes that are written otherwise since: a nonce is kept for longer, a template has more fields inside."""
+OTHERWISE = {
+    "SigningNonce": {"ttl"},
+    "RecurringPayment": {"template"},
+    "AnnouncedTransaction": {"bridge_transfer"},
+}
+"""The attributes that are written otherwise since: a nonce is kept for longer, a template has more fields inside, the
+number of a deposit is text."""
 RAISED = {"Delivery", "Event"}
 """The kinds that are written in a higher shape since: with its number, and long texts of them compressed."""
 WITHOUT_INDEX = {"by_symbol", "by_invoice_symbol"}
@@ -66,10 +71,11 @@ def test_a_record_is_written_as_it_always_was_except_for_the_attributes_that_wer
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_an_item_of_an_earlier_version_is_read_by_its_key(world: World, name: str) -> None:
+def test_an_item_of_an_earlier_version_is_read_by_its_key(moto: World, name: str) -> None:
+    """One has a number that is too long for DynamoDB, and not for moto."""
     record, kept = RECORDS[name], SHAPE_1["items"][name]
-    world.client.put_item(TableName=f"{PREFIX}-{kept['table']}", Item=kept["item"])
-    found = Store(PREFIX, world.client).get(type(record), record.key)
+    moto.client.put_item(TableName=f"{PREFIX}-{kept['table']}", Item=kept["item"])
+    found = Store(PREFIX, moto.client).get(type(record), record.key)
     assert found == replace(record, version=record.version + 1)
 
 

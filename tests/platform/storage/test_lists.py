@@ -1,6 +1,5 @@
 """Lists: which records an index has, in which order they are read, and counts that are added to without being read."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -25,9 +24,12 @@ def payment(number: int, **changes: object) -> Payment:
     return replace(PAYMENT, **{**facts, **changes})
 
 
-@pytest.fixture(params=["dynamodb", "memory"])
-def store(request: pytest.FixtureRequest, world: World) -> Iterator[Store]:
-    yield Store(PREFIX, world.client) if request.param == "dynamodb" else MemoryStore()
+@pytest.fixture(params=["memory", "moto", "memory store"])
+def store(request: pytest.FixtureRequest) -> Store:
+    if request.param == "memory store":
+        return MemoryStore()
+    world: World = request.getfixturevalue(request.param)
+    return world.services.store
 
 
 def test_a_list_has_its_records_from_the_newest_to_the_oldest_and_goes_on_below_the_last(store: Store) -> None:

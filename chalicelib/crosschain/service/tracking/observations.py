@@ -4,6 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
+from chalicelib.base.records import Uint256
 from chalicelib.crosschain.core.records import Deposit, Returned
 from chalicelib.payments.links.records import Proof
 
@@ -56,7 +57,7 @@ class SourceObservation:
     nonce: int | None = None
     tx_hash: str | None = None
     deposit: Deposit | None = None
-    deposit_id: int | None = None
+    deposit_id: Uint256 | None = None
     relay_hash: str | None = None
     block: int | None = None
     deposited_at: datetime | None = None

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.records import Uint256
 from chalicelib.chains.calldata.transaction import SentTransaction, Transaction
 from chalicelib.chains.catalogue.networks import known_network
 from chalicelib.chains.nodes.agreement import agree, agreed_facts, agreed_transaction
@@ -103,7 +104,7 @@ def source_observation(
     return replace(
         observation,
         outcome=Source.DEPOSITED,
-        deposit_id=logged.deposit_id,
+        deposit_id=Uint256(logged.deposit_id),
         relay_hash=relay_hash(logged, source.chain_id),
         fill_key=fill_key(logged, source.chain_id),
         block=sent.block,
