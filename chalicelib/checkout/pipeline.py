@@ -1,10 +1,10 @@
 """The pipeline of checkout, one for links, requests, payouts and commerce payments:
 
-load -> Payable -> what is due (payments/payable) -> transactions, by a variant -> explanations, simulation
+    load -> Payable -> what is due (payments/payable) -> transactions, by a variant -> explanations, simulation
 
-own       on the network of what is due: by a fee proxy, or many by the batch contract
-routed    from another chain: by a route to each, and what is due there directly (crosschain/flows.py)
-called    by a call that only the payer can send: those of a commerce payment (commerce.py)
+    own       on the network of what is due: by a fee proxy, or many by the batch contract
+    routed    from another chain: by a route to each, and what is due there directly (crosschain/flows.py)
+    called    by a call that only the payer can send: those of a commerce payment (commerce.py)
 """
 
 from collections.abc import Sequence
