@@ -264,10 +264,14 @@ def test_a_payment_that_reverts_on_the_chain_is_tried_again_with_another_transac
     shop = Recurring(recurring_retry_seconds=60)
     schedule = shop.start()
     mempool = shop.world.chain.mempool
-    mempool.dry_run = lambda to, data: None
+    mempool.holds = True
+    shop.settle(2)
+    assert mempool.sent
     shop.proxy.set(allowance=0)
-    while shop.load(schedule).failures == 0:
-        shop.minute()
+    mempool.holds = False
+    for _ in range(10):
+        if shop.load(schedule).failures == 0:
+            shop.minute()
     assert shop.load(schedule).failure_reason == "Insufficient token allowance"
     shop.proxy.set(allowance=10**12)
     shop.settle(5)
