@@ -146,7 +146,7 @@ def lists(picture: Picture) -> Found:
 def ends(picture: Picture) -> Found:
     """A link ends as completed if all of it is paid, and as expired only after its chain was read past its expiry."""
     requests = picture.by(Request, lambda each: each.payable_id)
-    read = {each.network: each.read_until for each in picture.all(Cursor)}
+    read = {each.network: each.agreed_until for each in picture.all(Cursor)}
     for link in picture.all(Link):
         own = requests[link.token]
         if link.payment_type is PaymentType.MULTICALL or not own or any(each.is_moved for each in own):

@@ -12,6 +12,7 @@ from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.payments.links.records import Link, LinkStatus
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
+from chalicelib.payments.scanning.records import Cursor
 from chalicelib.platform.storage.store import Store
 from chalicelib.relayer.holdings.records import HoldingsTotal
 from chalicelib.relayer.records import RelayedCall
@@ -99,6 +100,15 @@ BREAKS: dict[str, tuple[type[Any], Callable[[Any], Any]]] = {
     "calls": (RelayedCall, lambda each: replace(each, nonce=each.nonce + 1)),
     "holdings": (HoldingsTotal, lambda each: replace(each, amounts={"held": 7})),
 }
+
+
+def test_a_link_that_expired_by_a_time_that_one_node_alone_said_breaks_an_invariant(simulated: Outcome) -> None:
+    run = simulated.run
+    picture = Picture.of(run.deployment.store.everything(), run.now)
+    picture.records[Cursor] = [replace(each, agreed_until=None) for each in picture.all(Cursor)]
+    expired = [each.token for each in picture.all(Link) if each.status is LinkStatus.EXPIRED]
+    assert expired
+    assert set(expired) <= {each.about for each in violations(picture) if each.invariant == "ends"}
 
 
 @pytest.mark.parametrize("name", BREAKS)

@@ -103,7 +103,7 @@ class Auditor(Stranger):
         before = self.run.deployment.store._records.get(link.key)
         if before is None or before.status is LinkStatus.EXPIRED:
             return
-        read = {each.network: each.read_until for each in self.run.deployment.store.all_cursors()}
+        read = {each.network: each.agreed_until for each in self.run.deployment.store.all_cursors()}
         if any((read.get(each) or link.created_at) <= link.expires_at for each in self.networks[link.token]):
             self.complaints.append(f"blind: link {link.token} expires before its chain is read")
         if scan_store.has_work(self.run.deployment.store, (link.token,)):  # type: ignore[arg-type]

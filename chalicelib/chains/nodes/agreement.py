@@ -73,7 +73,7 @@ def agree(
             reason = f"{host_of(first)} says {first_said}, {host_of(other)} says {other_said}"
             if isinstance(chain, Nodes):
                 chain.report(chain.network, reason)
-            raise NodesDisagree(chain.network, reason)
+            raise NodesDisagree(chain.network, reason, is_logged=isinstance(chain, Nodes))
     return Agreed(chosen([said for _, said in answers]))
 
 

@@ -32,11 +32,14 @@ _KNOWN_ALREADY = "DUP_TRANSACTION_ERROR"
 
 
 class NodesDisagree(ChainUnavailable):
-    """Two nodes of a network have different blocks of the same height, so that one of them is wrong."""
+    """Two nodes of a network say different things of what decides, so that one of them is wrong.
 
-    def __init__(self, network: str, reason: str) -> None:
+    `is_logged` says whether the alarm was raised already.
+    """
+
+    def __init__(self, network: str, reason: str, *, is_logged: bool = False) -> None:
         super().__init__(f"The nodes of {network} contradict each other")
-        self.reason = reason
+        self.reason, self.is_logged = reason, is_logged
 
 
 class Node:

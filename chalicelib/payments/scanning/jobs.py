@@ -32,7 +32,7 @@ def scan_chain(services: Services, body: str) -> None:
     try:
         found = flows.scan(services, name, message.get("compareNodes", False))
     except NodesDisagree as error:
-        nodes.hold(services, name, error.reason)
+        nodes.hold(services, name, error)
     except InconsistentNode as error:
         services.log.error("node contradicts itself", extra={"network": name, "reason": error.reason})
     except ChainUnavailable as error:

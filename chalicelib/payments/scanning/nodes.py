@@ -68,10 +68,11 @@ def wait(services: Services, cursor: Cursor, error: NotAgreed) -> Cursor:
     return cursor if silent == cursor.silent else ranges.store_cursor(services, replace(cursor, silent=silent))
 
 
-def hold(services: Services, name: str, reason: str) -> None:
+def hold(services: Services, name: str, error: NodesDisagree) -> None:
     """Keeps a network from being read, because a tick found that its nodes disagree, until a comparison finds that they
     agree again."""
-    services.log.error("nodes disagree", extra={"network": name, "reason": reason})
+    if not error.is_logged:
+        services.log.error("nodes disagree", extra={"network": name, "reason": error.reason})
     cursor = store.cursor(services.store, name)
     if cursor is not None:
         known = cursor.nodes or NodeCheck(2, 2, agree=True)

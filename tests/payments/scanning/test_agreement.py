@@ -82,13 +82,17 @@ class Group:
         chains = FakeChains(self.nodes[0])
         self.world = World(client, chains)
         each: Any = [(f"node-{number}", node) for number, node in enumerate(self.nodes)]
-        chains._chains["sepolia"] = Nodes(each, self.world.clock)  # type: ignore[assignment]
+        chains._chains["sepolia"] = Nodes(each, self.world.clock, self.report)  # type: ignore[assignment]
         self.world.chain = self.nodes[0]
         self.stream = io.StringIO()
         log = Logger(service="group", level="INFO")
         log.registered_handler.setStream(self.stream)
         self.world.services = replace(self.world.start(), log=log)
         self.tick()
+
+    def report(self, network: str, reason: str) -> None:
+        """As a stage does (platform/services.py)."""
+        self.world.services.log.error("nodes disagree", extra={"network": network, "reason": reason})
 
     def tick(self, seconds: int = 5, compare: bool = False, blocks: int = 2) -> None:
         self.world.advance(seconds)
@@ -358,6 +362,15 @@ def test_a_time_of_the_newest_block_that_one_node_alone_says_ends_nothing(
     group.nodes[0].pay(payment.requests[0])
     group.run(minutes=2)
     assert (group.paid(payment), world.load(payment).link.status) == (AMOUNT, LinkStatus.COMPLETED)
+
+
+def test_a_time_that_differs_is_in_the_log_once_a_comparison(client: Any) -> None:
+    group = Group(client, 2)
+    group.run(minutes=2)
+    group.nodes[1].shift = timedelta(hours=1)
+    for number in range(3):
+        group.tick(20, compare=True)
+        assert len(group.logged("nodes disagree")) == number + 1
 
 
 def test_what_ends_by_time_waits_while_one_of_two_nodes_is_dead_though_payments_are_recorded(client: Any) -> None:

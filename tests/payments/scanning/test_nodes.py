@@ -10,7 +10,7 @@ import pytest
 from aws_lambda_powertools import Logger
 
 from chalicelib.chains.nodes.evm import EvmChain
-from chalicelib.chains.nodes.nodes import Nodes
+from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
 from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.scanning import flows, store
 from chalicelib.payments.scanning.jobs import scan_chain
@@ -184,7 +184,7 @@ def test_nothing_is_recorded_from_a_node_that_another_one_contradicts(twins: Twi
 def test_a_network_that_is_held_before_any_comparison_has_two_nodes_that_disagree(twins: Twins) -> None:
     twins.tick()
     assert twins.cursor.nodes is None
-    hold(twins.world.services, "sepolia", "block 1 differs")
+    hold(twins.world.services, "sepolia", NodesDisagree("sepolia", "block 1 differs"))
     assert (twins.cursor.nodes, twins.cursor.is_paused) == (NodeCheck(2, 2, agree=False), True)
     assert [line["reason"] for line in twins.logged("nodes disagree")] == ["block 1 differs"]
 
