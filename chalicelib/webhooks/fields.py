@@ -1,8 +1,8 @@
-"""The fields of events: what each means, its type and form, and whether webhooks of a public client id are sent it.
+"""The fields of events: what each means, its type and form, and whether it is personal data.
 
 kinds.py says which kind of event has which of them. A client id is public, so whoever sends it can register a webhook.
-Such a webhook is sent only what is declared by `public` here: what is public on the chain, such as who paid, is no
-secret. What is declared by `personal` is about the merchant's customer.
+Until the account confirms such a webhook it is sent the values of what is declared by `public` alone: what is public on
+the chain, such as who paid, is no secret. What is declared by `personal` is about the merchant's customer, and empty.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ class Field:
     @property
     def is_required(self) -> bool:
         """Whether every webhook is sent it with every event that has it."""
-        return self.present == ALWAYS and not self.is_personal
+        return self.present == ALWAYS
 
 
 TYPES = ("text", "amount", "time", "boolean", "number", "object", "list of objects", "list of texts")
@@ -47,12 +47,12 @@ TYPES = ("text", "amount", "time", "boolean", "number", "object", "list of objec
 
 
 def public(name: str, type: str, meaning: str, example: Any = ABSENT, **more: Any) -> Field:
-    """A field that every webhook is sent."""
+    """A field whose value every webhook is sent."""
     return Field(name, type, meaning, example, **more)
 
 
 def personal(name: str, type: str, meaning: str, example: Any = ABSENT, **more: Any) -> Field:
-    """A field that a webhook which a client id alone registered is not sent."""
+    """A field that is empty for a webhook which a client id alone registered, until it is confirmed."""
     return Field(name, type, meaning, example, is_personal=True, **more)
 
 
@@ -305,7 +305,7 @@ FAILING = (
 CHANGE = (
     personal("changeId", "text", "The change, as `GET /v1/changes` lists it", "01KM7E57C4ANGE00000000K000"),
     personal("operation", "text", "The operation that asks for it", "change_own_payee_destination"),
-    personal(
+    public(
         "state",
         "text",
         "`pending` until it is decided; `applied` once it has taken effect",

@@ -1,6 +1,6 @@
 """The bodies of events: about persons sealed where they are stored, opened where they are sent or shown.
 
-A public webhook is sent none of the personal data.
+Only webhooks that a secret of the account has registered or confirmed are sent the personal data.
 """
 
 import json
@@ -23,11 +23,15 @@ def sealed_body(services: Services, key: bytes, body: str) -> str:
 
 
 def body_for(endpoint: Endpoint, body: str) -> str:
-    """What a webhook is sent of a body: one that a client id alone registered, none of the personal data."""
-    if not endpoint.is_public:
+    """What a webhook is sent of a body: unless it gets personal data, the empty value of its type for each such field.
+
+    That is the value that the type has without an argument: `""`, `{}`, `[]`, `false`, 0; null stays null.
+    """
+    if endpoint.gets_personal_data:
         return body
     fields = json.loads(body)
-    return compact_json({name: value for name, value in fields.items() if not is_personal(fields["event"], name)})
+    kind = fields["event"]
+    return compact_json({name: type(value)() if is_personal(kind, name) else value for name, value in fields.items()})
 
 
 def body_of(services: Services, stored: Event | Delivery) -> str | None:

@@ -27,7 +27,7 @@ DELIVERY = (
     "also sent as `x-request-network-...`, or as the deployment's HEADER_BRANDS say."
 )
 
-_PERSONAL = "not sent to a webhook that a client id alone registered"
+_PERSONAL = "empty for an unconfirmed webhook"
 
 
 def _header(name: str, description: str, example: str, schema: dict[str, Any], required: bool = True) -> dict[str, Any]:

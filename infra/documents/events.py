@@ -20,7 +20,7 @@ _ABOUT_VARIANTS = {
     "client_id": "A variant of the core event, if the link or request belongs to a client id.",
     "checkout": "A variant of the core event, for every request of a link. A request without a link has none.",
 }
-_PERSONAL = "; not sent to a webhook that a client id alone registered"
+_PERSONAL = "; empty for an unconfirmed webhook"
 
 
 def document(text: str) -> str:

@@ -98,7 +98,7 @@ def test_an_inactive_webhook_hides_no_active_one_with_the_same_url(world: World)
     url = "https://shop.example/hook"
     of_client, _ = endpoints.register(world.services, world.actor, world.client_id, Mode.API_KEY, url)
     endpoints.register(world.services, world.actor, None, Mode.API_KEY, url)
-    endpoints.change(world.services, world.actor, of_client, False, of_client.events)
+    endpoints.change(world.services, world.actor, of_client, False, of_client.events, False)
     world.services.store.write(event())
     announce(world, event())
     world.drain()
@@ -139,7 +139,7 @@ def test_a_choice_that_changes_while_an_event_is_announced_doubles_nothing(world
         announce(world, event(), services=services)
     for name in ("wcli_shop000", "wcli_shop059"):
         endpoint = endpoints.own_endpoint(world.services, "acct", "cli_shop", name, only_public=False)
-        endpoints.change(world.services, world.actor, endpoint, True, ["payment.failed"])
+        endpoints.change(world.services, world.actor, endpoint, True, ["payment.failed"], False)
     announce(world, event())
     assert is_announced(world, event())
     world.advance(60)

@@ -83,7 +83,7 @@ def test_registering_shows_the_secret_once_and_never_again(new_shop: Shop) -> No
     assert re.fullmatch(r"[0-9a-f]{64}", body["secret"])
     assert re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{26}", body["id"])
     (webhook,) = listed(new_shop)
-    assert set(webhook) == {"id", "url", "isActive", "events", "clientId", "createdWith", "createdAt"}
+    assert set(webhook) == {"id", "url", "isActive", "events", "clientId", "createdWith", "confirmed", "createdAt"}
     assert (webhook["id"], webhook["url"], webhook["isActive"]) == (body["id"], URL, True)
     assert (webhook["events"], webhook["clientId"], webhook["createdWith"]) == (["*"], new_shop.client_id, "clientId")
     toggled = new_shop.send("PUT", f"/v1/webhook/{body['id']}")

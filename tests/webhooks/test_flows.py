@@ -126,7 +126,7 @@ def test_a_deleted_or_inactive_webhook_gets_no_further_attempt(world: World) -> 
     send_test(world)
     first = world.queue.messages.pop()
     world.consume(first, world.services)
-    endpoint = webhooks.change(world.services, world.actor, endpoint, False, endpoint.events)
+    endpoint = webhooks.change(world.services, world.actor, endpoint, False, endpoint.events, False)
     world.drain()
     assert len(world.receiver.posted) == 1
     webhooks.delete(world.services, world.actor, endpoint)

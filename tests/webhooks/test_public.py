@@ -1,4 +1,4 @@
-"""Webhooks that a client id alone registered, which anybody can send: no personal data, and apart from all others."""
+"""Webhooks that a client id alone registered, which anybody can send: no personal data until one is confirmed, apart from others."""
 
 import json
 from dataclasses import replace
@@ -41,6 +41,7 @@ def bodies(world: World, url: str) -> list[dict[str, Any]]:
 # --- what is personal ---
 
 
+EMPTY = {str: "", dict: {}, list: [], bool: False, int: 0, type(None): None}
 ABOUT_PERSONS = ("compliance.updated", "payment_detail.updated")
 """Kinds of which only `event` and `timestamp` are not about the person."""
 NOT_PERSONAL = {
@@ -50,7 +51,7 @@ NOT_PERSONAL = {
     "convertedAmountSource", "convertedAmountDestination", "rateProvider", "fees", "recurringPayment",
     "originalRequestId", "originalRequestPaymentReference", "clientId", "origin", "network", "txHash", "payee",
     "payerAddress", "refundedTo", "refundAmount", "subStatus", "failureReason", "offrampId", "labels", "status",
-    "receivedAmount", "untoldCount",
+    "receivedAmount", "untoldCount", "state",
 }
 
 
@@ -70,7 +71,7 @@ def test_no_part_of_a_field_that_everybody_is_sent_says_who_the_customer_is(kind
             assert {part.name for part in field.parts} <= {"type", "amount", "currency", "id"}, field.name
 
 
-def test_a_field_that_no_event_has_is_not_sent() -> None:
+def test_a_field_that_no_event_has_is_personal() -> None:
     assert all(is_personal(kind, "neverHeardOf") for kind in KINDS)
 
 
@@ -78,7 +79,7 @@ def test_a_field_that_no_event_has_is_not_sent() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_sample_of_each_kind_has_no_personal_field_at_a_public_webhook_whatever_attempt_it_is(
+def test_a_sample_of_each_kind_has_each_field_and_the_personal_ones_empty_at_a_public_webhook_at_each_attempt(
     kind: str, world: World
 ) -> None:
     _, public = registered(world)
@@ -91,10 +92,9 @@ def test_a_sample_of_each_kind_has_no_personal_field_at_a_public_webhook_whateve
     world.drain()
     whole, partial = bodies(world, OWN)[0], bodies(world, STRANGER)
     assert len(partial) == 5, "four attempts, and one after it was sent again"
-    expected = {name: value for name, value in whole.items() if not is_personal(kind, name)}
+    expected = {name: EMPTY[type(value)] if is_personal(kind, name) else value for name, value in whole.items()}
     assert all(body == expected for body in partial)
-    if kind in ABOUT_PERSONS:
-        assert expected.keys() == {"event", "timestamp"}
+    assert [body.keys() for body in partial] == [whole.keys()] * 5
 
 
 def test_who_the_customer_is_reaches_the_webhooks_of_secret_credentials_alone(world: World) -> None:
@@ -109,7 +109,8 @@ def test_who_the_customer_is_reaches_the_webhooks_of_secret_credentials_alone(wo
     partial = bodies(world, STRANGER)
     assert len(partial) == 3 and all(body["reference"] == "INV-1" and body["amount"] == "12.5" for body in partial)
     text = str(partial)
-    assert not any(each in text for each in ("elda", "Fitz", "Secret", "Bern", "customerInfo", "payerIdentifier"))
+    assert not any(each in text for each in ("elda", "Fitz", "Secret", "Bern"))
+    assert all((body["customerInfo"], body["payerIdentifier"]) == ({}, "") for body in partial)
 
 
 def test_an_event_about_a_person_says_nothing_of_the_person(world: World) -> None:
@@ -119,7 +120,17 @@ def test_an_event_about_a_person_says_nothing_of_the_person(world: World) -> Non
     world.drain()
     (own,), (partial,) = bodies(world, OWN), bodies(world, STRANGER)
     assert own["clientUserId"] == people.NAME
-    assert partial == {"event": "compliance.updated", "timestamp": own["timestamp"]}
+    empty = {"clientUserId": "", "kycStatus": "", "agreementStatus": "", "isCompliant": False, "rawPayload": {}}
+    assert partial == {"event": "compliance.updated", "timestamp": own["timestamp"], **empty}
+
+
+def test_a_webhook_gets_every_value_from_when_the_account_has_confirmed_it(world: World) -> None:
+    _, public = registered(world)
+    webhooks.change(world.services, world.actor, public, True, public.events, is_confirmed=True)
+    person = people.register(world)
+    reports.take_user(world.services, people.said(person, 9, "approved", "completed"))
+    world.drain()
+    assert bodies(world, OWN) == bodies(world, STRANGER)
 
 
 # --- strangers and the merchant ---
@@ -240,3 +251,28 @@ def test_the_merchant_sees_and_ends_what_strangers_have_registered(new_shop: Sho
     assert new_shop.api.request("PUT", f"/v1/webhook/{hooks['client id']}", None, both).json["isActive"] is False
     assert new_shop.api.request("DELETE", f"/v1/webhook/{hooks['client id']}", None, both).status == 200
     assert new_shop.get("/v1/webhook").json == []
+
+
+def test_a_webhook_is_confirmed_by_the_key_alone_and_then_changed_by_it_alone(
+    new_shop: Shop, hooks: dict[str, str]
+) -> None:
+    path, both = f"/v1/webhook/{hooks['client id']}", {**new_shop.by_key, **new_shop.by_client}
+    assert [each["confirmed"] for each in new_shop.get("/v1/webhook").json] == [False]
+    refused = new_shop.send("PUT", path, {"confirmed": True})
+    assert (refused.status, refused.message.partition(":")[0]) == (
+        403, "Only the account confirms a webhook, and changes or deletes one that is confirmed",
+    )  # fmt: skip
+    confirmed = new_shop.api.request("PUT", path, {"confirmed": True}, both).json
+    assert (confirmed["confirmed"], confirmed["isActive"], confirmed["createdWith"]) == (True, True, "clientId")
+    assert [each["confirmed"] for each in new_shop.get("/v1/webhook").json] == [True]
+    actions = [entry["action"] for entry in new_shop.api.get("/v1/audit", new_shop.by_key).json["entries"]]
+    assert "webhook.confirmed" in actions
+    attempts = [new_shop.send("PUT", path), new_shop.send("PUT", path, {"confirmed": False}), new_shop.send("DELETE", path)]
+    assert {each.status for each in attempts} == {403}
+    assert new_shop.api.request("PUT", path, {"confirmed": False}, both).json["confirmed"] is False
+    assert new_shop.send("DELETE", path).status == 200
+
+
+def test_a_webhook_of_a_secret_credential_needs_no_confirmation(new_shop: Shop, hooks: dict[str, str]) -> None:
+    path = f"/v1/webhook/{hooks['account']}"
+    assert new_shop.api.request("PUT", path, {"confirmed": False}, new_shop.by_key).json["confirmed"] is True

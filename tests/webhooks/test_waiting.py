@@ -269,7 +269,7 @@ def test_what_waits_for_a_webhook_that_is_gone_fails(act: str, merchant: Merchan
     if act == "deleted":
         endpoints.delete(merchant.world.services, actor, endpoint)
     else:
-        endpoints.change(merchant.world.services, actor, endpoint, False, endpoint.events)
+        endpoints.change(merchant.world.services, actor, endpoint, False, endpoint.events, False)
     merchant.run(1800)
     assert merchant.states() == {DeliveryState.FAILED: merchant.notified}
     assert merchant.circuit is not None and merchant.circuit.due_at is None

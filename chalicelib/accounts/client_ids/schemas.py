@@ -123,6 +123,8 @@ class ClientIdListed(_ClientId):
     clientId: str
     label: str
     allowedDomains: list[str]
+    payeeDestinationId: str | None
+    allowedPayees: list[str] | None
     status: CredentialStatus
     createdAt: str
     lastUsedAt: str | None

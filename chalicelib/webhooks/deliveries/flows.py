@@ -62,8 +62,8 @@ def deliver(services: Services, delivery_id: str, attempt: int, in_slow_lane: bo
     time; a worker that does not get the claim does nothing. If the process dies after the claim, the lease ends and the
     sweep queues the same attempt again. An attempt whose webhook failed or was slow last is moved to the slow lane;
     while its circuit is open the delivery waits, unless it is the probe that is due. What is about a person who was
-    erased is not sent any more; the body of a delivery about a person takes one more read and a KMS call. A public
-    webhook is sent no personal data, here and not where the delivery is made: so it holds for every attempt of any.
+    erased is not sent any more; the body of a delivery about a person takes one more read and a KMS call. Personal
+    data is emptied here and not where the delivery is made: so it holds for every attempt of any.
     """
     delivery = store.delivery(services.store, delivery_id)
     if delivery is None or not may_claim(delivery, attempt, services.clock()):

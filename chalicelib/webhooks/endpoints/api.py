@@ -8,6 +8,7 @@ finds only what a client id alone has registered.
 from datetime import timedelta
 
 from chalicelib.base import ids
+from chalicelib.base.errors import Forbidden
 from chalicelib.platform.access.credentials.store import own_client_id
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.ownership import changes_only_public
@@ -67,8 +68,9 @@ def list_webhooks(call: Call[None, ClientIdChoice]) -> list[WebhookAnswer]:
 
 def toggle_webhook(call: Call[UpdateWebhook | None, ClientIdChoice]) -> WebhookAnswer:
     endpoint = endpoint_of(call, call.query)
-    is_active, events = (call.body or UpdateWebhook()).applied_to(endpoint)
-    return WebhookAnswer.of(webhooks.change(call.services, call.actor, endpoint, is_active, events))
+    is_active, events, is_confirmed = (call.body or UpdateWebhook()).applied_to(endpoint)
+    _check_may_change(call, is_confirmed or endpoint.is_confirmed)
+    return WebhookAnswer.of(webhooks.change(call.services, call.actor, endpoint, is_active, events, is_confirmed))
 
 
 def rotate_webhook_secret(call: Call[RotateSecret | None, ClientIdChoice]) -> SecretRotated:
@@ -79,8 +81,18 @@ def rotate_webhook_secret(call: Call[RotateSecret | None, ClientIdChoice]) -> Se
 
 def delete_webhook(call: Call[None, ClientIdChoice]) -> WebhookDeleted:
     endpoint = endpoint_of(call, call.query)
+    _check_may_change(call, endpoint.is_confirmed)
     webhooks.delete(call.services, call.actor, endpoint)
     return WebhookDeleted(id=endpoint.webhook_id, deleted=True)
+
+
+def _check_may_change(call: AnyCall, is_confirmed: bool) -> None:
+    """Raises Forbidden if a client id alone would confirm a webhook, or change one that is confirmed."""
+    if is_confirmed and finds_only_public(call):
+        raise Forbidden(
+            "Only the account confirms a webhook, and changes or deletes one that is confirmed: send an x-api-key, or "
+            "sign in for a session"
+        )
 
 
 def _means_any(call: AnyCall, choice: ClientIdChoice) -> bool:

@@ -88,14 +88,27 @@ def list_all(services: Services, account_id: str) -> tuple[Endpoint, ...]:
     return store.endpoints_of_all(services.store, account_id)
 
 
-def change(services: Services, actor: Actor, endpoint: Endpoint, is_active: bool, events: Sequence[str]) -> Endpoint:
-    """Switches a webhook off or on and chooses its events. No write if nothing differs. Raises BadRequest."""
-    changed = replace(endpoint, is_active=is_active, events=chosen_events(events))
+def change(
+    services: Services,
+    actor: Actor,
+    endpoint: Endpoint,
+    is_active: bool,
+    events: Sequence[str],
+    is_confirmed: bool,
+) -> Endpoint:
+    """Switches a webhook off or on, chooses its events, and says whether it is confirmed, which only a public one is.
+
+    No write if nothing differs. Raises BadRequest.
+    """
+    is_confirmed = is_confirmed and endpoint.is_public
+    changed = replace(endpoint, is_active=is_active, events=chosen_events(events), is_confirmed=is_confirmed)
     verbs = []
     if changed.is_active != endpoint.is_active:
         verbs.append("switched_on" if is_active else "switched_off")
     if changed.events != endpoint.events:
         verbs.append("events_chosen")
+    if changed.is_confirmed != endpoint.is_confirmed:
+        verbs.append("confirmed" if is_confirmed else "no_longer_confirmed")
     if not verbs:
         return endpoint
     return services.store.write(changed, *(_audit_entry(services, actor, changed, verb) for verb in verbs))

@@ -18,14 +18,14 @@ class Endpoint(Record):
     `events` are the kinds of events that it receives: a kind, a prefix such as `payment.*`, or `*` for all.
     `created_with` is the credential that it was registered with. A secret that was replaced is the
     `previous_ciphertext`, and holds beside the new one until `previous_until`. `secret_number` counts
-    its secrets.
+    its secrets. `is_confirmed` once the account has confirmed one that is public.
     """
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "ENDPOINT#{webhook_id:.64}")
     UNREPEATABLE = frozenset({"secret_ciphertext", "previous_until"})
     RESOURCE = "webhook"
     NAMED_BY = ("url", "client_id")
-    SHOWN = (*NAMED_BY, "events", "is_active", "secret_number")
+    SHOWN = (*NAMED_BY, "events", "is_active", "secret_number", "is_confirmed")
 
     webhook_id: str
     account_id: str
@@ -39,6 +39,7 @@ class Endpoint(Record):
     previous_ciphertext: str | None = None
     previous_until: datetime | None = None
     secret_number: int = 1
+    is_confirmed: bool = False
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
         """The encrypted secrets that sign at this time: the replaced one as long as it holds, then the current one."""
@@ -53,17 +54,21 @@ class Endpoint(Record):
 
     @property
     def is_public(self) -> bool:
-        """Whether a client id alone registered it, which anybody can send.
-
-        It gets no personal data, and a client id alone finds no other webhook.
-        """
+        """Whether a client id alone registered it, which anybody can send. A client id alone finds no other webhook."""
         return self.client_id is not None and self.created_with is Mode.CLIENT_ID
 
+    @property
+    def gets_personal_data(self) -> bool:
+        """Whether a secret of the account has registered or confirmed it."""
+        return self.is_confirmed or not self.is_public
+
     def redirects(self, before: Self | None) -> bool:
-        """One that is new, on again or has another secret, unless it is public: it gets nothing that is not."""
-        if not self.is_active or self.is_public:
+        """One that gets personal data, and is new, on again, confirmed now, or has another secret."""
+        if not self.is_active or not self.gets_personal_data:
             return False
-        return before is None or not before.is_active or before.secret_number != self.secret_number
+        if before is None or not before.is_active or not before.gets_personal_data:
+            return True
+        return before.secret_number != self.secret_number
 
 
 @frozen

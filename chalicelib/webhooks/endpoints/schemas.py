@@ -40,18 +40,24 @@ class CreateWebhook(ClientIdChoice):
 
 
 class UpdateWebhook(Input):
-    """What is to change. Without a body, or with neither field, an active webhook is switched off, another one on."""
+    """What is to change. Without a body, or with no field, an active webhook is switched off, another one on."""
 
     isActive: StrictBool = Field(default_factory=unsent, description="Whether it gets events")
     events: Events | None = Field(default_factory=unsent, description="As at its registration; null for all")
+    confirmed: StrictBool = Field(
+        default_factory=unsent,
+        description="Whether a webhook that a client id alone registered gets personal data; with an API key or a "
+        "session. Others always get it",
+    )
 
-    def applied_to(self, endpoint: Endpoint) -> tuple[bool, Sequence[str]]:
-        """Whether the webhook is active and which events it receives, after the change."""
+    def applied_to(self, endpoint: Endpoint) -> tuple[bool, Sequence[str], bool]:
+        """Whether the webhook is active, which events it receives, and whether it is confirmed, after the change."""
         sent = self.model_fields_set
         if not sent:
-            return not endpoint.is_active, endpoint.events
+            return not endpoint.is_active, endpoint.events, endpoint.is_confirmed
         is_active = self.isActive if "isActive" in sent else endpoint.is_active
-        return is_active, (self.events or ALL_EVENTS) if "events" in sent else endpoint.events
+        events = (self.events or ALL_EVENTS) if "events" in sent else endpoint.events
+        return is_active, events, self.confirmed if "confirmed" in sent else endpoint.is_confirmed
 
 
 class RotateSecret(Input):
@@ -85,13 +91,15 @@ class WebhookAnswer(Output):
     events: list[str]
     clientId: str | None = Field(description="Whose events it receives; null for all of the account's")
     createdWith: Annotated[str, form(enum=["apiKey", "clientId", "session"])] | None = Field(
-        description="What it was registered with; one of clientId, which anybody can send, gets no personal data"
+        description="What it was registered with; one of clientId, which anybody can send, gets no personal data "
+        "until it is confirmed"
     )
+    confirmed: bool = Field(description="Whether it gets personal data, which false empties in its events")
     createdAt: str
 
     @classmethod
     def of(cls, endpoint: Endpoint) -> Self:
-        return cls.from_record(endpoint, id=endpoint.webhook_id)
+        return cls.from_record(endpoint, id=endpoint.webhook_id, confirmed=endpoint.gets_personal_data)
 
 
 class WebhookDeleted(Output):

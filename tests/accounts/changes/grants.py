@@ -37,7 +37,7 @@ def grants(store: MemoryStore, account_id: str, now: datetime) -> set[Grant]:
         if platform.account_id == account_id and platform.status is CredentialStatus.ACTIVE:
             found.add(("platform", platform.orchestrator_id))
     for hook in store.all(Endpoint):
-        if hook.account_id == account_id and hook.is_active and not hook.is_public:
+        if hook.account_id == account_id and hook.is_active and hook.gets_personal_data:
             found.add(("webhook", hook.webhook_id, hook.url, hook.secret_number))
     active = {(each.account_id, each.record_id) for each in store.all(ActiveDestination)}
     for route in store.all(PayeeDestination):
@@ -85,9 +85,9 @@ def is_shown(grant: Grant, effects: list[dict[str, Any]]) -> bool:
     if kind == "invitation":
         wanted = {"name": facts[0], "role": facts[1]}
         return any(resource == "invitation" and wanted.items() <= each.items() for resource, each in after)
-    if kind == "webhook":  # on again, with the secret that it had, or with another one
+    if kind == "webhook":  # on again or confirmed, with the secret that it had, or with another one
         hooks = [each for resource, each in after if resource == "webhook" and each.get("url") == facts[1]]
-        hooks = [each for each in hooks if each.get("isActive") or "secretNumber" in each]
+        hooks = [each for each in hooks if each.get("isActive") or each.get("isConfirmed") or "secretNumber" in each]
         return any(each.get("secretNumber", facts[2]) == facts[2] for each in hooks)
     if kind == "client":
         said = dict(zip(("feePercentage", "feeAddress", "operatorWalletAddress"), facts[1:4], strict=True))

@@ -73,9 +73,10 @@ class History:
         self.ended = set[str]()
 
     def _merchants_own(self) -> str:
-        """An orchestrator, whose key is returned, and a webhook that the account has had for long."""
+        """An orchestrator, whose key is returned, a webhook that the account has had for long, and one of a stranger."""
         services, actor = self.world.services, Actor(self.team.account_id, "test", "203.0.113.7", "-")
         endpoints.register(services, actor, None, Mode.API_KEY, "https://shop.example/hook")
+        endpoints.register(services, actor, self.team.client_id, Mode.CLIENT_ID, "https://stranger.example/hook")
         return orchestrators.register(services, actor, "Plat", "plat@shop.example")[2]
 
     def _escrow(self) -> str:

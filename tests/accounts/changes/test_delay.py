@@ -123,6 +123,19 @@ def test_where_nobody_else_may_approve_it_takes_effect_after_a_week(world: World
     assert (team.wait(2), team.fee(), asked.status) == (1, "5", 202)
 
 
+def test_a_webhook_of_a_client_id_alone_waits_before_it_is_confirmed(world: World) -> None:
+    team = mailing(world)
+    url = "https://stranger.example/"
+    hook = team.call("create_webhook", {"x-client-id": team.client_id}, {"url": url}).body
+    by_key = {**team.by_key(), "x-client-id": team.client_id}
+    asked = team.call("toggle_webhook", by_key, {"confirmed": True}, webhook_id=hook["id"])
+    assert (asked.status, team.call("list_webhooks", by_key).body[0]["confirmed"]) == (202, False)
+    assert team.wait(169) == 1
+    assert [(each["url"], each["confirmed"]) for each in team.call("list_webhooks", by_key).body] == [(url, True)]
+    back = team.call("toggle_webhook", by_key, {"confirmed": False}, webhook_id=hook["id"])
+    assert (back.status, back.body["confirmed"]) == (200, False), "which redirects nothing"
+
+
 def test_webhooks_and_invitations_take_effect_after_the_delay_with_their_mail(world: World) -> None:
     team = mailing(world)
     by_client = {**team.by_key(), "x-client-id": team.client_id}

@@ -96,7 +96,7 @@ class Wishes:
             ("create_api_key", {}, {"label": "x", "scopes": choose((None, ["requests:read"], ["requests:write"]))}),
             ("update_api_key", key, changed),
             ("create_webhook", {}, {"url": f"https://hook{self.random.randint(1, 9)}.example/"}),
-            ("toggle_webhook", webhook, {"isActive": choose((True, False))}),
+            ("toggle_webhook", webhook, {choose(("isActive", "confirmed")): choose((True, False))}),
             ("rotate_webhook_secret", webhook, {"overlapHours": choose((0, 24))}),
             ("create_orchestrator", {}, {"orchestratorName": "Plat", "orchestratorContactEmail": "a@shop.example"}),
             ("link_client_id", {}, {"clientId": choose(clients)}),

@@ -34,7 +34,9 @@ SETTINGS = {
 CREATED = {"id", "clientId", "label", "allowedDomains", *SETTINGS, "status", "createdAt"}
 UPDATED = (CREATED - {"createdAt"}) | {"updatedAt"}
 READ = CREATED | {"updatedAt", "lastUsedAt"}
-LISTED = {"id", "clientId", "label", "allowedDomains", "status", "createdAt", "lastUsedAt"}
+LISTED = {
+    "id", "clientId", "label", "allowedDomains", "payeeDestinationId", "allowedPayees", "status", "createdAt", "lastUsedAt",
+}  # fmt: skip
 TOKEN = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
 
 

@@ -135,6 +135,20 @@ def test_a_domain_is_set_published_checked_and_removed(developer: Person) -> Non
     expect(developer.page.get_by_role("button", name="Check now")).to_have_count(0)
 
 
+def test_each_of_many_client_ids_is_shown_with_its_limits_by_one_call(new_person: NewPerson) -> None:
+    person = new_person().register()
+    for number in range(25):
+        limits = {} if number % 2 else {"allowedPayees": [PAYEE]}
+        body = {"label": f"Shop {number}", "allowedDomains": ["https://shop.example"], **limits}
+        person.call("POST", "/v1/client-ids", body, 201)
+    asked = list[str]()
+    person.page.on("request", lambda sent: asked.append(sent.url) if "/v1/client-ids" in sent.url else None)
+    person.at("/clients").sees("Shop 24")
+    expect(person.page.get_by_role("row").filter(has_text="Anybody may be paid")).to_have_count(12)
+    expect(person.page.get_by_role("row").filter(has_text="Limited")).to_have_count(13)
+    assert len(asked) == 1
+
+
 def test_defaults_of_a_client_id_are_changed_and_what_is_wrong_is_said_beside_its_field(developer: Person) -> None:
     developer.at("/clients").click("Settings").fill("Fee in percent", "2.5").fill("And captured for", "soon")
     developer.page.get_by_role("dialog").get_by_role("button", name="Save").click()
