@@ -68,5 +68,8 @@ def is_url(text: str, pattern: str) -> bool:
     """Whether a text has the form of a pattern above, and its host is no longer than names can be."""
     if re.fullmatch(pattern, text) is None:
         return False
-    host = urlsplit(text).hostname or ""
+    try:
+        host = urlsplit(text).hostname or ""
+    except ValueError:  # in brackets stands no address
+        return False
     return len(host) <= 253 and (":" not in host or _short_ipv6(host) == host)

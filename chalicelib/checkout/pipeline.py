@@ -213,18 +213,19 @@ def _simulated(
 
 def _with_refused(chain: Chain, wallet: str, simulation: Simulation, dues: Sequence[Due]) -> Simulation:
     """The simulation of a payment that fails, with the recipients whom a token refuses while it pays others, such as
-    those on the blacklist of its issuer: a transfer of the smallest amount to each is simulated. One call to the node,
-    none for one recipient."""
+    those on the blacklist of its issuer: a transfer of the smallest amount to each is simulated, and then one to the
+    wallet itself, which fails where the wallet can send nothing. One call to the node, none for one recipient."""
     fees = ((due.token, due.fee_address) for due in dues if due.fee and due.fee_address)
     asked = [
         each for each in dict.fromkeys([*((due.token, due.payee) for due in dues), *fees]) if not each[0].is_native
     ]
     if len(asked) < 2:
         return simulation
-    probed = chain.simulate([(wallet, erc20.transfer(token.address, to, 1)) for token, to in asked]).steps
-    if not any(step.success for step in probed):
-        return simulation
-    refused = [each for each, step in zip(asked, probed, strict=True) if step.success is False]
+    tokens = list(dict.fromkeys(token for token, _ in asked))
+    probes = [*asked, *((token, wallet) for token in tokens)]
+    probed = chain.simulate([(wallet, erc20.transfer(token.address, to, 1)) for token, to in probes]).steps
+    sent = {token for token, step in zip(tokens, probed[len(asked) :], strict=True) if step.success}
+    refused = [each for each, step in zip(asked, probed, strict=False) if step.success is False and each[0] in sent]
     named = "".join(f"; {token.symbol} cannot be sent to {to}" for token, to in refused)
     *before, last = simulation.steps
     return replace(simulation, steps=(*before, replace(last, reason=f"{last.reason}{named}")))

@@ -37,13 +37,14 @@ from chalicelib.relayer.records import (
     RelayedCall,
     RelayedTransaction,
     RelayerAccount,
+    Reverts,
     Role,
     Source,
     TakenFunds,
     Taking,
 )
 from chalicelib.relayer.reverts import delay_of, payer_name
-from chalicelib.relayer.rules import Budget, Call, Reservation, Submission, SubmissionStatus
+from chalicelib.relayer.rules import ONE_AT_A_TIME, Budget, Call, Reservation, Submission, SubmissionStatus
 from chalicelib.relayer.sending import sign_and_send
 from chalicelib.relayer.store import Known
 
@@ -190,11 +191,26 @@ def outcome(services: Services, key: str) -> Outcome | None:
 
 
 def delays(services: Services, network: str, payers: Iterable[str]) -> dict[str, str]:
-    """Why the calls of payers (addresses) wait whose last ones were reverted, by the addresses of those. One read."""
+    """Why the calls of payers (addresses) wait, who have an open one or whose last ones were reverted, by the addresses
+    of those. Two reads at most."""
     names = {each: payer_name(each) for each in payers}
-    known, now = store.reverts_of_many(services.store, network, names.values()), services.clock()
-    found = {each: delay_of(known.get(name), now) for each, name in names.items()}
+    known = _without_ended(services, store.reverts_of_many(services.store, network, names.values()))
+    waiting, now = {name for name, each in known.items() if each.open_call is not None}, services.clock()
+    found = {each: ONE_AT_A_TIME if name in waiting else delay_of(known.get(name), now) for each, name in names.items()}
     return {each: reason for each, reason in found.items() if reason is not None}
+
+
+def _without_ended(services: Services, reverts: Mapping[str, Reverts]) -> dict[str, Reverts]:
+    """The counts without open calls that have an outcome. One read, if there are any.
+
+    The outcome is written with the count, but a version of this service that knows no open calls leaves them there.
+    """
+    keys = [each.open_call for each in reverts.values() if each.open_call is not None]
+    calls = store.calls(services.store, keys) if keys else {}
+    waiting = {key for key, each in calls.items() if each.status is CallStatus.UNKNOWN}
+    return {
+        name: each if each.open_call in waiting else replace(each, open_call=None) for name, each in reverts.items()
+    }
 
 
 def accepted(services: Services, key: str) -> tuple[Outcome, Transaction] | None:
@@ -261,11 +277,12 @@ def _reserved(
 ) -> Reservation:
     """The reservation of the calls, written. Another worker may have accepted some of them in the meantime."""
     network = next(iter(steps)).network
-    budget = budget_of(services, network)
+    budget, left, taken = budget_of(services, network), dict[Source, int](), None
     for _ in range(_ATTEMPTS):
         account = known.account or RelayerAccount(network, signer.address, reading.nonce, "", BaseUnits(0))
         wanted = [(call, step) for call, step in steps.items() if call.key not in known.calls]
-        left = _left(services, network, [call for call, _ in wanted], known)
+        if taken != known.taken:  # else the nodes were asked after the last call for these wallets began or ended
+            left, taken = _left(services, network, [call for call, _ in wanted], known), known.taken
         permission = holdings.permission(services, signer.address, [call for call, _ in wanted], balances)
         allowed = [(call, step) for call, step in wanted if call.key not in permission.refused]
         used, now = (known.uses, known.reverts), services.clock()
@@ -295,7 +312,8 @@ def _known(services: Services, signer: Signer, calls: Sequence[Call]) -> Known:
     day = f"{services.clock():%Y-%m-%d}"
     uses = [AccountUse(network, name, day) for name in dict.fromkeys(c.account_id for c in calls)]
     reverts_of = dict.fromkeys(c.reverts_of for c in calls)
-    return store.known(services.store, network, signer.address, keys, counters, uses, reverts_of)
+    known = store.known(services.store, network, signer.address, keys, counters, uses, reverts_of)
+    return replace(known, reverts=_without_ended(services, known.reverts))
 
 
 def _takings(calls: Sequence[Call]) -> dict[Source, Taking]:

@@ -197,7 +197,8 @@ class AccountUse(Record):
 @frozen
 class Reverts(Record):
     """How many calls for one account of this service, or one payer, were reverted in a block since the last one that
-    succeeded. `open_call` is the key of a payer's call that has no outcome yet: the next one waits for it."""
+    succeeded. `open_call` is the key of a payer's call that has no outcome yet, for which the next one waits, and
+    `reverted_call` that of the last one that was reverted."""
 
     KEY = KeyPattern(PAYMENTS, "RELAYED_FOR#{network}#{account_id}", "REVERTS")
 
@@ -206,6 +207,7 @@ class Reverts(Record):
     count: int
     last_at: datetime
     open_call: str | None = None
+    reverted_call: str | None = None
 
     @property
     def vanishes_at(self) -> datetime | None:

@@ -43,7 +43,7 @@ def after_outcome(
     if after.open_call == transaction.call_key:
         after = replace(after, open_call=None)
     if status is CallStatus.REVERTED:
-        after = replace(after, count=after.count + 1, last_at=now)
+        after = replace(after, count=after.count + 1, last_at=now, reverted_call=transaction.call_key)
     elif status is CallStatus.SUCCEEDED and not is_payers(transaction):
         after = replace(after, count=0)
     return after if after != before else None

@@ -82,7 +82,8 @@ class Call:
     out of it has to name them.
 
     `account_id` is the account of this service that it is for, whose share of the day it uses. `payer` is who can make
-    it revert, if that is somebody else: then its reverts delay the calls of that payer alone. With `runs_foreign_code`
+    it revert, if that is somebody else: then its reverts delay the calls of that payer alone, who has one open call at
+    a time, apart from the one with the key `follows`, which this one needs. With `runs_foreign_code`
     it is run as it is sent, with the sender, the price and the limit, and sent with that limit, which is counted: code
     that anybody may deploy can behave otherwise in a block than in a dry run. `prepays` is the gas of calls that
     have to follow it, which is counted with it. `role` is the account that makes it, and with `delegate` the account
@@ -99,6 +100,7 @@ class Call:
     moves: Move | None = None
     account_id: str = field(kw_only=True)
     payer: str | None = None
+    follows: str | None = None
     use: Use = Use.ORDINARY
     runs_foreign_code: bool = False
     prepays: int = 0
@@ -233,10 +235,9 @@ def reserve(
     the account: the clocks of workers differ.
 
     `left` is what wallets have and have allowed apart from what open calls take; of what is not in it one call at most
-    takes. `uses` is
-    what the calls of the day may cost so far, by the account of this service that they are for; `reverts` are by
-    `Call.reverts_of`. A payer has one open call at a time: so however many wallets make theirs revert, each costs the
-    gas of one call in a day.
+    takes. `uses` is what the calls of the day may cost so far, by the account of this service that they are for;
+    `reverts` are by `Call.reverts_of`. A payer has one open call at a time: so however many wallets make theirs revert,
+    each costs the gas of one call in a day.
     """
     day = f"{now:%Y-%m-%d}"
     account = account if account.day >= day else replace(account, day=day, spent=BaseUnits(0))
@@ -293,9 +294,12 @@ def gas_of(call: Call, result: StepResult) -> int:
 
 def _slowed(call: Call, reverts: Reverts | None, now: datetime) -> Submission | None:
     """What becomes of a call for an account whose last ones were reverted, or for a payer who has an open one. What
-    protects or gives back tokens is not delayed."""
-    if reverts is not None and reverts.open_call is not None:
+    protects or gives back tokens is not delayed, nor what can be done though the call before it was reverted, such as
+    taking tokens by a permit that somebody else has sent first."""
+    if reverts is not None and reverts.open_call not in (None, call.follows):
         return Submission(call.key, SubmissionStatus.WAITING, ONE_AT_A_TIME)
+    if reverts is not None and call.follows is not None and reverts.reverted_call == call.follows:
+        return None
     reason = delay_of(reverts, now) if call.use is Use.ORDINARY else None
     return None if reason is None else Submission(call.key, SubmissionStatus.POSTPONED, reason, is_limited=True)
 

@@ -340,9 +340,13 @@ def test_a_batch_that_one_payee_makes_fail_says_which_one(shop: Shop, node: Node
     assert [step["success"] for step in simulation["steps"]] == [True, True, False]
 
 
-def test_a_batch_that_no_payee_could_be_paid_by_names_none(shop: Shop, node: Node) -> None:
-    node.blocked |= {PAYEE[2:].lower(), EOA[2:].lower()}
+def test_a_batch_names_no_payee_where_the_wallet_can_send_nothing(shop: Shop, node: Node) -> None:
     token = shop.link(item(), item(amount="3", payee=EOA))
+    node.blocked |= {PAYEE[2:].lower(), EOA[2:].lower()}
+    simulation = pay(shop, token, wallet=WALLET, simulate="true")["metadata"]["simulation"]
+    names = f"fUSDC cannot be sent to {PAYEE}; fUSDC cannot be sent to {EOA}"
+    assert simulation["steps"][-1]["revertReason"] == f"blocked; {names}"
+    node.blocked.add(WALLET[2:].lower())
     simulation = pay(shop, token, wallet=WALLET, simulate="true")["metadata"]["simulation"]
     assert simulation["steps"][-1]["revertReason"] == "blocked"
 

@@ -234,6 +234,46 @@ def test_the_next_call_of_a_payer_is_made_as_soon_as_the_one_before_has_succeede
     assert open_call is not None and (open_call.open_call, open_call.vanishes_at) == ("second", None)
 
 
+def test_a_call_is_made_beside_the_open_one_that_it_follows_and_though_that_one_is_reverted() -> None:
+    """Anybody can send a permit before the service does: its own is reverted, and the tokens are taken by the other."""
+    world = World(client=object(), relayer_keys={"sepolia": "secret"})
+    services = replace(world.services, store=MemoryStore())
+    world.chain.mempool.executes = lambda raw: "the nonce was used" if raw.data == "0xbad0" else None
+
+    def submit(key: str, data: str = "0x12", follows: str | None = None) -> SubmissionStatus:
+        call = Call(key, "sepolia", PAYEE, data, account_id="shop", payer=WALLET, follows=follows)
+        (sent,) = flows.submit(services, [call])
+        return sent.status
+
+    assert submit("permit", "0xbad0") is SubmissionStatus.ACCEPTED
+    assert submit("another permit", "0xbad0") is SubmissionStatus.WAITING
+    assert submit("another take", follows="another permit") is SubmissionStatus.WAITING
+    world.advance(61)
+    world.relay(services)
+    assert submit("another take", follows="another permit") is SubmissionStatus.POSTPONED
+    assert submit("take", follows="permit") is SubmissionStatus.ACCEPTED
+    assert submit("permit/2", "0xbad0") is SubmissionStatus.WAITING
+
+
+def test_an_open_call_that_an_earlier_version_has_closed_holds_nothing_up() -> None:
+    """It writes the call's outcome, and knows no open calls of payers."""
+    world = World(client=object(), relayer_keys={"sepolia": "secret"})
+    services = replace(world.services, store=MemoryStore())
+    call = Call("first", "sepolia", PAYEE, "0x12", account_id="shop", payer=WALLET)
+    flows.submit(services, [call])
+    stuck = store.reverts(services.store, "sepolia", payer_name(WALLET))
+    assert stuck is not None and stuck.open_call == "first"
+    assert flows.delays(services, "sepolia", [WALLET, PAYEE]).keys() == {WALLET}
+    world.advance(61)
+    world.relay(services)
+    closed = store.reverts(services.store, "sepolia", payer_name(WALLET))
+    assert closed is not None
+    services.store.write(replace(closed, open_call="first"))
+    assert flows.delays(services, "sepolia", [WALLET]) == {}
+    (sent,) = flows.submit(services, [replace(call, key="second")])
+    assert sent.status is SubmissionStatus.ACCEPTED
+
+
 MOVES = st.lists(
     st.tuples(st.integers(0, 2), st.sampled_from(["shop", "other"]), st.sampled_from(["pay", "turn", "blocks", "hours"])),
     min_size=60, max_size=120,

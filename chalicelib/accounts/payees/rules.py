@@ -1,6 +1,7 @@
 """Decides which payee destinations may be added, changed and read, and what wallets sign for them."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,6 +14,7 @@ from chalicelib.base.ids import Entropy
 from chalicelib.base.signatures import recover_digest, signature_bytes, typed_data_digest
 from chalicelib.chains.catalogue.interop import Destination, destination_id, parse_destination_id
 from chalicelib.chains.catalogue.networks import Network, network, network_of_chain
+from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import token_at
 from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.access.people.records import Membership
@@ -42,7 +44,7 @@ def checked_route(wallet: str, token_address: str, chain_id: int) -> Destination
     chain = network_of_chain(chain_id)
     if chain is None:
         raise BadRequest("chainId is not of a supported network; GET /v2/currencies lists them")
-    address = _address("walletAddress", wallet, chain)
+    address = _address("walletAddress", wallet, chain, recipient)
     listed = token_at(chain.name, _address("tokenAddress", token_address, chain))
     if listed is None:
         raise BadRequest(f"tokenAddress is not a supported token on {chain.name}; GET /v2/currencies lists them")
@@ -224,8 +226,10 @@ def rerouted(destination: PayeeDestination, route: Destination) -> PayeeDestinat
     )
 
 
-def _address(name: str, text: str, chain: Network) -> str:
+def _address(
+    name: str, text: str, chain: Network, parse: Callable[[str, str], str] = address_of_family
+) -> str:
     try:
-        return address_of_family(text, chain.family)
+        return parse(text, chain.family)
     except BadRequest as error:
         raise BadRequest(f"{name}: {error.message}") from None

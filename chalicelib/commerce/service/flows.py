@@ -19,8 +19,10 @@ from chalicelib.payments.links.permissions import check_link_limits
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests import permissions
+from chalicelib.payments.requests.field_problems import refused
 from chalicelib.payments.requests.serving import check_served
 from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.credentials.store import has_approvals
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
 from chalicelib.relayer import flows as relayer
@@ -55,7 +57,7 @@ class Found:
 
 def create(services: Services, owner: Owner, draft: Draft) -> Created:
     """Creates a commerce payment with its request and link, in one transaction. One read if the client id is bound to
-    a payee destination, and with a buyer one call to the node.
+    a payee destination, one with a least fee for nobody, and with a buyer one call to the node.
 
     Raises BadRequest with what to change, Forbidden if the client id may not create it, ChainUnavailable.
     """
@@ -69,6 +71,8 @@ def create(services: Services, owner: Owner, draft: Draft) -> Created:
     check_served(services, (each.network for each in link.requests))
     check_link_limits(owner, (link,), bound)
     permissions.check_limits(owner, (), payment.fee_receiver, bound)
+    if payment.min_fee_bps and payment.fee_receiver is None and has_approvals(services.store, payment.account_id):
+        raise refused(("feeReceiver",), "is missing: with approvals a fee goes to whom the payment names")
     buyer = payment.buyer
     if buyer is None:
         links.save(services, link, payment)

@@ -98,7 +98,7 @@ def _check_fee(services: Services, payment: CommercePayment, operation: Operatio
     if has_approvals(services.store, payment.account_id):
         raise Forbidden(
             "This account has approvals, so an operation takes a fee only for the feeReceiver that the payment was "
-            "created with: leave feeBps and feeReceiver out, or name feeReceiver when the payment is created"
+            "created with: leave feeBps and feeReceiver out. A payment with minFeeBps and no feeReceiver can be voided"
         )
 
 

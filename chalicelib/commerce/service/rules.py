@@ -8,7 +8,6 @@ from chalicelib.base.addresses import evm_address, same_address
 from chalicelib.base.errors import Conflict, Forbidden
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.commerce.core.expiry import has_expired, is_too_late, last_moment, next_expiry
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.core.rules import Operation, Refusal
@@ -111,6 +110,8 @@ def operation_of(payment: CommercePayment, kind: OperationKind, asked: Asked) ->
         )
     if not takes.takes_fee:
         return operation
+    from chalicelib.chains.catalogue.recipients import recipient  # no worker takes a fee
+
     sent = asked.fee_receiver
     receiver = parse_field(("feeReceiver",), lambda text: recipient(text, "evm"), sent) if sent is not None else None
     fee_bps = payment.min_fee_bps if asked.fee_bps is None else asked.fee_bps

@@ -240,6 +240,17 @@ def test_with_approvals_a_key_takes_a_fee_only_for_the_receiver_that_the_payment
     assert api.request("POST", f"{ROOT}/{request_id}/capture", sent, tenant.by_key()).status == 200
 
 
+def test_with_approvals_a_least_fee_needs_its_receiver_from_the_start(api: Api) -> None:
+    tenant = Tenant()
+    account = credentials.account(running().store, tenant.account_id)
+    assert account is not None
+    running().store.write(replace(account, has_approvals=True))
+    for receiver, status in ((None, 400), (PAYEE, 201)):
+        body = {**BODY, "minFeeBps": 10, "maxFeeBps": 20, "feeReceiver": receiver}
+        reply = api.request("POST", f"{ROOT}/authorize/calldata", body, tenant.by_key())
+        assert reply.status == status and (status == 201 or "feeReceiver is missing" in str(reply.message)), reply.json
+
+
 def test_what_a_client_id_alone_creates_is_collected_only_when_it_is_asked_for(shop: Shop, api: Api) -> None:
     body = {name: value for name, value in BODY.items() if name != "buyerAddress"}
     collected = []

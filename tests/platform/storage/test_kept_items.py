@@ -27,7 +27,7 @@ ADDED: dict[str, set[str]] = {
     "Circuit": {"is_notified"},
     "ClientId": {"may_read_payers"},
     "Cursor": {"next_targets", "silent", "weak"},
-    "Endpoint": {"secret_number"},
+    "Endpoint": {"secret_number", "is_confirmed"},
     "Link": {"has_known_payees", "is_being_cancelled"},
     "Request": {"paid_when_cancelled"},
 }

@@ -115,7 +115,7 @@ def call_of(intent: PaymentIntent, step: str, made: Transaction, is_contract: bo
     if kind == "take":
         spender, token = address_of(PERMIT2, intent.network), intent.permit.source.token
         takes = Taking(intent.payer, token, spender, intent.taking)
-        call = replace(call, prepays=_FOLLOWING_GAS, takes=takes)
+        call = replace(call, prepays=_FOLLOWING_GAS, takes=takes, follows=call_key(intent, "permit"))
     if is_contract:
         return replace(call, gas_limit=_SIGNED_GAS + signature_gas(intent.network), runs_foreign_code=True)
     return call
