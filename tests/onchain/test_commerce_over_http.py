@@ -29,7 +29,8 @@ from tests.support.running import run_on, serving
 ROOT = "/v2/commerce-payments"
 UNIT, HAD = 10**6, 1000 * 10**6
 FEES, MERCHANT = evm_address("0x" + "f7" * 20), Account.create()
-BUNDLER = address_of(MULTICALL3, "base")
+BUNDLER = "0x" + "b1" * 20
+"""Makes calls as Multicall3 does, whose own address nobody is paid at."""
 """A contract that makes what anybody gives it, and succeeds even if the calls in it do not."""
 
 
@@ -202,18 +203,20 @@ def test_a_signature_that_is_none_reserves_nothing_and_the_payers_own_is_execute
 
 
 def test_a_bundle_that_succeeds_with_a_call_in_it_that_reverts_changes_nothing(deployment: Deployment) -> None:
+    code = deployment.chain.rpc("eth_getCode", address_of(MULTICALL3, "base"), "latest")
+    deployment.chain.rpc("anvil_setCode", BUNDLER, code)
     client_id = by_session(deployment.shop.account_id)
     body = {"label": "bundled", "allowedDomains": [ORIGIN], "operatorWalletAddress": BUNDLER}
     made_id = deployment.call("POST", "/v1/client-ids", body, client_id)
     headers = {"x-client-id": made_id["clientId"], "origin": ORIGIN}
     made = deployment.create(headers)
-    assert made["operator"] == BUNDLER
+    assert made["operator"].lower() == BUNDLER
 
     def prepared(operation: str, body: Any) -> Transaction:
         path = f"{ROOT}/{made['requestId']}/{operation}/calldata"
         (inner,) = deployment.call("POST", path, body, headers)["transactions"]
         outer = multicall3.aggregate("base", [Call(inner["to"], inner["data"])])
-        return Transaction(outer.to, outer.data, 0)
+        return Transaction(BUNDLER, outer.data, 0)
 
     def send(bundle: Transaction) -> Any:
         assert sent(deployment.chain, bundle, deployment.payer.address) is None, "the outer transaction succeeds"

@@ -96,9 +96,12 @@ def test_without_an_address_for_the_network_a_key_of_mainnet_is_paid_there(world
     assert ask_for(world, "alice.eth").payee == ALICE
 
 
-def test_a_contract_of_mainnet_is_refused_for_another_network_also_if_code_is_there(world: World, ens: Chain) -> None:
-    wallet = ens.deploy("0x6001600c60003960016000f300")
-    for name, contract in (("safe.eth", wallet), ("both.eth", MULTICALL)):
+def test_a_contract_of_mainnet_is_refused_for_another_network_also_if_code_is_there(
+    world: World, ens: Chain, chain_of: Callable[[str], Chain]
+) -> None:
+    wallet, both = (ens.deploy("0x6001600c60003960016000f300") for _ in range(2))
+    chain_of("base").rpc("anvil_setCode", both, "0x00")
+    for name, contract in (("safe.eth", wallet), ("both.eth", both)):
         register(ens, name, {ETHER: contract})
         assert "is a contract on mainnet: its owner may not own that address on base" in refusal(world, name)
         assert ask_for(world, name, "USDC-mainnet").payee.lower() == contract.lower()

@@ -118,8 +118,10 @@ def test_paying_a_part_leaves_the_rest_to_pay(world: World, chain: Chain, payer:
 
 
 def test_a_contract_as_fee_address_is_refused_for_native_payments(world: World, chain: Chain, payer: Payer) -> None:
+    contract = evm_address("0x" + "0c" * 20)
+    chain.rpc("anvil_setCode", contract, "0x60006000fd")
     with pytest.raises(BadRequest, match="feeAddress is a contract"):
-        world.create_link(currency="ETH-sepolia-sepolia", amount="1", fee_address=FEE_PROXY)
+        world.create_link(currency="ETH-sepolia-sepolia", amount="1", fee_address=contract)
 
 
 def test_a_fee_address_that_becomes_a_contract_later_is_refused_when_paying(

@@ -14,6 +14,7 @@ from infra.local.chain import Chain
 from infra.local.safe import deploy_safe, install_safe, safe_address, sign_safe_message, undeployed_signature
 from infra.local.tron import TronNode
 from tests.fakes.wallets import EvmWallet, evm_wallet, tron_wallet
+from tests.fakes.world import in_process_aws
 from tests.support.api import create_cloud
 from tests.support.client import Api
 from tests.support.running import restart, serving
@@ -35,7 +36,7 @@ class Signer:
 def api(chain: Chain, tron: TronNode, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     """The app on in-process AWS, with the local chains as its nodes."""
     monkeypatch.setenv("RATE_LIMIT_SCALE", "1000")
-    with mock_aws():
+    with mock_aws(), in_process_aws():
         restart()
         create_cloud({"sepolia": chain.url, "tron": tron.url})
         with serving() as server:

@@ -21,7 +21,7 @@ USDT, USDC = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "TEkxiTehnzSmSe2XqrBj4w32RUN9
 PAYEES = (
     "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7",
     "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8",
-    "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd",
+    "TNjYAmvTJUvPMYFd4GbgQSn9ZQSJZxvHEj",
 )
 FEE_ADDRESS = "TG3XXyExBkPp9nzdajDZsozEu4BkaSJozs"
 
