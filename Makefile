@@ -28,7 +28,7 @@ help: ## show this list
 setup: ## install what is missing: .venv, the local cloud, the local chain (the others do so by themselves)
 	@$(PYTHON) infra/local/setup.py
 
-demo: setup ## pay on the local stack, then keep it running (KIND=single|batch|request|conversion|crosschain|exchange|commerce|gasless|payout|payout-batch|multicall|name|safe|team|tron|tron-energy, ONCE=1, PORT, FRESH=1)
+demo: setup ## pay on the local stack, then keep it running (KIND=single|batch|request|conversion|crosschain|exchange|commerce|gasless|payout|payout-batch|multicall|name|offramp|recurring|safe|team|tron|tron-energy, ONCE=1, PORT, FRESH=1)
 	@.venv/bin/python -m infra.local.demo
 
 local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empty); .local/stack.json describes it

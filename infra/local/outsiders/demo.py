@@ -80,11 +80,14 @@ class Shop:
         self._all = {**self._client, "x-api-key": stack["api_key"]}
 
     def register_webhook(self, url: str) -> str:
-        """Registers a webhook after deleting those of earlier runs; returns its signing secret."""
-        for webhook in self.call("GET", "/v1/webhook", 200, self._client):
+        """Registers a webhook by the client id, after deleting those of earlier runs, and confirms it by the API key,
+        so that it gets personal data; returns its signing secret."""
+        for webhook in self.call("GET", "/v1/webhook", 200, self._all):
             if webhook["url"].endswith(HOOK_PATH):
-                self.call("DELETE", f"/v1/webhook/{webhook['id']}", 200, self._client)
-        return str(self.call("POST", "/v1/webhook", 201, self._client, {"url": url})["secret"])
+                self.call("DELETE", f"/v1/webhook/{webhook['id']}", 200, self._all)
+        made = self._object("POST", "/v1/webhook", 201, self._client, {"url": url})
+        self._object("PUT", f"/v1/webhook/{made['id']}", 200, self._all, {"confirmed": True})
+        return str(made["secret"])
 
     def currency(self, id: str, network: str) -> Currency:
         listed = self.call("GET", f"/v2/currencies?network={network}", 200, {})
