@@ -21,7 +21,10 @@ No user name, which could look like a host; no backslash, which browsers take fo
 or turns the direction of the text; a port that exists. International names are in their xn-- form, and other text in a
 path is percent-encoded.
 """
-SENT_WEB_URL = r"^[hH][tT][tT][pP][sS]?://[^\s@/?#\\\x22\x27<>`]+([/?#][^\s\\\x22\x27<>`]*)?$"
+_IN_NAME = r"[^\x00-\x2c\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f]"
+"""A character of a name in any script: of ASCII letters, digits, hyphens, dots and underscores."""
+_SENT_HOST = rf"({_HOST}|\[[0-9A-Fa-f:]+\]|{_IN_NAME}*[^\x00-\x7f]{_IN_NAME}*)"
+SENT_WEB_URL = rf"^[hH][tT][tT][pP][sS]?://{_SENT_HOST}{_PORT}([/?#][^\s\\\x22\x27<>`]*)?$"
 """What a caller may send for a `WEB_URL`: names and paths in any script, and IPv6 addresses in any form."""
 _PARTS = re.compile(r"([a-zA-Z]+://)([^/?#:\[\]@]+|\[[0-9A-Fa-f:]+\])(:[0-9]*)?([/?#].*)?", re.DOTALL)
 

@@ -92,7 +92,9 @@ def test_a_slow_api_blocks_nothing(new_person: NewPerson) -> None:
     person, waiting = new_person().register(), list[Route]()
     person.page.route("**/v2/payments*", lambda route: waiting.append(route))
     person.at("/payments").sees("Loading…").click("API keys", "link").heading("API keys").sees("No API keys yet")
-    person.click("Payments", "link").sees("Loading…")
+    with person.page.expect_request("**/v2/payments*"):
+        person.click("Payments", "link")
+    person.sees("Loading…")
     for each in waiting:
         each.continue_()
     person.heading("Payments").sees("No payments")

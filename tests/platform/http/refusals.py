@@ -55,6 +55,7 @@ _BRANDING = {
     "has a contrast of": "the contrast of two colours",
     "must be a safe https URL": "hosts that no URL parser takes",
 }
+_REDIRECT = {"must be a safe http": "characters that are not seen, and hosts that no URL parser takes"}
 _ROUTE = {
     **_ADDRESS,
     "chainId is not of a supported network": "what the catalogue has",
@@ -178,6 +179,7 @@ REFUSALS: dict[str, dict[str, str]] = {
         "cannot be paid": "what the catalogue has, and what can be converted",
         "A batch is paid on one network|not supported for TRON": "the networks of the currencies",
         "zero address": "the Tron spelling of it, or within a destination id",
+        **_REDIRECT,
         **_FEE,
         **_DESTINATION,
         **_CURRENCY,
@@ -186,12 +188,13 @@ REFUSALS: dict[str, dict[str, str]] = {
         **_NAME,
         "network and currency have to agree": "the network of the currency",
         "is the recipient": "two fields that are equal",
+        **_REDIRECT,
         **_FEE,
         **_CURRENCY,
     },
     "preview_fees": _CURRENCY,
     "create_multicall_payout": _PAYOUTS,
-    "batch_payouts": _PAYOUTS,
+    "batch_payouts": {**_REDIRECT, **_PAYOUTS},
     "read_secure_payment": _ADDRESS,
     "pay_secure_payment": {
         "must be given together|cannot be given together|wallet is needed with": _COMBINATION,
