@@ -27,8 +27,16 @@ from chalicelib.chains.nodes.bridges.deposits import LoggedFill, LoggedReturn, f
 from chalicelib.chains.nodes.bridges.fills import brought
 from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chains.nodes.escrow.reads import EscrowState
+from chalicelib.chains.nodes.full_blocks import LogFilter
 from chalicelib.chains.nodes.headers import BlockLogs
-from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
+from chalicelib.chains.nodes.logs import (
+    ERC20_TRANSFER_TOPIC,
+    NATIVE_TRANSFER_TOPIC,
+    TRANSFER_TOPIC,
+    BlockFacts,
+    BlockRange,
+    Checkpoint,
+)
 from chalicelib.chains.nodes.names.reads import Answer
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress, ends_of
 from chalicelib.chains.nodes.ranges import BlockPayments, BlockRefused, Disconnected, RangeReading, RangeTooLarge
@@ -69,6 +77,30 @@ class Block:
     executed: list[tuple[str, SafeEvent]] = field(default_factory=list)
 
 
+def transfers_behind(
+    network: str, log: Mapping[str, Any], moved: Callable[[int], int] = lambda amount: amount
+) -> list[dict[str, Any]]:
+    """The Transfer logs behind the event of a proxy for tokens, to the payee and of the fee; none of other logs.
+
+    They have the index of the event, as there is none free before it.
+    """
+    words = [log["data"][start : start + 64] for start in range(2, len(log["data"]), 64)]
+    if log["topics"][0] != ERC20_TRANSFER_TOPIC or len(words) != 5:
+        return []
+    token, payee, amount, fee, fee_address = words
+    ends = [(payee, int(amount, 16)), *([(fee_address, int(fee, 16))] if int(fee, 16) else [])]
+    return [
+        {
+            **log,
+            "address": "0x" + token[24:],
+            "topics": [TRANSFER_TOPIC, "0x" + _word(SENDER), "0x" + receiver],
+            "data": f"0x{moved(sent):064x}",
+        }
+        for receiver, sent in ends
+        if moved(sent)
+    ]
+
+
 class FakeChain:
     """Blocks are mined by calls of `mine`. `fork` replaces the newest blocks by those of another branch.
 
@@ -76,6 +108,7 @@ class FakeChain:
     make the node worse: it returns no headers of the blocks `without_headers`, no logs if `hides_logs`, and the logs of
     `full_blocks` only if one of them is asked for alone; its queries for logs list those in `forged`, too. Its headers
     cannot be checked unless `is_checkable`; they then have the blooms of all logs, and those in `bad_headers` are wrong.
+    Of what the event of a proxy says the token has `moved` that much.
     """
 
     def __init__(self, network: str = "sepolia", seed: int = 0) -> None:
@@ -115,6 +148,7 @@ class FakeChain:
         self.bad_headers: set[int] = set()
         self.without_receipts: set[int] = set()
         self.prices: FakePrices | None = None
+        self.moved: Callable[[int], int] = lambda amount: amount
         self._branch = 0
         self.mempool = Mempool(self)
         self.mine(10)
@@ -241,6 +275,24 @@ class FakeChain:
                 found[number] = BlockPayments(self._facts(number), logs)
         return found
 
+    def read_transfers(self, wanted: Mapping[int, LogFilter]) -> dict[int, BlockPayments]:
+        """What the node lists of these blocks, with the Transfers of the tokens that are wanted."""
+        found = self.read_payments(list(wanted))
+        return {
+            number: replace(each, logs=None if each.logs is None else self._with_transfers(each.logs, wanted[number]))
+            for number, each in found.items()
+        }
+
+    def _with_transfers(
+        self, logs: Sequence[Mapping[str, Any]], wanted: LogFilter | None = None
+    ) -> tuple[Mapping[str, Any], ...]:
+        """The logs, with the Transfers behind the events of proxies, of what the tokens have `moved`."""
+        found = list[Mapping[str, Any]]()
+        for log in logs:
+            transfers = transfers_behind(self.network, log, self.moved)
+            found += [*(each for each in transfers if wanted is None or wanted.takes(each)), log]
+        return tuple(found)
+
     def read_plain_transfers(
         self, blocks: BlockRange, addresses: Collection[PlainAddress]
     ) -> tuple[Mapping[str, Any], ...]:
@@ -302,7 +354,9 @@ class FakeChain:
     def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
         self._read()
         wanted = {"0x" + tx_hash.removeprefix("0x") for tx_hash in tx_hashes}
-        return tuple(log for block in self.blocks for log in block.logs if log["transactionHash"] in wanted)
+        return self._with_transfers(
+            [log for block in self.blocks for log in block.logs if log["transactionHash"] in wanted]
+        )
 
     def read_wallet(
         self,
@@ -341,7 +395,7 @@ class FakeChain:
         logs = {
             each: tuple(log for log in block.logs if log["transactionHash"] == full) for each, full in wanted.items()
         }
-        return BlockReceipts(block.hash, logs)
+        return BlockReceipts(block.hash, {each: self._with_transfers(found) for each, found in logs.items()})
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         """Returns the payers in `payers`, {transaction hash: address}; each is a wallet unless it is in `contracts`."""

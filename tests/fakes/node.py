@@ -11,10 +11,11 @@ from typing import Any
 
 from chalicelib.chains.catalogue.networks import network as known_network
 from chalicelib.chains.nodes.evm import EvmChain
+from chalicelib.chains.nodes.logs import TRANSFER_TOPIC
 from chalicelib.chains.nodes.rpc.http_client import HttpResponse, ResponseTimeout
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient
 from chalicelib.chains.nodes.tron import TronChain
-from tests.fakes.chain import FakeChain
+from tests.fakes.chain import FakeChain, transfers_behind
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -118,7 +119,10 @@ class FakeNode:
             case "eth_getBlockByNumber":
                 return self._block(int(params[0], 16))
             case "eth_getLogs":
-                return self._logs(int(params[0]["fromBlock"], 16), int(params[0]["toBlock"], 16))
+                logs = self._logs(int(params[0]["fromBlock"], 16), int(params[0]["toBlock"], 16))
+                if TRANSFER_TOPIC in (params[0]["topics"][0] or ()):
+                    logs += [each for log in logs for each in transfers_behind(self.chain.network, log)]
+                return logs
             case "eth_getTransactionReceipt":
                 return self._receipt(params[0])
             case "eth_getBlockReceipts":
@@ -148,6 +152,7 @@ class FakeNode:
     def _receipt(self, tx_hash: str) -> dict[str, Any] | None:
         for block in self.chain.blocks[: self._head]:
             if logs := [log for log in block.logs if log["transactionHash"] == tx_hash]:
+                logs = [*logs, *(each for log in logs for each in transfers_behind(self.chain.network, log))]
                 place = {"blockNumber": hex(block.number), "blockHash": block.hash}
                 return {**place, "transactionHash": tx_hash, "logs": logs}
         return None

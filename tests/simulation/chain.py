@@ -1,7 +1,7 @@
 """Chains with a block each minute, what wallets send to them, and nodes in front of them that fail and lie."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -15,6 +15,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.catalogue.contracts import BATCH, ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from chalicelib.chains.catalogue.tokens import token_at, token_with_id
 from chalicelib.chains.nodes import ranges
+from chalicelib.chains.nodes.full_blocks import LogFilter
 from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, BlockRange, Checkpoint
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading, RangeTooLarge
@@ -159,7 +160,7 @@ class SimulatedChain(FakeChain):
 
     def logs_of_transactions(self, tx_hashes: Sequence[str]) -> Any:
         self._read()
-        return tuple(log for each in tx_hashes for log in self._logs_of("0x" + each.removeprefix("0x")))
+        return self._with_transfers([log for each in tx_hashes for log in self._logs_of("0x" + each.removeprefix("0x"))])
 
     def payers_of(self, payments: Sequence[Any]) -> Any:
         self._read()
@@ -258,6 +259,13 @@ class FaultyNode:
         known = [number for number in numbers if number < self._known]
         readings = {number: self.read_range(BlockRange(number, number), None) for number in known}
         return {number: BlockPayments(each.last, each.logs) for number, each in readings.items()}
+
+    def read_transfers(self, wanted: Mapping[int, LogFilter]) -> dict[int, BlockPayments]:
+        found = self.read_payments(list(wanted))
+        return {
+            number: replace(each, logs=self.chain._with_transfers(each.logs or (), wanted[number]))
+            for number, each in found.items()
+        }
 
     def _full(self, blocks: BlockRange, after: Checkpoint | None, reading: RangeReading) -> RangeReading:
         """Blocks with more logs than it returns: the product's client has to read a single one of them otherwise."""

@@ -26,6 +26,7 @@ from chalicelib.chains.nodes.conversions import past_rates
 from chalicelib.chains.nodes.conversions import rates as conversion_rates
 from chalicelib.chains.nodes.escrow import reads as escrow_reads
 from chalicelib.chains.nodes.escrow.reads import EscrowState
+from chalicelib.chains.nodes.full_blocks import LogFilter
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.names import reads as name_reads
 from chalicelib.chains.nodes.plain_transfers import reads as plain_transfers
@@ -79,6 +80,9 @@ class EvmChain:
 
     def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
         return ranges.read_payments(self.node, numbers, self.escrow)
+
+    def read_transfers(self, wanted: Mapping[int, LogFilter]) -> dict[int, BlockPayments]:
+        return ranges.read_transfers(self.node, wanted, self.escrow)
 
     read_headers = on_node(headers.read_headers)
     read_block_logs = on_node(headers.read_block_logs)

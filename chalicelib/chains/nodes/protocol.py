@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from chalicelib.chains.calldata.transaction import Transaction
     from chalicelib.chains.catalogue.escrows import EscrowContracts
+    from chalicelib.chains.nodes.full_blocks import LogFilter
     from chalicelib.chains.nodes.logs import BlockFacts, BlockRange, Checkpoint
     from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
     from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
@@ -60,6 +61,9 @@ class Chain(Protocol):
 
     def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
         """The blocks at some heights with their logs of payments, without those that the node does not have."""
+
+    def read_transfers(self, wanted: Mapping[int, LogFilter]) -> dict[int, BlockPayments]:
+        """The same, with the logs that are wanted of each block beside those of payments."""
 
     def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
         """The logs in the receipts of transactions, as the node's JSON; none of those that are in no block."""

@@ -100,15 +100,33 @@ def read_payments(
 
     One request, with two calls for each block. Raises ChainUnavailable if the node does not answer the headers.
     """
-    wanted = _payments(node.network, escrow)
-    places = [BlockRange(number, number) for number in numbers]
-    queries = [wanted.query(place_of(place)) for place in places]
-    headers, outcomes, _ = with_headers(node, [block_at(number) for number in numbers], queries)
-    found = dict[int, BlockPayments]()
-    for place, header, outcome in zip(places, headers, outcomes, strict=True):
+    payments = _payments(node.network, escrow)
+    return _read_blocks(node, dict.fromkeys(numbers, (payments,)))
+
+
+@unavailable_if_malformed
+def read_transfers(
+    node: JsonRpcClient, wanted: Mapping[int, LogFilter], escrow: EscrowContracts | None = None
+) -> dict[int, BlockPayments]:
+    """As `read_payments` of the blocks at these heights, with the logs that are wanted of each beside those of
+    payments, and a third call for each block."""
+    payments = _payments(node.network, escrow)
+    return _read_blocks(node, {number: (payments, transfers) for number, transfers in wanted.items()})
+
+
+def _read_blocks(node: JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
+    """The blocks at some heights with all logs that are wanted of each, or with None if the node refuses some."""
+    places = {number: BlockRange(number, number) for number in wanted}
+    queries = [each.query(place_of(places[number])) for number, filters in wanted.items() for each in filters]
+    headers, outcomes, _ = with_headers(node, [block_at(number) for number in wanted], queries)
+    answers, found = iter(outcomes), dict[int, BlockPayments]()
+    for (number, filters), header in zip(wanted.items(), headers, strict=True):
+        lists = [next(answers) for _ in filters]
         if header:
-            logs = checked_logs(node.network, place, outcome) if isinstance(outcome, list) else None
-            found[place.first] = BlockPayments(facts_of(node, header, place.first), logs)
+            logs = None
+            if all(isinstance(each, list) for each in lists):
+                logs = tuple(log for each in lists for log in checked_logs(node.network, places[number], each))
+            found[number] = BlockPayments(facts_of(node, header, number), logs)
     return found
 
 

@@ -92,6 +92,7 @@ class TronChain:
     def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
         return ranges.read_payments(self.node, numbers)
 
+    read_transfers = on_node(ranges.read_transfers)
     logs_of_transactions = on_node(receipts.logs_of_transactions)
     read_receipts = on_node(receipts.read_receipts)
     payers_of = on_node(receipts.payers_of)

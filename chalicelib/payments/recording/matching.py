@@ -268,6 +268,7 @@ def new_line(
         payment_reference=request.payment_reference,
         reference=payable.reference_of(request),
         recurring_payment_id=request.recurring_payment_id,
+        stated_amount=transfer.stated_amount,
     )
 
 

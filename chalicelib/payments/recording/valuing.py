@@ -1,7 +1,8 @@
 """Valuing: what a transfer that counts for a request is worth, in the units of the request's amount.
 
     invoice and payment in one currency           its amount
-    converted by the contracts as was asked for   the amount that the event names in the invoice currency
+    converted by the contracts as was asked for   the amount that the event names in the invoice currency, or the part
+                                                  of it that arrived
     what a payment intent brings                  by the rate that is locked for it
     everything else                               by the quote that was valid in its block, else by the rate of its time
 
@@ -90,20 +91,21 @@ def valuation(
     What is asked for the rest of the request is worth that rest exactly, and by a quote, what it asks for a part is
     worth that part. By a rate, what is worth less than the rest by no more than the tolerance is worth the rest:
     whoever paid could not know the rate of the block. Once a quote was given, that is so only for what it asks for the
-    rest, or more.
+    rest, or more. What a token keeps is never tolerated.
     """
     invoice, payment = invoice_of(request), currency_of(request)
     if invoice == payment:
         return Valuation(transfer.amount)
     conversion = _as_asked(request, transfer, accepted)
     if conversion is not None:
-        return Valuation(conversion.amount, _rate_of(request, transfer, conversion), PaymentKind.CONVERSION)
+        value = BaseUnits(conversion.amount * transfer.amount // transfer.said_amount)
+        return Valuation(value, _rate_of(request, transfer, conversion), PaymentKind.CONVERSION)
     assert valuation_rate is not None, "it was read before"
     rest, rate = remaining(request), valuation_rate.rate
     if valuation_rate.is_quoted:
         return Valuation(by_quote(request, transfer.amount, rate), rate, PaymentKind.CONVERSION)
     value = value_of(transfer.amount, rate, invoice, payment)
-    is_tolerated = _is_within(value, rest, accepted.tolerance_bps)
+    is_tolerated = transfer.stated_amount is None and _is_within(value, rest, accepted.tolerance_bps)
     if valuation_rate.asked is not None:
         is_tolerated = is_tolerated and transfer.amount >= to_pay(rest, valuation_rate.asked, invoice, payment)
     if (value < rest and is_tolerated) or transfer.amount == to_pay(rest, rate, invoice, payment):
@@ -139,7 +141,7 @@ def _as_asked(request: Request, transfer: LoggedTransfer, accepted: Accepted) ->
     said, by_path = transfer.conversion, transfer.path_amount
     if said is None or by_path is None or not said.amount or not 0 < said.max_rate_age <= accepted.max_rate_age:
         return None
-    if not transfer.amount or not _is_within(transfer.amount, by_path, accepted.tolerance_bps):
+    if not transfer.amount or not _is_within(transfer.said_amount, by_path, accepted.tolerance_bps):
         return None
     return said if same_address(said.currency, invoice_of(request).hash) else None
 
@@ -155,7 +157,7 @@ def _rate_of(request: Request, transfer: LoggedTransfer, conversion: LoggedConve
     return Rate(
         base=invoice.id,
         quote=payment.id,
-        numerator=BaseUnits(transfer.amount * 10 ** on_chain_decimals(invoice)),
+        numerator=BaseUnits(transfer.said_amount * 10 ** on_chain_decimals(invoice)),
         denominator=BaseUnits(conversion.amount * 10**payment.decimals),
         source=RateSource.CHAINLINK,
         at=transfer.paid_at,

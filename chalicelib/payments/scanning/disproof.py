@@ -18,15 +18,15 @@ block is read again later; if two answers differ, NodesDisagree is raised.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
+from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode, ProxyTransfer
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeTooLarge
 from chalicelib.chains.nodes.transfers import transfers_of
-from chalicelib.payments.scanning import rules
+from chalicelib.payments.scanning import arrivals, rules
 from chalicelib.payments.scanning.records import Cursor, LoggedTransfer, TransferId, TransferState
 from chalicelib.payments.scanning.transfer_log import emptied_addresses
 from chalicelib.platform.services import Services
@@ -62,11 +62,10 @@ class Compared:
     alone: tuple[LoggedTransfer, ...] = ()
 
 
-def check_number(chain: "Chain", found: Sequence[LoggedTransfer], blocks: BlockRange, family: str) -> None:
+def check_number(found: Sequence[LoggedTransfer], blocks: BlockRange, family: str) -> None:
     """Raises RangeTooLarge if several blocks have more transactions than `check` compares in time: anybody can send
     them for the gas, and the same range is read again until a tick has come to its end."""
-    has_others = isinstance(chain, Node) and bool(chain.others)
-    number = len({each.tx_hash for each in found if can_count(each) and (has_others or _is_repeated(each))})
+    number = len({each.tx_hash for each in found if can_count(each)})
     if blocks.count > 1 and number > COMPARED_PER_RANGE[family]:
         raise RangeTooLarge(f"the receipts of {number} transactions are to be compared")
 
@@ -83,21 +82,22 @@ def check(
     Raises InconsistentNode if the node lists a transfer a second time that is not in its own receipt; NodesDisagree if
     another node has another block, or does not have a transfer in it; NotAgreed if all others are silent. One that
     denies a transfer of `proved_blocks` is asked last for a while. One request to each other node; for what it does not
-    list, one for the node's own receipts and two for each block.
+    list, one for the node's own receipts and two for each block; and what `arrivals.settle` takes.
     """
     counting = [each for each in new if can_count(each)]
     others = chain.others if isinstance(chain, Node) and counting else ()
     if not others:
-        unread = _check_own(chain, counting)
-        return _compared(new, deferred=[each for each in counting if each.tx_hash in unread])
+        unread, receipts = _check_own(chain, counting)
+        return _compared(services, chain, new, [each for each in counting if each.tx_hash in unread], receipts)
     said = [_asked(node, counting) for node in others]
     wrong = next((each.differs for each in said if each.differs), None)
     if wrong is not None:
         raise NodesDisagree(chain.network, f"{wrong[0]} at {host_of(chain)} and {wrong[1]}")
-    _check_own(chain, counting)
-    confirmed = {entry.transfer_id for entry in counting if entry.block_number in proved_blocks}
+    _, receipts = _check_own(chain, counting)
+    confirmed, witnesses = {entry.transfer_id for entry in counting if entry.block_number in proved_blocks}, []
     for node, each in zip(others, said, strict=True):
-        confirmed |= each.listed | _confirmed(services, chain, node, counting, each, proved_blocks)
+        witnesses.append((node, each.listed | _confirmed(services, chain, node, counting, each, proved_blocks)))
+        confirmed |= witnesses[-1][1]
     rest = [entry for entry in counting if entry.transfer_id not in confirmed]
     there = frozenset[TransferId]().union(*(each.left_out for each in said))
     deferred = [entry for entry in rest if entry.transfer_id in there]
@@ -109,14 +109,28 @@ def check(
             raise NotAgreed(chain.network, min(entry.block_number for entry in waiting), heads)
         facts = {"network": chain.network, "count": len(waiting), "host": host_of(chain)}
         services.log.error("transfers of one node recorded", extra=facts)
-    return _compared(new, deferred, waiting)
+    return _compared(services, chain, new, deferred, receipts, waiting, witnesses)
 
 
 def _compared(
-    new: Sequence[LoggedTransfer], deferred: Sequence[LoggedTransfer], alone: Sequence[LoggedTransfer] = ()
+    services: Services,
+    chain: "Chain",
+    new: Sequence[LoggedTransfer],
+    deferred: Sequence[LoggedTransfer],
+    receipts: Sequence[Mapping[str, Any]],
+    alone: Sequence[LoggedTransfer] = (),
+    witnesses: Sequence[tuple[Node, frozenset[TransferId]]] = (),
 ) -> Compared:
+    """The result for transfers of which `deferred` are not recorded now, with what arrived of the others. `receipts`
+    are the logs in those of the node's receipts that were read already."""
     ids = {each.transfer_id for each in deferred}
-    return Compared(tuple(each for each in new if each.transfer_id not in ids), tuple(deferred), tuple(alone))
+    moved = [each for each in new if each.transfer_id not in ids and _is_of_token(each)]
+    arrived, unknown = arrivals.settle(services, chain, moved, witnesses, receipts)
+    known = {each.transfer_id: each for each in new if each not in moved and each.transfer_id not in ids}
+    known |= {each.transfer_id: each for each in arrived}
+    agreed = tuple(known[each.transfer_id] for each in new if each.transfer_id in known)
+    vouched = tuple(known[each.transfer_id] for each in alone if each.transfer_id in known)
+    return Compared(agreed, (*deferred, *unknown), vouched)
 
 
 @frozen
@@ -205,27 +219,31 @@ def _confirmed(
     return found
 
 
-def _check_own(chain: "Chain", entries: Sequence[LoggedTransfer]) -> set[str]:
+def _check_own(
+    chain: "Chain", entries: Sequence[LoggedTransfer]
+) -> tuple[Collection[str], Sequence[Mapping[str, Any]]]:
     """The transactions that have a repeated transfer and whose receipts the node does not return now, for which it is
-    not to blame: anybody can make a receipt that is too large.
+    not to blame: anybody can make a receipt that is too large. And the logs of those that it returns.
 
     Raises InconsistentNode if a receipt does not have a transfer.
     """
     repeated = sorted({each.tx_hash for each in entries if _is_repeated(each)})
     if not repeated:
-        return set()
+        return (), ()
+    reader = chain.chain if isinstance(chain, Node) else chain
     try:
-        there = _in_receipts(chain.chain if isinstance(chain, Node) else chain, repeated, entries)
+        logs = reader.logs_of_transactions(repeated)
+        there = _by_place(transfers_of(chain.network, logs, chain.escrow, emptied_addresses(entries)))
     except InconsistentNode:
         raise
     except ChainUnavailable:
-        return set(repeated)
+        return repeated, ()
     for each in entries:
         if each.tx_hash in repeated and each.event_key not in there.get((each.tx_hash, each.block_hash), ()):
             if isinstance(chain, Node):
                 chain.distrust()
             raise InconsistentNode(chain.network, f"log {each.log_index} of {each.tx_hash} is not in the receipt")
-    return set()
+    return (), logs
 
 
 def compare_again(
@@ -323,15 +341,12 @@ def _says(chain: "Chain", number: int, entries: Sequence[LoggedTransfer]) -> Map
     }
 
 
-def _in_receipts(
-    chain: "Chain", tx_hashes: Sequence[str], entries: Sequence[LoggedTransfer]
-) -> dict[tuple[str, str], set[str]]:
-    """The event keys of the transfers in receipts, by the hashes of their transactions and blocks."""
-    found = dict[tuple[str, str], set[str]]()
-    logs, addresses = chain.logs_of_transactions(tx_hashes), emptied_addresses(entries)
-    for each in transfers_of(chain.network, logs, chain.escrow, addresses):
-        found.setdefault((each.tx_hash, each.block_hash), set()).add(each.event_key)
-    return found
+def _by_place(found: Iterable[ProxyTransfer]) -> dict[tuple[str, str], set[str]]:
+    """The event keys of transfers by the hashes of their transactions and blocks."""
+    keys = dict[tuple[str, str], set[str]]()
+    for each in found:
+        keys.setdefault((each.tx_hash, each.block_hash), set()).add(each.event_key)
+    return keys
 
 
 def can_count(each: LoggedTransfer) -> bool:
@@ -339,6 +354,11 @@ def can_count(each: LoggedTransfer) -> bool:
     from chalicelib.chains.catalogue.tokens import token_of_log
 
     return each.escrow is not None or token_of_log(each.network, each.token_address) is not None
+
+
+def _is_of_token(each: LoggedTransfer) -> bool:
+    """Whether the token's own logs say what arrived: those of the escrow and of native coins have none."""
+    return each.token_address is not None and each.escrow is None and can_count(each)
 
 
 def _is_repeated(each: LoggedTransfer) -> bool:

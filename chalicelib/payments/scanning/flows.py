@@ -98,7 +98,7 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             weighed = absence.weigh(services, chain, policy, cursor, new, listed, deadline)
             absence.check_moves_on(name, policy, weighed)
             matched = ranges.matched(services, chain, weighed.reading, blocks, details.watched)
-            disproof.check_number(chain, matched, blocks, details.family)
+            disproof.check_number(matched, blocks, details.family)
         except Disconnected:
             place = {"network": name, "read_to": cursor.scanned_to}
             services.log.error("fork deeper than the confirmations", extra=place)

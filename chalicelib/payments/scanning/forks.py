@@ -41,10 +41,12 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in added])
     new = tuple(entry for entry in added if entry.transfer_id not in stored)
     compared = disproof.check(services, chain, cursor, new)
-    moved = {(entry.tx_hash, entry.event_key) for entry in removed}
+    moved = {(entry.tx_hash, entry.event_key): entry for entry in removed}
     deferred = tuple(entry for entry in compared.deferred if (entry.tx_hash, entry.event_key) not in moved)
+    unread = (entry for entry in compared.deferred if entry not in deferred)
+    kept = [_as_before(entry, moved[entry.tx_hash, entry.event_key]) for entry in unread]
     doubts = ranges.Found(alone=compared.alone, deferred=deferred)
-    found = replace(doubts, new=details.of([entry for entry in new if entry not in deferred]))
+    found = replace(doubts, new=details.of([*compared.agreed, *kept]))
     added = [entry for entry in added if entry not in deferred]
     cursor = ranges.unfinished(services, cursor, BlockRange(common.scanned_to + 1, last), doubts)
     # numbered after that write: a tick that died before it moved the cursor has left work with the number before
@@ -54,6 +56,11 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     followed = ranges.store_cursor(services, ranges.with_doubts(replace(followed, version=cursor.version), doubts))
     hint(services, found.payables)
     return followed
+
+
+def _as_before(entry: LoggedTransfer, removed: LoggedTransfer) -> LoggedTransfer:
+    """A transfer that moved to another block, and of which no node says now what arrived, with what arrived before."""
+    return replace(entry, amount=removed.amount, fee_amount=removed.fee_amount, stated_amount=removed.stated_amount)
 
 
 def _in_receipts(

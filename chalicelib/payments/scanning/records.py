@@ -198,7 +198,8 @@ class TransferId:
 class LoggedTransfer(Record):
     """A transfer that has the reference of a request, in a block that was confirmed when it was read.
 
-    Its fields are those of the event (chains/nodes/logs.py). `payable_id` is that of the reference's request when it
+    Its fields are those of the event (chains/nodes/logs.py), but `amount` and `fee_amount` are what arrived of them
+    (arrivals.py). `payable_id` is that of the reference's request when it
     was read. `payer` is who paid, as its network writes addresses; None if the receipt does not show it. `conversion`
     is set if a conversion proxy paid it, and `path_amount` is then what it would have moved by the path of the
     catalogue, None if that is not known (payments/scanning/details.py). `value` is what it counts for once it is
@@ -239,6 +240,13 @@ class LoggedTransfer(Record):
     """Of the payable."""
     emptied_address: str | None = None
     """The address for plain transfers that was emptied without an event of a proxy; else None."""
+    stated_amount: BaseUnits | None = None
+    """What the event says, if another amount arrived; else None."""
+
+    @property
+    def said_amount(self) -> BaseUnits:
+        """What the event says."""
+        return self.amount if self.stated_amount is None else self.stated_amount
 
     @property
     def partition(self) -> int:

@@ -10,11 +10,13 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.catalogue.contracts import payment_proxies
 from chalicelib.chains.catalogue.escrows import escrow_contracts
+from chalicelib.chains.nodes.arrivals import transfers_to
 from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chains.nodes.escrow.transfers import ESCROW_TOPICS
 from chalicelib.chains.nodes.logs import (
     ERC20_TRANSFER_TOPIC,
     NATIVE_TRANSFER_TOPIC,
+    TRANSFER_TOPIC,
     BlockFacts,
     BlockRange,
     Checkpoint,
@@ -27,6 +29,7 @@ from chalicelib.chains.nodes.ranges import (
     RangeTooLarge,
     read_payments,
     read_range,
+    read_transfers,
 )
 from chalicelib.chains.nodes.rpc.http_client import HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, RpcError
@@ -186,6 +189,17 @@ def test_the_payments_of_single_blocks_are_one_request_with_two_calls_for_each()
     assert http.sent == [["eth_getBlockByNumber"] * 3 + ["eth_getLogs"] * 3]
     places = [(each["fromBlock"], each["toBlock"], each["topics"]) for each in http.criteria]
     assert places == [(each, each, [[*PAYMENT_TOPICS]]) for each in ("0x5", "0x7", "0x9")]
+
+
+def test_transfers_are_read_with_the_payments_of_their_blocks_by_one_request() -> None:
+    http = RecordingNode()
+    token, payee = "0x" + "1c" * 20, "0x" + "f1" * 20
+    found = read_transfers(http.client(), {5: transfers_to([token], [payee]), 9: transfers_to([token], [payee])})
+    assert found[9] == BlockPayments(BlockFacts(HASH, datetime.fromtimestamp(5, UTC)), ())
+    assert http.sent == [["eth_getBlockByNumber"] * 2 + ["eth_getLogs"] * 4]
+    wanted = [(each["fromBlock"], each["topics"]) for each in http.criteria]
+    to_payee = [[TRANSFER_TOPIC], None, ["0x" + "00" * 12 + payee[2:]]]
+    assert wanted == [(number, topics) for number in ("0x5", "0x9") for topics in ([[*PAYMENT_TOPICS]], to_payee)]
 
 
 @pytest.mark.parametrize("refusal", [error(-32005, "limit exceeded"), ResponseTimeout("late"), ResponseTooLarge("long")])

@@ -277,6 +277,24 @@ def test_whatever_a_conversion_says_it_is_worth_no_more_than_its_tokens_by_the_p
         assert amount > 0
 
 
+def test_a_conversion_of_which_less_arrived_is_worth_that_part_of_what_it_says() -> None:
+    request = request_of()
+    paid = converted(request, moved=12_500_000, by_path=12_500_000)
+    short = replace(paid, amount=BaseUnits(12_375_000), stated_amount=BaseUnits(12_500_000))
+    found = valuation(request, short, None, ACCEPTED)
+    assert (found.value, found.type) == (request.amount * 99 // 100, PaymentKind.CONVERSION)
+    assert found.rate == valuation(request, paid, None, ACCEPTED).rate, "the contracts converted at the same rate"
+
+
+def test_what_a_token_keeps_is_not_tolerated_as_a_change_of_the_rate_is() -> None:
+    request = request_of()
+    one = ValuationRate(rate(request, Fraction(1)), is_quoted=False)
+    arrived = transfer(request, 12_375_000)
+    assert valuation(request, arrived, one, ACCEPTED).value == request.amount
+    short = replace(arrived, stated_amount=BaseUnits(12_500_000))
+    assert valuation(request, short, one, ACCEPTED).value == request.amount * 99 // 100
+
+
 def test_dust_is_worth_nothing_and_nothing_is_made_of_it() -> None:
     request = request_of(token("GUSD-mainnet"), token("DAI-mainnet"), 1250)
     for is_quoted in (True, False):

@@ -36,8 +36,8 @@ class Liar(FakeChain):
     index: Callable[[dict[str, Any], int], int] | None = None
 
     def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
-        forged = (log for log in self.forged if log["transactionHash"] in tx_hashes)
-        return self._numbered((*super().logs_of_transactions(tx_hashes), *forged))
+        forged = [log for log in self.forged if log["transactionHash"] in tx_hashes]
+        return self._numbered((*super().logs_of_transactions(tx_hashes), *self._with_transfers(forged)))
 
     def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
         block = super().read_receipts(number, tx_hashes)

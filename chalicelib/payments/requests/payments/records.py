@@ -110,6 +110,8 @@ class Payment(Record):
     """Of a payment that a bridge brought; `payer` is then the wallet that deposited it on the other network."""
     excess: BaseUnits = BaseUnits(0)
     """What of it was not owed when it was recorded, in the units of `value`."""
+    stated_amount: BaseUnits | None = None
+    """What the event of the proxy says, if another `amount` arrived; else None."""
 
     @property
     def payment_id(self) -> str:

@@ -1,0 +1,41 @@
+"""Payments in tokens that keep a part of what they move: the real proxy's event says more than arrives."""
+
+import pytest
+
+from chalicelib.payments.links.records import LinkStatus
+from chalicelib.payments.requests.payments import store as payment_store
+from chalicelib.payments.requests.records import RequestStatus
+from infra.local.chain import Chain
+from tests.fakes.world import World
+from tests.onchain.keeping_token import ONE_PERCENT, ONE_UNIT, keeping_token
+from tests.onchain.payer import FUSDC, Payer
+
+
+@pytest.mark.parametrize(
+    ("left", "arrives"),
+    [(ONE_PERCENT, 12_375_000), (ONE_UNIT, 12_499_999), (None, 0)],
+    ids=["one percent", "one unit", "nothing"],
+)
+def test_what_arrives_counts_whatever_the_event_of_the_proxy_says(
+    world: World, chain: Chain, payer: Payer, left: str | None, arrives: int
+) -> None:
+    chain.rpc("anvil_setCode", FUSDC, "0x" + keeping_token(left).hex())
+    payment = world.create_link()
+    payer.pay(world, payment)
+    chain.mine(2)
+    world.tick(network="sepolia")
+    request = world.load(payment).requests[0]
+    assert (request.paid, request.received) == (arrives, arrives)
+    assert request.status is (RequestStatus.PARTIALLY_PAID if arrives else RequestStatus.CREATED)
+    found = [(each.amount, each.stated_amount) for each in payment_store.payments(world.services.store, request.request_id)]
+    assert found == ([(arrives, 12_500_000)] if arrives else [])
+
+
+def test_a_fee_to_the_payee_takes_only_what_is_above_the_amount(world: World, chain: Chain, payer: Payer) -> None:
+    chain.rpc("anvil_setCode", FUSDC, "0x" + keeping_token(ONE_PERCENT).hex())
+    payment = world.create_link(fee_address=world.create_link().requests[0].payee)
+    payer.pay(world, payment)
+    chain.mine(2)
+    world.tick(network="sepolia")
+    assert world.load(payment).link.status is LinkStatus.PENDING
+    assert world.load(payment).requests[0].paid == 12_375_000 + 123_750, "both Transfers, and nothing is left for the fee"

@@ -1,0 +1,216 @@
+"""What counts of a payment is what arrived, by the token's own logs at every node that has it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.payments.links.records import LinkStatus, PayableLink
+from chalicelib.payments.requests.payments import store as payment_store
+from chalicelib.payments.requests.payments.records import Payment
+from chalicelib.payments.requests.records import RequestStatus
+from tests.fakes.chain import FakeChain
+from tests.fakes.world import World, in_process_aws
+from tests.payments.scanning.test_agreement import AMOUNT, Group
+
+
+def keeps_one_percent(amount: int) -> int:
+    return amount * 99 // 100
+
+
+def keeps_one_unit(amount: int) -> int:
+    return max(amount - 1, 0)
+
+
+def moves_nothing(amount: int) -> int:
+    return 0
+
+
+@pytest.fixture
+def client() -> Iterator[Any]:
+    with in_process_aws() as client:
+        yield client
+
+
+def payments(world: World, payment: PayableLink) -> list[Payment]:
+    return list(payment_store.payments(world.services.store, payment.requests[0].request_id))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("moved", [keeps_one_percent, keeps_one_unit], ids=lambda each: each.__name__)
+def test_a_token_that_keeps_a_part_pays_what_arrived(client: Any, moved: Callable[[int], int], count: int) -> None:
+    group = Group(client, count)
+    for node in group.nodes:
+        node.moved = moved
+    payment = group.world.create_link()
+    group.nodes[0].pay(payment.requests[0])
+    group.tick()
+    request = group.world.load(payment).requests[0]
+    assert (request.status, request.paid, request.received) == (RequestStatus.PARTIALLY_PAID, moved(AMOUNT), moved(AMOUNT))
+    (recorded,) = payments(group.world, payment)
+    assert (recorded.amount, recorded.value, recorded.stated_amount) == (moved(AMOUNT), moved(AMOUNT), AMOUNT)
+    (line,) = group.logged("less arrived than was paid")
+    assert (line["paid"], line["arrived"]) == (AMOUNT, moved(AMOUNT))
+    group.nodes[0].pay(payment.requests[0], amount=AMOUNT)
+    group.tick()
+    assert group.world.load(payment).link.status is LinkStatus.COMPLETED, "the rest is paid as any rest is"
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_token_that_moves_nothing_pays_nothing(client: Any, count: int) -> None:
+    group = Group(client, count)
+    for node in group.nodes:
+        node.moved = moves_nothing
+    payment = group.world.create_link()
+    group.nodes[0].pay(payment.requests[0])
+    group.run(minutes=2)
+    assert (group.paid(payment), payments(group.world, payment)) == (0, [])
+    assert group.logged("less arrived than was paid")
+    assert group.world.load(payment).requests[0].dust_count == 0
+
+
+def test_a_plain_token_pays_what_its_event_says_and_keeps_nothing_else_of_it(client: Any) -> None:
+    group = Group(client, 2)
+    payment = group.world.create_link()
+    group.nodes[0].pay(payment.requests[0])
+    group.tick()
+    (recorded,) = payments(group.world, payment)
+    assert (recorded.amount, recorded.stated_amount) == (AMOUNT, None)
+    assert group.logged("less arrived than was paid") == []
+
+
+def test_two_events_of_one_transaction_share_what_arrived(client: Any) -> None:
+    group = Group(client, 2)
+    for node in group.nodes:
+        node.moved = keeps_one_percent
+    payment = group.world.create_link()
+    group.nodes[0].pay(payment.requests[0], amount=5_000_000)
+    group.nodes[0].pay_too(payment.requests[0], amount=7_500_000)
+    group.tick()
+    assert group.paid(payment) == keeps_one_percent(AMOUNT)
+    assert sorted(each.amount for each in payments(group.world, payment)) == [4_950_000, 7_425_000]
+
+
+@pytest.mark.parametrize("liar", [0, 1])
+@pytest.mark.parametrize("lie", [keeps_one_percent, moves_nothing], ids=lambda each: each.__name__)
+def test_one_node_alone_decides_nothing_of_what_arrived(client: Any, lie: Callable[[int], int], liar: int) -> None:
+    group = Group(client, 2)
+    group.nodes[liar].moved = lie
+    payment = group.world.create_link()
+    group.nodes[0].pay(payment.requests[0])
+    group.tick()
+    assert group.paid(payment) == 0
+    assert group.logged("nodes disagree")
+    group.nodes[liar].moved = lambda amount: amount
+    group.run(minutes=1)
+    assert group.paid(payment) == AMOUNT
+
+
+def silent(*given: Any) -> Any:
+    raise ChainUnavailable("does not answer")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_of_a_receipt_that_is_too_large_the_logs_to_the_payee_are_read_and_only_all_of_it_is_believed(
+    client: Any, count: int
+) -> None:
+    group = Group(client, count)
+    for node in group.nodes:
+        node.logs_of_transactions = silent  # type: ignore[method-assign]
+    payment, short = group.world.create_link(), group.world.create_link()
+    group.nodes[0].pay(payment.requests[0])
+    group.tick()
+    assert group.paid(payment) == AMOUNT
+    for node in group.nodes:
+        node.moved = keeps_one_percent
+    group.nodes[0].pay(short.requests[0])
+    group.tick()
+    assert (group.paid(short), len(group.logged("transaction deferred"))) == (0, 1), "logs may be missing there"
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_receipt_that_no_node_returns_defers_its_transaction_alone(client: Any, count: int) -> None:
+    group = Group(client, count)
+    first, other = group.world.create_link(), group.world.create_link()
+    heavy = group.nodes[0].pay(first.requests[0])["transactionHash"]
+    group.nodes[0].pay(other.requests[0])
+    for node in group.nodes:
+        make_heavy(node, heavy)
+    group.tick()
+    assert (group.paid(first), group.paid(other)) == (0, AMOUNT)
+    assert [line["tx_hash"] for line in group.logged("transaction deferred")] == [heavy]
+    later = group.world.create_link()
+    group.nodes[0].pay(later.requests[0])
+    group.run(minutes=1)
+    assert (group.paid(first), group.paid(later)) == (0, AMOUNT), "the network is read on"
+    for node in group.nodes:
+        del node.read_transfers, node.logs_of_transactions
+    group.run(minutes=1)
+    assert group.paid(first) == AMOUNT
+
+
+def make_heavy(node: FakeChain, tx_hash: str) -> None:
+    """The node returns neither the Transfers in the block of a transaction nor its receipt."""
+    transfers, logs = node.read_transfers, node.logs_of_transactions
+
+    def refused(wanted: Mapping[int, Any]) -> Any:
+        number = next(each.number for each in node.blocks if any(log["transactionHash"] == tx_hash for log in each.logs))
+        return {at: each for at, each in transfers(wanted).items() if at != number}
+
+    def too_large(tx_hashes: Sequence[str]) -> Any:
+        return silent() if tx_hash in tx_hashes else logs(tx_hashes)
+
+    node.read_transfers, node.logs_of_transactions = refused, too_large  # type: ignore[method-assign]
+
+
+def test_one_node_that_is_left_is_believed_for_all_that_the_event_says_and_not_for_less(client: Any) -> None:
+    group = Group(client, 2)
+    group.nodes[1].is_down = True
+    plain, short = group.world.create_link(), group.world.create_link()
+    group.nodes[0].pay(plain.requests[0])
+    group.run(minutes=4)
+    assert group.paid(plain) == AMOUNT
+    group.nodes[0].moved = keeps_one_percent
+    group.nodes[0].pay(short.requests[0])
+    group.run(minutes=2)
+    assert group.paid(short) == 0
+    group.nodes[1].is_down, group.nodes[1].moved = False, keeps_one_percent
+    group.run(minutes=8)
+    assert group.paid(short) == keeps_one_percent(AMOUNT)
+
+
+@pytest.mark.parametrize("moved_by", [0, 1])
+def test_a_fork_that_moves_a_payment_keeps_what_arrived(client: Any, moved_by: int) -> None:
+    group = Group(client, 1)
+    chain = group.nodes[0]
+    chain.moved = keeps_one_percent
+    payment = group.world.create_link()
+    chain.pay(payment.requests[0])
+    group.tick()
+    assert group.paid(payment) == keeps_one_percent(AMOUNT)
+    chain.fork(4, moved_by)
+    group.run(minutes=1)
+    assert group.paid(payment) == keeps_one_percent(AMOUNT)
+    (recorded,) = payments(group.world, payment)
+    assert (recorded.amount, recorded.stated_amount) == (keeps_one_percent(AMOUNT), AMOUNT)
+
+
+def test_many_payments_of_a_range_cost_one_request_to_each_node(client: Any) -> None:
+    group = Group(client, 2)
+    asked = list[int]()
+    for node in group.nodes:
+        read = node.logs_of_transactions
+
+        def counted(tx_hashes: Sequence[str], read: Any = read) -> Any:
+            asked.append(len(tx_hashes))
+            return read(tx_hashes)
+
+        node.logs_of_transactions = counted  # type: ignore[method-assign]
+        node.read_transfers = silent  # type: ignore[method-assign]
+    links = [group.world.create_link() for _ in range(25)]
+    for link in links:
+        group.nodes[0].pay(link.requests[0])
+    group.tick()
+    assert asked == [len(links), len(links)]
+    assert [group.paid(each) for each in links] == [AMOUNT] * len(links)
