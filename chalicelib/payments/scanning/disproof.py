@@ -26,7 +26,7 @@ from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode, ProxyTran
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeTooLarge
 from chalicelib.chains.nodes.transfers import transfers_of
-from chalicelib.payments.scanning import arrivals, rules
+from chalicelib.payments.scanning import rules
 from chalicelib.payments.scanning.records import Cursor, LoggedTransfer, TransferId, TransferState
 from chalicelib.payments.scanning.transfer_log import emptied_addresses
 from chalicelib.platform.services import Services
@@ -125,8 +125,13 @@ def _compared(
     are the logs in those of the node's receipts that were read already."""
     ids = {each.transfer_id for each in deferred}
     moved = [each for each in new if each.transfer_id not in ids and _is_of_token(each)]
-    arrived, unknown = arrivals.settle(services, chain, moved, witnesses, receipts)
-    known = {each.transfer_id: each for each in new if each not in moved and each.transfer_id not in ids}
+    arrived, unknown = list[LoggedTransfer](), list[LoggedTransfer]()
+    if moved:
+        from chalicelib.payments.scanning.arrivals import settle  # most ticks find no payment
+
+        arrived, unknown = settle(services, chain, moved, witnesses, receipts)
+    ids |= {each.transfer_id for each in moved}
+    known = {each.transfer_id: each for each in new if each.transfer_id not in ids}
     known |= {each.transfer_id: each for each in arrived}
     agreed = tuple(known[each.transfer_id] for each in new if each.transfer_id in known)
     vouched = tuple(known[each.transfer_id] for each in alone if each.transfer_id in known)
