@@ -1,9 +1,7 @@
-"""Writes the documents of the API, files of `docs` that the service serves.
-
-openapi.json is what is promised to clients; of it are made its form of OpenAPI 3.0 and the page /docs.
+"""Writes docs/openapi.json, which is what is promised to clients, and what is made of it (infra/documents/derived.py).
 
     python -m infra.documents.api           write the files, unless that breaks what openapi.json promises
-    python -m infra.documents.api --check   exit with status 1 if a file is not what this code makes
+    python -m infra.documents.api --check   exit with status 1 if openapi.json is not what this code makes
 
 A change that a client can notice (infra/documents/changes.py) needs another revision in infra/documents/openapi.py
 and pyproject.toml (`info.x-revision`): while the first number is 0 the second one rises, afterwards the first. If only
@@ -14,11 +12,11 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.platform.http.documents import EXAMPLE_URL, FOLDER, OPENAPI, OPENAPI_3_0, REFERENCE
+from chalicelib.platform.http.documents import EXAMPLE_URL, FOLDER, OPENAPI
 from infra.documents.changes import breaking_changes
+from infra.documents.derived import as_text, write_documents
 
 ROOT, FILE = FOLDER.parent, FOLDER / OPENAPI
 _SETTINGS = {
@@ -46,18 +44,6 @@ def written() -> dict[str, Any]:
     return kept
 
 
-def texts_of(document: dict[str, Any]) -> Mapping[str, str]:
-    """The files, by their names in `docs`, that a document makes up."""
-    from infra.documents.openapi_3_0 import as_3_0
-    from infra.documents.reference import page
-
-    return {OPENAPI: _json(document), OPENAPI_3_0: _json(as_3_0(document)), REFERENCE: page(document)}
-
-
-def _json(document: dict[str, Any]) -> str:
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-
-
 def problems(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """The breaking changes, unless the revision says that there are some."""
     before, after = (_breaking_part(each["info"]["x-revision"]) for each in (old, new))
@@ -78,9 +64,9 @@ def main() -> int:
         print("This breaks clients; undo it, or raise the revision:", *found, sep="\n  ", file=sys.stderr)
         return 1
     if check:
-        return int(any(text != (FOLDER / name).read_text("utf-8") for name, text in texts_of(document).items()))
-    for name, text in texts_of(document).items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
+        return int(written() != document)
+    FILE.write_text(as_text(document), encoding="utf-8")
+    write_documents(FILE, FOLDER)
     return 0
 
 
