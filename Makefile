@@ -77,8 +77,8 @@ simulate: setup ## run the whole service by one seed, on fakes that fail and peo
 	@.venv/bin/python -m tests.simulation --seed '$(or $(SEED),1)' --payments '$(or $(PAYMENTS),10000)' --seeds '$(or $(SEEDS),1)'
 
 docs: setup ## write from the code: docs/data.md, the tables of docs/webhooks.md, the page's lists, docs/openapi.json and what is made of it, and the answers in its examples
-	@.venv/bin/python -m pytest -o python_functions=record tests/platform/http/record_examples.py
-	@.venv/bin/python -m infra.documents.api
+	@ANSWERS=$(CURDIR)/.local/answers.json .venv/bin/python -m pytest -o python_functions=record tests/platform/http/record_examples.py
+	@.venv/bin/python -m infra.documents.api --answers .local/answers.json
 	@.venv/bin/python -m infra.documents.data
 	@.venv/bin/python -m infra.documents.events
 	@.venv/bin/python -m infra.documents.page

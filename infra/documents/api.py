@@ -1,6 +1,7 @@
 """Writes docs/openapi.json, which is what is promised to clients, and what is made of it (infra/documents/derived.py).
 
     python -m infra.documents.api           write the files, unless that breaks what openapi.json promises
+    python -m infra.documents.api --answers FILE    with the responses in FILE in place of those that it has
     python -m infra.documents.api --check   exit with status 1 if openapi.json is not what this code makes
 
 A change that a client can notice (infra/documents/changes.py) needs another revision in infra/documents/openapi.py
@@ -12,11 +13,15 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from chalicelib.platform.http.documents import EXAMPLE_URL, FOLDER, OPENAPI
 from infra.documents.changes import breaking_changes
 from infra.documents.derived import as_text, write_documents
+from infra.documents.operations import answers_in
 
 ROOT, FILE = FOLDER.parent, FOLDER / OPENAPI
 _SETTINGS = {
@@ -28,19 +33,19 @@ _SETTINGS = {
 """What the app needs to be imported; none of it is in the document."""
 
 
-def current(server_url: str = EXAMPLE_URL) -> dict[str, Any]:
-    """The document of this code."""
+def current(server_url: str = EXAMPLE_URL, answers: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """The document of this code, with the responses of examples that the file has, but for `answers`."""
     os.environ.update({name: value for name, value in _SETTINGS.items() if name not in os.environ})
     import app  # noqa: F401 - registers the operations
     from infra.documents.openapi import build
 
-    made: dict[str, Any] = json.loads(json.dumps(build(server_url)))
+    made: dict[str, Any] = json.loads(json.dumps(build(server_url, {**answers_in(written()), **answers})))
     return made
 
 
 def written() -> dict[str, Any]:
     """The document of the file."""
-    kept: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    kept: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {"paths": {}}
     return kept
 
 
@@ -58,12 +63,14 @@ def _breaking_part(revision: str) -> tuple[int, ...]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
-    document = current()
+    parser.add_argument("--answers", type=Path)
+    options = parser.parse_args()
+    has_answers = options.answers is not None and options.answers.exists()
+    document = current(answers=json.loads(options.answers.read_text(encoding="utf-8")) if has_answers else {})
     if FILE.exists() and (found := problems(written(), document)):
         print("This breaks clients; undo it, or raise the revision:", *found, sep="\n  ", file=sys.stderr)
         return 1
-    if check:
+    if options.check:
         return int(written() != document)
     FILE.write_text(as_text(document), encoding="utf-8")
     write_documents(FILE, FOLDER)
