@@ -32,12 +32,22 @@ class Agreed(Generic[T]):
     value: T
 
 
-class TooFewNodes(ChainUnavailable):
+class NotConfirmed(ChainUnavailable):
+    """Too few nodes of a network say what decides: it waits for another one. The alarm is raised once a network waits
+    for SILENT_NODES_SECONDS (payments/scanning/jobs.py)."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class TooFewNodes(NotConfirmed):
     """Of several nodes of a network only one answers, which is not enough to decide something."""
 
     def __init__(self, network: str, reason: str) -> None:
-        super().__init__(f"Only one node of {network} responds, and its answer has to be confirmed by another one")
-        self.reason = reason
+        super().__init__(
+            f"Only one node of {network} responds, and its answer has to be confirmed by another one", reason
+        )
 
 
 def agree(
