@@ -59,15 +59,20 @@ def agree(
 ) -> Agreed[T]:
     """What `read` returns of each configured node.
 
+    One that failed lately is asked last, and only while less than two others have answered: so a node that hangs does
+    not delay each reading.
+
     `compared` is what has to be equal of the answers, all by default; `chosen` says which of equal ones is taken, the
     preferred node's by default. Raises NodesDisagree if answers differ, which raises the alarm; TooFewNodes if several
     are configured and one answers; the first ChainUnavailable if none does; and what else `read` raises.
     """
-    from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree, every_node, host_of  # for those that read a chain
+    from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree, host_of, in_order  # for those that read a chain
 
-    nodes, answers = every_node(chain), list[tuple[C, T]]()
+    nodes, answers = in_order(chain), list[tuple[C, T]]()
     failure: ChainUnavailable | None = None
-    for node in nodes:
+    for node, has_failed in nodes:
+        if has_failed and len(answers) > 1:
+            break
         try:
             answers.append((node, read(node)))
         except ChainUnavailable as error:

@@ -1,7 +1,7 @@
 """What decides something is what all nodes say that answer, at least two of several."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import permutations
 from typing import Any
 
@@ -16,9 +16,11 @@ from chalicelib.chains.nodes.agreement import (
     agreed_head,
     agreed_transaction,
     compared_logs,
+    has_agreed_code,
 )
 from chalicelib.chains.nodes.logs import BlockFacts
 from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
+from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
 from tests.fakes.chain import SENDER
 from tests.fakes.lying_node import silent
 
@@ -59,6 +61,36 @@ def test_what_all_nodes_say_is_agreed() -> None:
 def test_of_three_nodes_two_are_enough_if_the_third_is_silent() -> None:
     for stubs in permutations((saying(False), saying(False), Stub())):
         assert read(*stubs) is False
+
+
+def test_of_three_nodes_one_that_was_silent_is_not_waited_for_by_each_reading() -> None:
+    for place in range(3):
+        asked = list[str]()
+
+        def hangs(address: str, asked: list[str] = asked) -> bool:
+            asked.append(address)
+            raise NodeTimeout("The base node does not answer")
+
+        stubs = [saying(True), saying(True)]
+        stubs.insert(place, Stub(has_code=hangs))
+        times = [NOW]
+        chain: Any = Nodes([(f"host{number}", stub) for number, stub in enumerate(stubs)], lambda: times[-1])  # type: ignore[misc] # noqa: B023
+        for _ in range(5):
+            assert has_agreed_code(chain, "0x")
+        assert len(asked) == 1
+        times.append(NOW + timedelta(seconds=301))
+        assert has_agreed_code(chain, "0x")
+        assert len(asked) == 2, "it may be back"
+
+
+def test_one_that_was_silent_is_asked_again_where_its_word_is_needed() -> None:
+    answers: list[Any] = [silent, lambda address: True, lambda address: False]
+    chain = nodes_of(saying(True), Stub(has_code=lambda address: answers.pop(0)(address)))
+    with pytest.raises(TooFewNodes):
+        has_agreed_code(chain, "0x")
+    assert has_agreed_code(chain, "0x")
+    with pytest.raises(NodesDisagree):
+        has_agreed_code(chain, "0x")
 
 
 def test_one_that_says_something_else_is_reported_and_nothing_is_decided() -> None:
