@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from chalicelib.base import errors
-from chalicelib.base.errors import Problem, ServiceError, TooManyRequests, Unauthorized, ValidationFailed
-from chalicelib.chains.nodes.agreement import NotConfirmed, TooFewNodes
+from chalicelib.base.errors import NotConfirmed, Problem, ServiceError, TooManyRequests, Unauthorized, ValidationFailed
+from chalicelib.chains.nodes.agreement import TooFewNodes
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.chains.nodes.rpc.jsonrpc import RpcError

@@ -9,7 +9,7 @@ that node.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.errors import ChainUnavailable, NotConfirmed
 from chalicelib.base.frozen import frozen
 
 if TYPE_CHECKING:
@@ -30,15 +30,6 @@ class Agreed(Generic[T]):
     """A value that the nodes of a network agree on. Only `agree` and `agreed_head` make it."""
 
     value: T
-
-
-class NotConfirmed(ChainUnavailable):
-    """Too few nodes of a network say what decides: it waits for another one. The alarm is raised once a network waits
-    for SILENT_NODES_SECONDS (payments/scanning/jobs.py)."""
-
-    def __init__(self, message: str, reason: str) -> None:
-        super().__init__(message)
-        self.reason = reason
 
 
 class TooFewNodes(NotConfirmed):

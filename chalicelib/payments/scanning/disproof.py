@@ -20,9 +20,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, cast
 
-from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.errors import ChainUnavailable, NotConfirmed
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.nodes.agreement import NotConfirmed
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeTooLarge
