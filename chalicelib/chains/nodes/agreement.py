@@ -27,7 +27,8 @@ _MOST_SHOWN = 400
 
 @frozen
 class Agreed(Generic[T]):
-    """A value that the nodes of a network agree on. Only `agree` and `agreed_head` make it."""
+    """A value that the nodes of a network agree on. Only the functions of this module
+    make it, and `Cursor.ends_until` of what they made."""
 
     value: T
 
@@ -88,9 +89,9 @@ def agreed_head(chain: "Chain") -> Agreed[int]:
     return agree(chain, lambda node: node.head(), compared=lambda head: None, chosen=min)
 
 
-def has_agreed_code(chain: "Chain", address: str) -> bool:
+def agreed_code(chain: "Chain", address: str) -> Agreed[bool]:
     """Whether there is a contract at the address, which is called where its signature is checked. Raises as `agree`."""
-    return agree(chain, lambda node: node.has_code(address)).value
+    return agree(chain, lambda node: node.has_code(address))
 
 
 def agreed_facts(chain: "Chain", numbers: Sequence[int]) -> "Agreed[dict[int, BlockFacts]]":
