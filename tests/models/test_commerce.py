@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.nodes.agreement import Agreed
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.commerce.core import ledger, rules
 from chalicelib.commerce.core.expiry import can_reclaim
 from chalicelib.commerce.core.records import CommercePayment, EntryState, EscrowEntry, PendingOperation

@@ -7,10 +7,10 @@ that node.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from chalicelib.base.errors import ChainUnavailable, NotConfirmed
-from chalicelib.base.frozen import frozen
+from chalicelib.chains.nodes.readings import Agreed
 
 if TYPE_CHECKING:
     from chalicelib.chains.calldata.transaction import SentTransaction
@@ -23,14 +23,6 @@ C = TypeVar("C", bound="Chain")
 _COMPARED_IN_LOGS = ("transactionHash", "blockHash", "address", "topics", "data")
 _MOST_SHOWN = 400
 """Characters of an answer that are in the log."""
-
-
-@frozen
-class Agreed(Generic[T]):
-    """A value that the nodes of a network agree on. Only the functions of this module
-    make it, and `Cursor.ends_until` of what they made."""
-
-    value: T
 
 
 class TooFewNodes(NotConfirmed):

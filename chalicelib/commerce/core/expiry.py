@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from chalicelib.commerce.core.records import CommercePayment, OperationKind
 
 if TYPE_CHECKING:
-    from chalicelib.chains.nodes.agreement import Agreed
+    from chalicelib.chains.nodes.readings import Agreed
 
 KEPT_AFTER = timedelta(days=7)
 """How long after the time to pay a wallet is over its entry is kept: blocks may be read late."""

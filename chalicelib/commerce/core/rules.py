@@ -23,7 +23,7 @@ from chalicelib.commerce.core.expiry import has_ended, is_too_late
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 
 if TYPE_CHECKING:
-    from chalicelib.chains.nodes.agreement import Agreed
+    from chalicelib.chains.nodes.readings import Agreed
 
 BASIS = 10_000
 """All of an amount in the unit of fees: 1 is 0.01 %."""

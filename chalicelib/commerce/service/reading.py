@@ -14,7 +14,7 @@ from chalicelib.platform.access.ownership import check_changes, sees
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
-    from chalicelib.chains.nodes.agreement import Agreed
+    from chalicelib.chains.nodes.readings import Agreed
 
 
 def load(services: Services, owner: Owner, request_id: str) -> CommercePayment:

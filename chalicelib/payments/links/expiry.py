@@ -17,7 +17,7 @@ from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import Delete
 
 if TYPE_CHECKING:
-    from chalicelib.chains.nodes.agreement import Agreed
+    from chalicelib.chains.nodes.readings import Agreed
 
 _DUE_PER_SHARD = 500
 _TIME_PER_RUN = timedelta(seconds=40)

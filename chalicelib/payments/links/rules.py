@@ -10,7 +10,7 @@ from chalicelib.payments.links.records import ASSEMBLY_TIME, Link, LinkStatus, P
 
 if TYPE_CHECKING:
     from chalicelib.accounts.branding.records import PageBranding
-    from chalicelib.chains.nodes.agreement import Agreed
+    from chalicelib.chains.nodes.readings import Agreed
 
 LARGEST_TOTAL = 2**255
 """The largest sum of several amounts and their fees, in base units; leaves room for the batch contract's fee."""

@@ -12,7 +12,7 @@ from chalicelib.chains.nodes.escrow.logs import LoggedEscrow
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint, LoggedConversion
 
 if TYPE_CHECKING:
-    from chalicelib.chains.nodes.agreement import Agreed
+    from chalicelib.chains.nodes.readings import Agreed
 
 WAITING = "~"
 """The first character of the sort keys of work that waits for a rate. It is behind the names of all networks."""
@@ -154,7 +154,7 @@ class Cursor(Record):
     @property
     def ends_until(self) -> "Agreed[datetime] | None":
         """Until when what ends by time has ended, None before that is known."""
-        from chalicelib.chains.nodes.agreement import Agreed  # scans end nothing
+        from chalicelib.chains.nodes.readings import Agreed  # most of what loads records ends nothing
 
         return Agreed(self.agreed_until) if self.agreed_until is not None else None
 

@@ -9,7 +9,7 @@ import pytest
 
 import chalicelib
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.nodes.agreement import Agreed
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.commerce.core.expiry import (
     KEPT_AFTER,
     can_reclaim,

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.nodes.agreement import Agreed
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.commerce.core import ledger, rules
 from chalicelib.commerce.core.expiry import can_reclaim
 from chalicelib.commerce.core.records import (

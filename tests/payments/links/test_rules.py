@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.nodes.agreement import Agreed
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked
 from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus, PayableLink

@@ -32,7 +32,7 @@ from chalicelib.relayer.records import CallStatus, Taking
 from chalicelib.relayer.rules import Call, Use, signature_gas
 
 if TYPE_CHECKING:
-    from chalicelib.chains.nodes.agreement import Agreed
+    from chalicelib.chains.nodes.readings import Agreed
 
 TAKEN_LATEST = timedelta(minutes=10)
 """How long after the deadline, by our clock, no block can accept the call any more that takes the tokens."""

@@ -22,8 +22,8 @@ from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
-    from chalicelib.chains.nodes.agreement import Agreed
     from chalicelib.chains.nodes.evm import EvmChain
+    from chalicelib.chains.nodes.readings import Agreed
 
 _REPLAY_GAS = 2_000_000
 

@@ -11,7 +11,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.across import decode_deposit
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
-from chalicelib.chains.nodes.agreement import Agreed
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.crosschain.service.payment_intents import rules, stages
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import Signed
