@@ -17,13 +17,14 @@ from chalicelib.chains.catalogue.contracts import PERMIT2, RECURRING_PROXY, depl
 from chalicelib.chains.catalogue.escrows import escrow_contracts
 from chalicelib.chains.catalogue.networks import relayer_limits
 from chalicelib.chains.nodes.agreement import agree
-from chalicelib.chains.nodes.readings import AccountReading, StepResult, TokenBalances
+from chalicelib.chains.nodes.readings import AccountReading, Agreed, StepResult, TokenBalances
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
 from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import Add, WriteConflict, written
 from chalicelib.relayer import rules, store
+from chalicelib.relayer.dry_runs import dry_run
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.holdings import flows as holdings
 from chalicelib.relayer.holdings import store as holdings_store
@@ -141,9 +142,9 @@ def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
     if new:
         refuse_while_stopped(services)
         reading = chain.read_account(signer.address)
-        steps = _run(services, chain, signer.address, reading, new)
+        steps = dry_run(chain, signer.address, new, reading, budget_of(services, network))
         balances = holdings.balances(services, signer.address, new)
-        reservation = _reserved(services, signer, reading, steps, known, balances)
+        reservation = _reserved(services, signer, reading, new, steps, known, balances)
         results |= {each.key: each for each in reservation.submissions}
         _log_postponed(services, network, reservation.submissions)
         if reservation.transactions:
@@ -152,36 +153,17 @@ def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
 
 
 def tried(services: Services, sender: str, call: Call) -> StepResult:
-    """What a call leads to now, run as `submit` runs it; nothing is written. One call to the node, or two.
+    """What a call leads to now, run as `submit` runs it; nothing is written. One call to each node, and
+    for foreign code one more to one of them.
 
     Raises ChainUnavailable, also if it does not say.
     """
     chain = services.chains.evm(call.network)
-    if call.runs_foreign_code:
-        step = _run(services, chain, sender, chain.read_account(sender), [call])[call]
-    else:
-        (step,) = chain.run_each(sender, [(Transaction(call.to, call.data, call.value), call.most_gas)])
+    reading = chain.read_account(sender) if call.runs_foreign_code else None
+    (step,) = dry_run(chain, sender, [call], reading, budget_of(services, call.network)).value
     if step.success is None:
         raise ChainUnavailable(f"The {call.network} node does not say what the call leads to: try again")
     return step
-
-
-def _run(
-    services: Services, chain: "EvmChain", sender: str, reading: AccountReading, calls: Sequence[Call]
-) -> dict[Call, StepResult]:
-    """Runs calls on the newest state, those into foreign code with the price that a block will have."""
-    plain = [call for call in calls if not call.runs_foreign_code]
-    steps: dict[Call, StepResult] = {}
-    if plain:
-        found = chain.run_each(sender, [(Transaction(c.to, c.data, c.value), c.most_gas) for c in plain])
-        steps = dict(zip(plain, found, strict=True))
-    for call in calls:
-        if call.runs_foreign_code:
-            fees = rules.market_fees(reading, budget_of(services, call.network))
-            most, tip = (fees.max_fee, fees.tip) if fees else (reading.base_fee + reading.tip, reading.tip)
-            made = Transaction(call.to, call.data, call.value)
-            steps[call] = chain.run_as_sent(sender, made, call.most_gas, most, tip)
-    return {call: steps[call] for call in calls}
 
 
 def outcome(services: Services, key: str) -> Outcome | None:
@@ -271,16 +253,17 @@ def _reserved(
     services: Services,
     signer: Signer,
     reading: AccountReading,
-    steps: Mapping[Call, StepResult],
+    calls: Sequence[Call],
+    steps: Agreed[tuple[StepResult, ...]],
     known: Known,
     balances: Sequence[TokenBalances],
 ) -> Reservation:
     """The reservation of the calls, written. Another worker may have accepted some of them in the meantime."""
-    network = next(iter(steps)).network
+    network = calls[0].network
     budget, left, taken = budget_of(services, network), dict[Source, int](), None
     for _ in range(_ATTEMPTS):
         account = known.account or RelayerAccount(network, signer.address, reading.nonce, "", BaseUnits(0))
-        wanted = [(call, step) for call, step in steps.items() if call.key not in known.calls]
+        wanted = [(call, step) for call, step in zip(calls, steps.value, strict=True) if call.key not in known.calls]
         if taken != known.taken:  # else the nodes were asked after the last call for these wallets began or ended
             left, taken = _left(services, network, [call for call, _ in wanted], known), known.taken
         permission = holdings.permission(services, signer.address, [call for call, _ in wanted], balances)
@@ -296,8 +279,8 @@ def _reserved(
         new = (*reservation.calls, *reservation.transactions, *reservation.uses, *reservation.payers)
         if try_write(services.store, reservation.account, *new, *booking.entries, *added):
             return replace(reservation, transactions=tuple(map(written, reservation.transactions)))
-        known = _known(services, signer, list(steps))
-    busy = [Submission(call.key, SubmissionStatus.POSTPONED, BUSY) for call in steps if call.key not in known.calls]
+        known = _known(services, signer, calls)
+    busy = [Submission(call.key, SubmissionStatus.POSTPONED, BUSY) for call in calls if call.key not in known.calls]
     return Reservation(account, (), (), tuple(busy))
 
 
