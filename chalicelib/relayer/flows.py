@@ -51,7 +51,6 @@ from chalicelib.relayer.store import Known
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.evm import EvmChain
-    from chalicelib.chains.nodes.protocol import Chain
 
 MOST_CALLS = 10
 _ATTEMPTS = 20
@@ -317,36 +316,37 @@ def _counters(services: Services, network: str, calls: Sequence[Call]) -> list[T
 def _left(services: Services, network: str, calls: Sequence[Call], known: Known) -> dict[Source, int]:
     """What wallets have, and have allowed, apart from what open calls take.
 
-    A request to each node for each wallet and contract, of whose answers the least counts. It is read after the counts:
-    calls that end in between are subtracted twice rather than never. Calls that begin in between change the account, so
-    that this is read again.
+    A request to each node, of whose answers the least counts. It is read after the counts: calls that end in between
+    are subtracted twice rather than never. Calls that begin in between change the account, so that this is read again.
     """
     under_way = Counter(known.taken)
     for (wallet, token, _), amount in known.taken.items():
         under_way[wallet, token, ANY] += amount
     contracts, left = escrow_contracts(network, services.settings.escrow_contracts), dict[Source, int]()
-    for source, takes in _takings(calls).items():
-        balance, allowance = _holding(services, network, takes)
+    takings = _takings(calls)
+    funds = _funds(services, network, list(takings.values()))
+    for (source, takes), (balance, allowance) in zip(takings.items(), funds, strict=True):
         left[takes.of_all_spenders] = balance - under_way[takes.of_all_spenders]
         if contracts is None or takes.spender != contracts.erc3009:  # which takes what was signed, allowed or not
             left[source] = allowance - under_way[source]
     return left
 
 
-def _holding(services: Services, network: str, takes: Taking) -> tuple[int, int]:
-    """The balance and the allowance that a call takes from, in base units; of each the least that a node says."""
+def _funds(services: Services, network: str, takings: Sequence[Taking]) -> list[tuple[int, int]]:
+    """The balance and the allowance that each call takes from, in base units; of each the least that a node says."""
+    if not takings:
+        return []
+    wanted = [(takes.wallet, takes.token, takes.spender) for takes in takings]
 
-    def read(node: "Chain") -> tuple[int, int]:
-        found = node.read_wallet(takes.wallet, [takes.token], takes.spender).tokens[takes.token]
-        return found.balance, found.allowance
+    def least(said: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
+        return [(min(each[0] for each in of), min(each[1] for each in of)) for of in zip(*said, strict=True)]
 
-    said = agree(
-        services.chains.of(network),
-        read,
+    return agree(
+        services.chains.evm(network),
+        lambda node: [(each.balance, each.allowance) for each in node.read_funds(wanted)],
         compared=lambda each: None,
-        chosen=lambda each: (min(balance for balance, _ in each), min(allowance for _, allowance in each)),
-    )
-    return said.value
+        chosen=least,
+    ).value
 
 
 def _send_accepted(
