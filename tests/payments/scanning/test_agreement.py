@@ -76,8 +76,8 @@ class Liar(FakeChain):
 class Group:
     """A world whose sepolia has some nodes of the same chain."""
 
-    def __init__(self, client: Any, count: int) -> None:
-        self.nodes = [Liar() for _ in range(count)]
+    def __init__(self, client: Any, count: int, kind: type[Liar] = Liar) -> None:
+        self.nodes = [kind() for _ in range(count)]
         for node in self.nodes:
             node.blocks = self.nodes[0].blocks
         chains = FakeChains(self.nodes[0])
