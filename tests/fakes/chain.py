@@ -323,6 +323,9 @@ class FakeChain:
             code_of in self.contracts,
         )
 
+    def read_funds(self, wanted: Sequence[tuple[str, str, str]]) -> tuple[TokenReading, ...]:
+        return tuple(self.read_wallet(wallet, [token], spender).tokens[token] for wallet, token, spender in wanted)
+
     def read_batch_fee(self) -> int:
         self._read()
         return self.batch_fee_bps

@@ -86,6 +86,7 @@ class EvmChain:
     read_receipts = on_node(receipts.read_receipts)
     payers_of = on_node(receipts.payers_of)
     read_wallet = on_node(wallets.read_by_multicall)
+    read_funds = on_node(wallets.read_funds)
     read_batch_fee = on_node(wallets.read_batch_fee)
     has_code = on_node(wallets.has_code)
     read_codes = on_node(wallets.read_codes)

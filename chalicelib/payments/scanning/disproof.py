@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, cast
 
-from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.errors import ChainUnavailable, NotConfirmed
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of
@@ -41,15 +41,15 @@ BLOCKS_PER_READING = 20
 """In so many blocks of one reading transfers that a node does not have are looked for, by two requests a node."""
 
 
-class NotAgreed(ChainUnavailable):
+class NotAgreed(NotConfirmed):
     """No other node says yet that it has the transfers of a block. `silent` are the newest blocks of those nodes by
     host, None of one that does not answer."""
 
     def __init__(self, network: str, block: int, silent: Mapping[str, int | None]) -> None:
-        super().__init__(f"No other {network} node has a block yet")
         self.block, self.silent = block, silent
         said = (f"{host} {'does not answer' if at is None else f'is at block {at}'}" for host, at in silent.items())
-        self.reason = f"transfers of block {block} wait for another node: {', '.join(said)}"
+        reason = f"transfers of block {block} wait for another node: {', '.join(said)}"
+        super().__init__(f"No other {network} node has a block yet", reason)
 
 
 @frozen

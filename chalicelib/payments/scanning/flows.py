@@ -150,6 +150,7 @@ def status(services: Services) -> tuple[NetworkStatus, ...]:
             cursors.get(name),
             settings.confirmations.get(name, known_network(name).confirmations),
             timedelta(seconds=settings.scan_interval(name)),
+            timedelta(seconds=settings.silent_nodes_seconds),
             now,
         )
         for name in (served or cursors)

@@ -3,12 +3,16 @@
 from dataclasses import field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
 from chalicelib.chains.nodes.escrow.logs import LoggedEscrow
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint, LoggedConversion
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.readings import Agreed
 
 WAITING = "~"
 """The first character of the sort keys of work that waits for a rate. It is behind the names of all networks."""
@@ -146,6 +150,13 @@ class Cursor(Record):
     def is_paused(self) -> bool:
         """Whether the network is not read, because its nodes disagree."""
         return self.nodes is not None and not self.nodes.agree
+
+    @property
+    def ends_until(self) -> "Agreed[datetime] | None":
+        """Until when what ends by time has ended, None before that is known."""
+        from chalicelib.chains.nodes.readings import Agreed  # most of what loads records ends nothing
+
+        return Agreed(self.agreed_until) if self.agreed_until is not None else None
 
     @property
     def newest(self) -> Checkpoint | None:

@@ -49,6 +49,10 @@ class NetworkStatusAnswer(Output):
         description="How many nodes say that payments are there: one if the network has only one, or if the others were"
         " silent and what it said is not compared yet"
     )
+    waitsForNode: bool = Field(
+        description="Whether for a while only one of several nodes says until when the network was read: nothing"
+        " expires there, and nothing is signed in, paid out or freed by its contracts, until another one says the same"
+    )
     evidence: EvidenceAnswer | None = Field(description="How the blocks are known")
 
     @classmethod
@@ -60,6 +64,7 @@ class NetworkStatusAnswer(Output):
             lastRead=iso_or_none(status.read_at),
             isSeeingPayments=status.sees_payments,
             paymentsRestOn="one node" if status.rests_on_one_node else "several nodes",
+            waitsForNode=status.waits_for_node,
             nodes=None if nodes is None else NodesAnswer.from_record(nodes),
             evidence=EvidenceAnswer.of(status),
         )

@@ -17,7 +17,7 @@ from tests.fakes.world import START, World, in_process_aws
 from tests.support.client import Api
 from tests.support.running import running
 
-INTERVAL = timedelta(seconds=5)
+INTERVAL, SILENT = timedelta(seconds=5), timedelta(seconds=120)
 
 
 @pytest.fixture
@@ -37,13 +37,13 @@ def cursor(read_until: datetime | None = START) -> Cursor:
 def test_payments_are_seen_while_the_lag_is_what_confirmations_and_interval_explain(
     age: float, confirmations: int, sees: bool
 ) -> None:
-    found = rules.network_status("mainnet", cursor(), confirmations, INTERVAL, START + timedelta(seconds=age))
+    found = rules.network_status("mainnet", cursor(), confirmations, INTERVAL, SILENT, START + timedelta(seconds=age))
     assert (found.sees_payments, found.lag) == (sees, timedelta(seconds=max(age, 0)))
 
 
 @pytest.mark.parametrize("known", [None, cursor(read_until=None)], ids=["never read", "begun and not read yet"])
 def test_nothing_is_known_before_the_first_read(known: Cursor | None) -> None:
-    assert rules.network_status("mainnet", known, 12, INTERVAL, START) == rules.NetworkStatus(
+    assert rules.network_status("mainnet", known, 12, INTERVAL, SILENT, START) == rules.NetworkStatus(
         "mainnet", None, None, None, False
     )
 
@@ -88,7 +88,10 @@ def test_anybody_may_ask(api: Api) -> None:
     names = {each["network"] for each in reply.json["networks"]}
     assert names == set(running().chains.networks)
     for each in reply.json["networks"]:
-        named = {"network", "lagSeconds", "readUntil", "lastRead", "isSeeingPayments", "nodes", "paymentsRestOn", "evidence"}
+        named = {
+            "network", "lagSeconds", "readUntil", "lastRead", "isSeeingPayments", "nodes", "paymentsRestOn", "waitsForNode",
+            "evidence",
+        }  # fmt: skip
         assert set(each) == named
         assert each["paymentsRestOn"] == "one node", "the deployment of this test has one of each"
 
@@ -96,7 +99,7 @@ def test_anybody_may_ask(api: Api) -> None:
 def test_it_says_of_which_networks_one_node_alone_vouches_for_payments() -> None:
     compared = replace(cursor(), nodes=NodeCheck(2, 1, agree=True))
     rests = [
-        NetworkStatusAnswer.of(rules.network_status("mainnet", each, 12, INTERVAL, START)).paymentsRestOn
+        NetworkStatusAnswer.of(rules.network_status("mainnet", each, 12, INTERVAL, SILENT, START)).paymentsRestOn
         for each in (None, cursor(), compared, replace(compared, alone=BlockRange(1, 2)))
     ]
     assert rests == ["one node", "one node", "several nodes", "one node"]
