@@ -85,7 +85,7 @@ def _settle(
     blocks, of_it = BlockRange(deferred.block_number, deferred.block_number), list[LoggedTransfer]()
     readers = iter((chain, *chain.others) if isinstance(chain, Node) else (chain,))
     while not of_it and (reader := next(readers, None)) is not None:
-        matched = ranges.matched(services, reader, reader.read_range(blocks, None), blocks, details.watched)
+        matched = ranges.matched(services, reader, reader.read_range(blocks, None).logs, blocks, details.watched)
         chain, of_it = reader, [each for each in matched if each.tx_hash == deferred.tx_hash]
     found = ranges.not_recorded(services, chain, details, replace(cursor, deferred_from=None), of_it)
     if found.deferred:

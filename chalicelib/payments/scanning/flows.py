@@ -16,7 +16,7 @@ from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.nodes import one_node
 from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.payments.scanning import absence, disproof, nodes, ranges, rules, store
-from chalicelib.payments.scanning.again import read_again
+from chalicelib.payments.scanning.again import due_with_new, read_again
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.disproof import NotAgreed
 from chalicelib.payments.scanning.hints import hint
@@ -85,19 +85,21 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
         if confirmed < rules.last_logged(cursor):
             return 0
         cursor = _follow_fork(services, chain, details, cursor, confirmed)
-    count = reads = refusals = 0
+    count, reads, refusals, along = 0, 0, 0, None
     while reads < _RANGES_PER_TICK:
         blocks = rules.next_range(cursor, head, confirmations)
         if blocks is None:
-            return count + read_again(services, chain, details, policy, cursor)
+            return count + read_again(services, chain, details, policy, cursor, along)
         if services.clock() >= deadline:
             break
         try:
             new = BlockRange(cursor.scanned_to + 1, blocks.last)
-            listed = chain.read_range(blocks, cursor.newest, absence.wanted_headers(policy, new))
+            due = due_with_new(chain, cursor, facts, services.clock()) if count == reads == 0 else None
+            listed = chain.read_range(blocks, cursor.newest, absence.wanted_headers(policy, new), due)
+            along = (due, listed.again) if due is not None and listed.again is not None else None
             weighed = absence.weigh(services, chain, policy, cursor, new, listed, deadline)
             absence.check_moves_on(name, policy, weighed)
-            matched = ranges.matched(services, chain, weighed.reading, blocks, details.watched)
+            matched = ranges.matched(services, chain, weighed.reading.logs, blocks, details.watched)
             disproof.check_number(chain, matched, blocks, details.family)
         except Disconnected:
             place = {"network": name, "read_to": cursor.scanned_to}

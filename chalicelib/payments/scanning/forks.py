@@ -99,7 +99,7 @@ def _read_again(
         blocks = BlockRange(cursor.scanned_to + 1, min(cursor.scanned_to + cursor.range_limit, last))
         try:
             reading = chain.read_range(blocks, cursor.newest)
-            matched = ranges.matched(services, chain, reading, blocks, details.watched)
+            matched = ranges.matched(services, chain, reading.logs, blocks, details.watched)
         except Disconnected as error:
             raise ChainUnavailable(f"The {cursor.network} chain forked again while a fork was read") from error
         except RangeTooLarge as error:

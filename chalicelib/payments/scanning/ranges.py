@@ -1,8 +1,8 @@
 """What a range of blocks adds to the transfer log, and where the cursor stands after it."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes import logs
@@ -48,15 +48,19 @@ class Found:
 
 
 def matched(
-    services: Services, chain: "Chain", reading: RangeReading, blocks: BlockRange, watched: Sequence[PlainAddress]
+    services: Services,
+    chain: "Chain",
+    listed: Sequence[Mapping[str, Any]],
+    blocks: BlockRange,
+    watched: Sequence[PlainAddress],
 ) -> list[LoggedTransfer]:
-    """The entries for the transfers of a range that have the reference of a request, or that emptied one of the
+    """The entries for the transfers listed of a range that have the reference of a request, or that emptied one of the
     `watched` addresses without an event.
 
     Raises RangeTooLarge if the node does not return the transfers of these addresses, InconsistentNode if it gives logs
     of other blocks than its canonical ones.
     """
-    logs = (*reading.logs, *watching.transfers(chain, blocks, watched))
+    logs = (*listed, *watching.transfers(chain, blocks, watched))
     try:
         transfers = transfer_log.counting(transfers_of(chain.network, logs, chain.escrow, watched))
     except InconsistentNode:
