@@ -38,7 +38,7 @@ COMPARED_PER_RANGE = {"evm": 500, "tron": 20}
 """The most transactions of several blocks whose receipts are compared, and of one request for receipts; on Tron each
 is a request."""
 BLOCKS_PER_READING = 20
-"""In so many blocks of one reading transfers that a node does not have are looked for, by two requests a node."""
+"""In so many blocks of one reading transfers that a node does not list are looked for, by two requests a node."""
 
 
 class NotAgreed(ChainUnavailable):
@@ -81,9 +81,10 @@ def check(
     """Compares transfers that `chain` lists for the first time with the other nodes, or with its own receipts.
 
     Raises InconsistentNode if the node lists a transfer a second time that is not in its own receipt; NodesDisagree if
-    another node has another block, or does not have a transfer in it; NotAgreed if all others are silent. One that
-    denies a transfer of `proved_blocks` is asked last for a while. One request to each other node; for what it does not
-    list, one for the node's own receipts and two for each block.
+    another node has another block, or does not have a transfer in it; NotAgreed if all others are silent; RangeTooLarge
+    if one does not list those of more than BLOCKS_PER_READING blocks. One that denies a transfer of `proved_blocks` is
+    asked last for a while. One request to each other node; for what it does not list, one for the node's own receipts
+    and two for each block.
     """
     counting = [each for each in new if can_count(each)]
     others = chain.others if isinstance(chain, Node) and counting else ()
@@ -182,13 +183,15 @@ def _confirmed(
     proved_blocks: Collection[int],
 ) -> set[TransferId]:
     """The transfers that another node has in receipts though it does not list them. Raises NodesDisagree if it does not
-    have one in its block at all, unless the block is proved."""
+    have one in its block at all, unless the block is proved; RangeTooLarge if they are in too many blocks."""
     by_block = dict[int, list[LoggedTransfer]]()
     for each in entries:
         if each.transfer_id in said.left_out:
             by_block.setdefault(each.block_number, []).append(each)
+    if len(by_block) > BLOCKS_PER_READING:
+        raise RangeTooLarge(f"{other.host} does not list the transfers of {len(by_block)} blocks")
     found = set[TransferId]()
-    for number, left_out in list(by_block.items())[:BLOCKS_PER_READING]:
+    for number, left_out in by_block.items():
         verdicts = _says(other, number, left_out)
         for each in left_out:
             verdict = verdicts.get(each.transfer_id)

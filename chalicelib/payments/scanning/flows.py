@@ -101,6 +101,7 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             absence.check_moves_on(name, policy, weighed)
             matched = ranges.matched(services, chain, weighed.reading.logs, blocks, details.watched)
             disproof.check_number(chain, matched, blocks, details.family)
+            found = ranges.not_recorded(services, chain, details, cursor, matched, weighed.proved_blocks)
         except Disconnected:
             place = {"network": name, "read_to": cursor.scanned_to}
             services.log.error("fork deeper than the confirmations", extra=place)
@@ -112,8 +113,6 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             if refusals == _REFUSALS_PER_TICK or isinstance(error, BlockRefused):
                 break
             continue
-        try:
-            found = ranges.not_recorded(services, chain, details, cursor, matched, weighed.proved_blocks)
         except NotAgreed as error:  # this tick reads the blocks before that one
             cursor, head = nodes.wait(services, cursor, error), error.block - 1 + confirmations - 1
             continue

@@ -10,6 +10,7 @@ from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooL
 from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.scanning import disproof, ranges, rules, store, transfer_log
 from chalicelib.payments.scanning.details import Details
+from chalicelib.payments.scanning.disproof import Compared
 from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedTransfer
 from chalicelib.platform.services import Services
@@ -40,7 +41,7 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     transfer_log.check_vanished(cursor.network, gone, _in_receipts(services, chain, details, gone), last)
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in added])
     new = tuple(entry for entry in added if entry.transfer_id not in stored)
-    compared = disproof.check(services, chain, cursor, new)
+    compared = _compared(services, chain, details, cursor, new)
     moved = {(entry.tx_hash, entry.event_key) for entry in removed}
     deferred = tuple(entry for entry in compared.deferred if (entry.tx_hash, entry.event_key) not in moved)
     doubts = ranges.Found(alone=compared.alone, deferred=deferred)
@@ -54,6 +55,27 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     followed = ranges.store_cursor(services, ranges.with_doubts(replace(followed, version=cursor.version), doubts))
     hint(services, found.payables)
     return followed
+
+
+def _compared(
+    services: Services, chain: "Chain", details: Details, cursor: Cursor, new: Sequence[LoggedTransfer]
+) -> Compared:
+    """As `disproof.check`, in parts of so few blocks that none is too large; what is left at the deadline, and can
+    count, is deferred, because all blocks of a fork are read at once."""
+    numbers = sorted({entry.block_number for entry in new})
+    found = Compared(())
+    for first in range(0, len(numbers), disproof.BLOCKS_PER_READING):
+        part = set(numbers[first : first + disproof.BLOCKS_PER_READING])
+        entries = tuple(entry for entry in new if entry.block_number in part)
+        if first > 0 and services.clock() >= details.deadline:
+            late = tuple(entry for entry in entries if disproof.can_count(entry))
+            compared = Compared(tuple(entry for entry in entries if entry not in late), late)
+        else:
+            compared = disproof.check(services, chain, cursor, entries)
+        found = Compared(
+            found.agreed + compared.agreed, found.deferred + compared.deferred, found.alone + compared.alone
+        )
+    return found
 
 
 def _in_receipts(

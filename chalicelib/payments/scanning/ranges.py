@@ -91,7 +91,7 @@ def not_recorded(
 ) -> Found:
     """The entries among these that are new, with their details, and the work for all that are not recorded.
 
-    Raises as `disproof.check` if a new one is not in the receipts.
+    Raises as `disproof.check`.
     """
     if not found:
         return Found()

@@ -433,24 +433,72 @@ def test_a_deferred_payment_is_recorded_though_the_node_that_is_read_next_does_n
     half(world, payment)
     listed = {name: (node.read_range, node.read_payments) for name, node in (("first", pair.first), ("second", pair.second))}
 
-    def leave_out(node: Any) -> None:
-        ranges, payments = node.read_range, node.read_payments
-        node.read_range = lambda *given: replace(ranges(*given), logs=())
-        node.read_payments = lambda numbers: {at: replace(each, logs=()) for at, each in payments(numbers).items()}
-
-    leave_out(pair.second)
+    leaves_out(pair.second)
     answers = pair.second.read_receipts
     pair.second.read_receipts = is_silent  # type: ignore[method-assign]
     world.scan()
     assert (paid(world, payment), cursor_of(world).deferred_from is not None) == (0, True)
     if loses == "first":
         pair.second.read_range, pair.second.read_payments = listed["second"]  # type: ignore[method-assign]
-        leave_out(pair.first)
+        leaves_out(pair.first)
     pair.second.read_receipts = answers  # type: ignore[method-assign]
     for _ in range(3):
         world.advance(5)
         world.scan()
     assert (paid(world, payment), cursor_of(world).deferred_from) == (6_250_000, None)
+
+
+def leaves_out(node: Any) -> None:
+    """It lists no logs, and returns receipts."""
+    ranges, payments = node.read_range, node.read_payments
+    node.read_range = lambda *given: replace(ranges(*given), logs=())
+    node.read_payments = lambda numbers: {at: replace(each, logs=()) for at, each in payments(numbers).items()}
+
+
+@pytest.mark.parametrize("is_fork", [False, True], ids=["new", "a fork"])
+def test_no_payment_is_deferred_because_many_blocks_have_some_that_the_other_node_does_not_list(
+    pair: Pair, is_fork: bool
+) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    leaves_out(pair.second)
+    if is_fork:
+        world.chain.mine(60)
+        world.scan()
+        pair.first.fork(60)
+    for _ in range(50):
+        world.chain.pay(payment.requests[0], amount=1)
+    for _ in range(2):
+        world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from) == (50, None)
+    assert cursor_of(world).scanned_to == len(pair.first.blocks) - 2
+
+
+def test_a_fork_of_many_such_blocks_is_followed_within_a_tick_though_the_other_node_is_slow(pair: Pair) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    leaves_out(pair.second)
+    world.chain.mine(60)
+    world.scan()
+    pair.first.fork(60)
+    for _ in range(50):
+        world.chain.pay(payment.requests[0], amount=1)
+    answer = pair.second.read_receipts
+
+    def slow(number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
+        world.advance(3)
+        return answer(number, tx_hashes)
+
+    pair.second.read_receipts = slow  # type: ignore[method-assign]
+    world.scan()
+    world.scan()
+    assert cursor_of(world).scanned_to == len(pair.first.blocks) - 2
+    assert 20 <= paid(world, payment) < 50 and cursor_of(world).deferred_from is not None
+    for _ in range(12):
+        world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from) == (50, None)
 
 
 def is_silent(number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
