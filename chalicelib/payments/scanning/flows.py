@@ -20,7 +20,7 @@ from chalicelib.payments.scanning.again import due_with_new, read_again
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.disproof import NotAgreed
 from chalicelib.payments.scanning.hints import hint
-from chalicelib.payments.scanning.records import Cursor
+from chalicelib.payments.scanning.records import DEFERRED_COUNTED, Cursor, DeferredTransaction
 from chalicelib.payments.scanning.rules import NetworkStatus
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
@@ -133,7 +133,8 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
 
 
 def status(services: Services) -> tuple[NetworkStatus, ...]:
-    """How far each network of this deployment is read. One read; no call to a node.
+    """How far each network of this deployment is read. One read, and a query for each network on which transactions are
+    deferred; no call to a node.
 
     If the list of nodes cannot be read, the networks are those that were ever scanned.
     """
@@ -152,9 +153,17 @@ def status(services: Services) -> tuple[NetworkStatus, ...]:
             settings.confirmations.get(name, known_network(name).confirmations),
             timedelta(seconds=settings.scan_interval(name)),
             now,
+            _deferred(services, cursors.get(name)),
         )
         for name in (served or cursors)
     )
+
+
+def _deferred(services: Services, cursor: Cursor | None) -> tuple[DeferredTransaction, ...]:
+    """The first deferred transactions of a network. No read while none is."""
+    if cursor is None or cursor.deferred_from is None:
+        return ()
+    return store.deferred_after(services.store, cursor.network, "", DEFERRED_COUNTED)
 
 
 def _first_cursor(services: Services, chain: "Chain", facts: Network, head: int, confirmations: int) -> Cursor:

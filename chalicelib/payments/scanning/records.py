@@ -20,6 +20,9 @@ BLOCKS_PER_PARTITION = 2
 """How many blocks share a partition of the log. DynamoDB writes 1,000 items a second to a partition. The deeper a
 fork, the more partitions are read."""
 
+DEFERRED_COUNTED = 100
+"""So many deferred transactions of a network are counted for its status: anybody can make more for the gas."""
+
 
 @frozen
 class Verification:

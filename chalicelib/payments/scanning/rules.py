@@ -21,6 +21,7 @@ from chalicelib.payments.scanning.evidence import (
 )
 from chalicelib.payments.scanning.records import (
     Cursor,
+    DeferredTransaction,
     Evidence,
     NextTarget,
     NodeCheck,
@@ -65,6 +66,8 @@ class NetworkStatus:
     unproved_since: datetime | None = None
     is_alone: bool = False
     """Whether one node alone vouches for payments that were recorded, as the others were silent."""
+    deferred: tuple[DeferredTransaction, ...] = ()
+    """The first ones, as many as are counted."""
 
     @property
     def rests_on_one_node(self) -> bool:
@@ -102,7 +105,12 @@ def lag(cursor: Cursor, now: datetime) -> timedelta | None:
 
 
 def network_status(
-    name: str, cursor: Cursor | None, confirmations: int, scan_interval: timedelta, now: datetime
+    name: str,
+    cursor: Cursor | None,
+    confirmations: int,
+    scan_interval: timedelta,
+    now: datetime,
+    deferred: tuple[DeferredTransaction, ...] = (),
 ) -> NetworkStatus:
     """How far a network is read.
 
@@ -126,6 +134,7 @@ def network_status(
         count,
         since,
         is_alone,
+        deferred,
     )
 
 
