@@ -73,7 +73,7 @@ def read_again(
             if read is None:
                 continue
             blocks, taken = read
-            if taken.found.new or taken.found.deferred or taken.is_open:  # one node may say so alone
+            if taken.found.new or taken.found.alone or taken.found.deferred or taken.is_open:  # by one node alone
                 weak = evidence.doubted(cursor.weak, blocks, services.clock())
                 cursor = ranges.store_cursor(services, ranges.with_doubts(replace(cursor, weak=weak), taken.found))
             payables, paid = _entered(services, cursor, taken), taken.matched

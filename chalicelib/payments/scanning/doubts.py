@@ -92,7 +92,7 @@ def _settle(
         facts = {"network": deferred.network, "tx_hash": deferred.tx_hash}
         services.log.warning("transaction is still deferred", extra=facts)
         return 0, cursor
-    if found.new:
+    if found.new or found.alone:
         cursor = ranges.store_cursor(services, ranges.with_doubts(cursor, found))
     ranges.write(services, found)
     services.store.write(Delete(deferred))

@@ -116,7 +116,7 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
         except NotAgreed as error:  # this tick reads the blocks before that one
             cursor, head = nodes.wait(services, cursor, error), error.block - 1 + confirmations - 1
             continue
-        if found.new or found.deferred:
+        if found.new or found.alone or found.deferred:
             cursor = ranges.unfinished(services, cursor, blocks, found)
         try:
             ranges.write(services, found)

@@ -12,7 +12,7 @@ from chalicelib.payments.scanning import disproof, ranges, rules, store, transfe
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.disproof import Compared
 from chalicelib.payments.scanning.hints import hint
-from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedTransfer
+from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedTransfer, TransferState
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -40,13 +40,13 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     gone = transfer_log.vanished(removed, added)
     transfer_log.check_vanished(cursor.network, gone, _in_receipts(services, chain, details, gone), last)
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in added])
-    new = tuple(entry for entry in added if entry.transfer_id not in stored)
-    compared = _compared(services, chain, details, cursor, new)
-    moved = {(entry.tx_hash, entry.event_key) for entry in removed}
+    compared = _compared(services, chain, details, cursor, transfer_log.to_compare(added, stored))
+    known = (entry for entry in removed if entry.state is not TransferState.REVERSED)
+    moved = {(entry.tx_hash, entry.event_key) for entry in known}
     deferred = tuple(entry for entry in compared.deferred if (entry.tx_hash, entry.event_key) not in moved)
     doubts = ranges.Found(alone=compared.alone, deferred=deferred)
-    found = replace(doubts, new=details.of([entry for entry in new if entry not in deferred]))
     added = [entry for entry in added if entry not in deferred]
+    found = replace(doubts, new=details.of([entry for entry in added if entry.transfer_id not in stored]))
     cursor = ranges.unfinished(services, cursor, BlockRange(common.scanned_to + 1, last), doubts)
     # numbered after that write: a tick that died before it moved the cursor has left work with the number before
     work = transfer_log.work_of_fork(removed, added, cursor.version, services.clock())

@@ -89,7 +89,8 @@ def not_recorded(
     found: list[LoggedTransfer],
     proved_blocks: Collection[int] = (),
 ) -> Found:
-    """The entries among these that are new, with their details, and the work for all that are not recorded.
+    """The entries among these that are new, with their details, and the work for all that are not recorded: those that
+    are new or were taken back as far as they are agreed on.
 
     Raises as `disproof.check`.
     """
@@ -103,12 +104,13 @@ def not_recorded(
             services.log.info("nodes number logs differently", extra=facts)
         else:
             services.log.error("node contradicts itself", extra=facts)
-    new = tuple(entry for entry in found if entry.transfer_id not in stored)
-    compared = disproof.check(services, chain, cursor, _not_deferred(services, cursor, new), proved_blocks)
-    agreed = {entry.transfer_id for entry in compared.agreed}
-    recorded = [entry for entry in found if entry.transfer_id in stored or entry.transfer_id in agreed]
+    listed = transfer_log.to_compare(found, stored)
+    compared = disproof.check(services, chain, cursor, _not_deferred(services, cursor, listed), proved_blocks)
+    not_agreed = {entry.transfer_id for entry in listed} - {entry.transfer_id for entry in compared.agreed}
+    recorded = [entry for entry in found if entry.transfer_id not in not_agreed]
     work = transfer_log.work(transfer_log.unrecorded(recorded, stored), cursor.version, services.clock())
-    return Found(details.of(compared.agreed), tuple(work), compared.alone, compared.deferred)
+    new = tuple(entry for entry in compared.agreed if entry.transfer_id not in stored)
+    return Found(details.of(new), tuple(work), compared.alone, compared.deferred)
 
 
 def _not_deferred(services: Services, cursor: Cursor, new: tuple[LoggedTransfer, ...]) -> tuple[LoggedTransfer, ...]:

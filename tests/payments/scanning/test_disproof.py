@@ -354,6 +354,31 @@ def test_what_one_node_made_up_while_the_other_was_away_is_taken_back_by_both_an
     assert states(world)[1] is (TransferState.PAYMENT if insists else TransferState.REVERSED)
 
 
+@pytest.mark.parametrize("is_fork", [False, True])
+def test_what_was_taken_back_is_not_believed_of_one_node_when_it_lists_it_again(pair: Pair, is_fork: bool) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    twice(pair.first, half(world, payment))
+    receipts_of_liar(pair)
+    pair.second.is_down = True
+    wait_out(world)
+    assert paid(world, payment) == 12_500_000
+    pair.second.is_down, forged = False, list(pair.first.forged)
+    pair.first.forged.clear()
+    later(world, 601)
+    later(world, 601)
+    assert (paid(world, payment), states(world)[1]) == (6_250_000, TransferState.REVERSED)
+    (pair.first if is_fork else pair.second).forged += forged  # the second one reads again what was read before
+    if is_fork:
+        stored = cursor_of(world)
+        again = BlockRange(int(forged[0]["blockNumber"], 16), stored.scanned_to)
+        world.services.store.write(replace(stored, unfinished=again))
+    for seconds in (0, 6 * 3600, 6 * 3600):
+        later(world, seconds)
+        assert paid(world, payment) == 6_250_000
+
+
 def with_forged(block: BlockReceipts, chain: FakeChain) -> BlockReceipts:
     forged = {each: [log for log in chain.forged if log["transactionHash"] == each] for each in block.logs}
     return BlockReceipts(block.hash, {each: (*logs, *forged[each]) for each, logs in block.logs.items()})
@@ -499,6 +524,71 @@ def test_a_fork_of_many_such_blocks_is_followed_within_a_tick_though_the_other_n
     for _ in range(12):
         world.scan()
     assert (paid(world, payment), cursor_of(world).deferred_from) == (50, None)
+
+
+@pytest.mark.parametrize("answers", ["at once", "later"])
+@pytest.mark.parametrize("moved_by", [0, 1, 6])
+def test_a_deferred_payment_that_a_fork_moves_is_found_once_in_its_new_block(
+    pair: Pair, moved_by: int, answers: str
+) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    leaves_out(pair.second)
+    answer = pair.second.read_receipts
+    pair.second.read_receipts = is_silent  # type: ignore[method-assign]
+    half(world, payment)
+    world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from is not None) == (0, True)
+    pair.first.fork(4, moved_by)
+    new = next(block for block in pair.first.blocks if block.logs)
+    if answers == "at once":
+        pair.second.read_receipts = answer  # type: ignore[method-assign]
+    for _ in range(5):
+        world.advance(5)
+        world.scan()
+    assert paid(world, payment) == (6_250_000 if answers == "at once" else 0)
+    pair.second.read_receipts = answer  # type: ignore[method-assign]
+    for _ in range(3):
+        world.advance(5)
+        world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from) == (6_250_000, None)
+    (logged,) = store.logged_in(world.services.store, "sepolia", 0, len(pair.first.blocks))
+    assert (logged.block_hash, logged.state) == (new.hash, TransferState.PAYMENT)
+
+
+def test_a_payment_that_was_recorded_and_that_a_fork_moves_stays_though_the_other_node_does_not_say(pair: Pair) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    half(world, payment)
+    world.scan()
+    leaves_out(pair.second)
+    pair.second.read_receipts = is_silent  # type: ignore[method-assign]
+    pair.first.fork(4, 1)
+    for _ in range(3):
+        world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from) == (6_250_000, None)
+
+
+def test_a_payment_that_was_taken_back_is_compared_as_a_new_one_when_a_fork_moves_it(pair: Pair) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    log = half(world, payment)
+    world.scan()
+    block = pair.first.blocks[int(log["blockNumber"], 16)]
+    block.logs.clear()
+    later(world, 601)
+    later(world, 601)
+    assert (paid(world, payment), states(world)) == (0, [TransferState.REVERSED])
+    leaves_out(pair.second)
+    pair.second.read_receipts = is_silent  # type: ignore[method-assign]
+    block.logs.append(log)
+    pair.first.fork(len(pair.first.blocks) - block.number, 1)
+    for _ in range(3):
+        world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from is not None) == (0, True)
 
 
 def is_silent(number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
