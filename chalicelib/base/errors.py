@@ -46,7 +46,7 @@ ServiceError                         a status and a message that tells the calle
     ├── NodeResponseTooLarge   503   the node's response is too long, in chains.nodes.rpc.jsonrpc
     ├── NodesDisagree          503   two nodes say different things of what decides, in chains.nodes.nodes
     ├── TooFewNodes            503   only one of several nodes answers what decides, in chains.nodes.agreement
-    ├── NotAgreed              503   no other node has a block with payments yet, in payments.scanning.disproof
+    ├── NotAgreed              503   no other node has a block with payments yet, in payments.scanning.comparison
     └── InconsistentNode       503   two responses of the node contradict each other, in chains.nodes.logs
 """
 

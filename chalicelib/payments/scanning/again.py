@@ -93,7 +93,7 @@ def _prove(
 ) -> tuple[int, Cursor]:
     """Reads the next unproved blocks for evidence, if the newest ones have some: another node answers again.
 
-    As long as a transfer that they do not have is not disproved by every node, they stay unproved, and it is looked for
+    As long as a transfer that they do not have is not denied by every node, they stay unproved, and it is looked for
     again.
     """
     now = services.clock()

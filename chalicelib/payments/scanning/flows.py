@@ -15,10 +15,10 @@ from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, known_ne
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.nodes import one_node
 from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
-from chalicelib.payments.scanning import absence, disproof, nodes, ranges, rules, store
+from chalicelib.payments.scanning import absence, comparison, nodes, ranges, rules, store
 from chalicelib.payments.scanning.again import due_with_new, read_again
+from chalicelib.payments.scanning.comparison import NotAgreed
 from chalicelib.payments.scanning.details import Details
-from chalicelib.payments.scanning.disproof import NotAgreed
 from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.records import DEFERRED_COUNTED, Cursor, DeferredTransaction
 from chalicelib.payments.scanning.rules import NetworkStatus
@@ -100,7 +100,7 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             weighed = absence.weigh(services, chain, policy, cursor, new, listed, deadline)
             absence.check_moves_on(name, policy, weighed)
             matched = ranges.matched(services, chain, weighed.reading.logs, blocks, details.watched)
-            disproof.check_number(chain, matched, blocks, details.family)
+            comparison.check_number(chain, matched, blocks, details.family)
             found = ranges.not_recorded(services, chain, details, cursor, matched, weighed.proved_blocks)
         except Disconnected:
             place = {"network": name, "read_to": cursor.scanned_to}

@@ -8,9 +8,9 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.logs import BlockRange, ProxyTransfer
 from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.chains.nodes.transfers import transfers_of
-from chalicelib.payments.scanning import disproof, ranges, rules, store, transfer_log
+from chalicelib.payments.scanning import comparison, ranges, rules, store, transfer_log
+from chalicelib.payments.scanning.comparison import Compared
 from chalicelib.payments.scanning.details import Details
-from chalicelib.payments.scanning.disproof import Compared
 from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedTransfer, TransferState
 from chalicelib.platform.services import Services
@@ -27,7 +27,7 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     that what is missing is gone. Blocks that are unfinished are read again, too: a fork may have replaced them before
     the cursor had a checkpoint of them. The range after the cursor is read as well, as far as its blocks are confirmed,
     because a fork often moves transactions into later blocks. Raises ChainUnavailable if the chain forks again
-    meanwhile, or if a block is refused, and as `disproof.check` if a new transfer is not in the receipts.
+    meanwhile, or if a block is refused, and as `comparison.check` if a new transfer is not in the receipts.
     """
     canonical = chain.block_hashes([checkpoint.number for checkpoint in cursor.checkpoints])
     common = rules.roll_back(cursor, canonical)
@@ -60,18 +60,18 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
 def _compared(
     services: Services, chain: "Chain", details: Details, cursor: Cursor, new: Sequence[LoggedTransfer]
 ) -> Compared:
-    """As `disproof.check`, in parts of so few blocks that none is too large; what is left at the deadline, and can
+    """As `comparison.check`, in parts of so few blocks that none is too large; what is left at the deadline, and can
     count, is deferred, because all blocks of a fork are read at once."""
     numbers = sorted({entry.block_number for entry in new})
     found = Compared(())
-    for first in range(0, len(numbers), disproof.BLOCKS_PER_READING):
-        part = set(numbers[first : first + disproof.BLOCKS_PER_READING])
+    for first in range(0, len(numbers), comparison.BLOCKS_PER_READING):
+        part = set(numbers[first : first + comparison.BLOCKS_PER_READING])
         entries = tuple(entry for entry in new if entry.block_number in part)
         if first > 0 and services.clock() >= details.deadline:
-            late = tuple(entry for entry in entries if disproof.can_count(entry))
+            late = tuple(entry for entry in entries if comparison.can_count(entry))
             compared = Compared(tuple(entry for entry in entries if entry not in late), late)
         else:
-            compared = disproof.check(services, chain, cursor, entries)
+            compared = comparison.check(services, chain, cursor, entries)
         found = Compared(
             found.agreed + compared.agreed, found.deferred + compared.deferred, found.alone + compared.alone
         )
@@ -82,7 +82,7 @@ def _in_receipts(
     services: Services, chain: "Chain", details: Details, gone: Sequence[LoggedTransfer]
 ) -> Sequence[ProxyTransfer]:
     """The transfers in the receipts of what is gone, as far as it counts. Raises ChainUnavailable if there are none."""
-    counting = [entry for entry in gone if disproof.can_count(entry)]
+    counting = [entry for entry in gone if comparison.can_count(entry)]
     hashes, addresses = sorted({entry.tx_hash for entry in counting}), transfer_log.emptied_addresses(counting)
     try:
         logs = chain.logs_of_transactions(hashes)

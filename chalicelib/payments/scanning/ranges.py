@@ -12,7 +12,7 @@ from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
 from chalicelib.chains.nodes.ranges import BlockRefused, RangeReading, RangeTooLarge
 from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.requests import store as request_store
-from chalicelib.payments.scanning import disproof, evidence, rules, store, transfer_log, watching
+from chalicelib.payments.scanning import comparison, evidence, rules, store, transfer_log, watching
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.records import (
     Cursor,
@@ -92,7 +92,7 @@ def not_recorded(
     """The entries among these that are new, with their details, and the work for all that are not recorded: those that
     are new or were taken back as far as they are agreed on.
 
-    Raises as `disproof.check`.
+    Raises as `comparison.check`.
     """
     if not found:
         return Found()
@@ -105,7 +105,7 @@ def not_recorded(
         else:
             services.log.error("node contradicts itself", extra=facts)
     listed = transfer_log.to_compare(found, stored)
-    compared = disproof.check(services, chain, cursor, _not_deferred(services, cursor, listed), proved_blocks)
+    compared = comparison.check(services, chain, cursor, _not_deferred(services, cursor, listed), proved_blocks)
     not_agreed = {entry.transfer_id for entry in listed} - {entry.transfer_id for entry in compared.agreed}
     recorded = [entry for entry in found if entry.transfer_id not in not_agreed]
     work = transfer_log.work(transfer_log.unrecorded(recorded, stored), cursor.version, services.clock())
@@ -130,10 +130,14 @@ def not_found_again(
     found: list[LoggedTransfer],
 ) -> tuple[Found, bool]:
     """The work of undoing what the log has of blocks that were read again and no node has in receipts, and whether that
-    is undecided of some transfers (disproof.py)."""
+    is undecided of some transfers (reversal.py)."""
     logged = store.logged_again(services.store, cursor.network, blocks.first, blocks.last)
     missing = transfer_log.missing(logged, found)
-    gone, is_open = disproof.disproved(services, chain, missing, details.deadline) if missing else ([], False)
+    if not missing:
+        return Found(), False
+    from chalicelib.payments.scanning.reversal import to_reverse  # most messages take nothing back
+
+    gone, is_open = to_reverse(services, chain, missing, details.deadline)
     return Found((), tuple(transfer_log.work_of_fork(gone, (), cursor.version, services.clock()))), is_open
 
 

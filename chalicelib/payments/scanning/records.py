@@ -120,8 +120,8 @@ class Cursor(Record):
     `evidence` is how the newest range is known, None before the first; `weak` has the blocks that are not proved. The
     checks by headers and by receipts run since `headers_since` and `receipts_since`.
     `silent` are nodes that give no new blocks, `alone` the blocks in which one node alone vouches for transfers that
-    were recorded, as the others were silent (disproof.py). `deferred_from` is the place of the DeferredTransaction that
-    was looked at last, empty before the first; None while there is none.
+    were recorded, as the others were silent (comparison.py). `deferred_from` is the place of the DeferredTransaction
+    that was looked at last, empty before the first; None while there is none.
     """
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "CURSOR")

@@ -12,7 +12,7 @@ from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
 from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
 from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
 from chalicelib.payments.links.records import LinkStatus, PayableLink
-from chalicelib.payments.scanning import disproof, store
+from chalicelib.payments.scanning import comparison, store
 from chalicelib.payments.scanning import flows as scanning
 from chalicelib.payments.scanning.records import Cursor, TransferState
 from tests.fakes.chain import FakeChain, FakeChains
@@ -99,7 +99,7 @@ def test_equal_transfers_of_one_transaction_that_are_in_its_receipt_count_each(w
 
 def test_a_flood_of_equal_transfers_is_read_in_small_ranges(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each transaction with one costs a receipt, and a range that takes too long is read again for ever."""
-    monkeypatch.setitem(disproof.COMPARED_PER_RANGE, "evm", 4)
+    monkeypatch.setitem(comparison.COMPARED_PER_RANGE, "evm", 4)
     world.scan()
     payment, asked = world.create_link(), list[int]()
     read = world.chain.logs_of_transactions
@@ -260,7 +260,7 @@ def test_nor_does_one_that_the_other_node_lists_when_blocks_are_read_again(pair:
 
 
 def test_every_payment_of_a_flood_is_compared_with_the_other_node(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(disproof.COMPARED_PER_RANGE, "evm", 4)
+    monkeypatch.setitem(comparison.COMPARED_PER_RANGE, "evm", 4)
     world = pair.world
     world.scan()
     payment = world.create_link()
