@@ -1,8 +1,8 @@
 """Which transfers in the log are taken back, as no node has them.
 
-They are looked for among those for which one node alone vouched, and those that a later reading does not have. Every node
-of the network has to have a receipt without the transfer, or the block without its transaction. A node that does not
-answer decides nothing, so the block is read again later; if two answers differ, NodesDisagree is raised.
+They are looked for among those for which one node alone vouched, and those that a later reading does not have. Every
+node of the network has to have a receipt without the transfer, or the block without its transaction. A node that does
+not answer decides nothing, so the block is read again later; if two answers differ, NodesDisagree is raised.
 """
 
 from collections.abc import Iterable, Sequence
