@@ -12,10 +12,13 @@ from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
 from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
 from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
 from chalicelib.payments.links.records import LinkStatus, PayableLink
+from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning import comparison, store
 from chalicelib.payments.scanning import flows as scanning
 from chalicelib.payments.scanning.records import Cursor, TransferState
 from tests.fakes.chain import FakeChain, FakeChains
+from tests.fakes.memory_store import MemoryStore
+from tests.fakes.requests import store_request
 from tests.fakes.world import World, in_process_aws
 
 LATER = (601, 601, 6 * 3600 + 1)
@@ -609,8 +612,8 @@ class Burdened(FakeChain):
     """A node whose receipts of the transactions in `heavy` take 3 seconds each, and are refused with others; those in
     `stuck` never arrive. No answer has more than one of them."""
 
-    def __init__(self, clock: Any) -> None:
-        super().__init__()
+    def __init__(self, clock: Any, network: str = "sepolia") -> None:
+        super().__init__(network)
         self.heavy, self.stuck = set[str](), set[str]()
         self.largest_answer = 0
         self._world_clock = clock
@@ -628,7 +631,8 @@ class Burdened(FakeChain):
         return super().payers_of(payments)
 
     def _take(self, tx_hashes: Sequence[str]) -> None:
-        heavy = (self.heavy | self.stuck) & set(tx_hashes)
+        asked = {"0x" + each.removeprefix("0x") for each in tx_hashes}
+        heavy = (self.heavy | self.stuck) & asked
         self._world_clock.advance(3 * min(len(heavy), 2))
         if len(heavy) > 1 or self.stuck & heavy:
             raise NodeTimeout("The sepolia node takes too long")
@@ -638,12 +642,12 @@ class Burdened(FakeChain):
 JUNK = "0x" + "ab" * 20
 
 
-def burden(chain: Burdened, payment: PayableLink, count: int, token: str | None = None) -> set[str]:
+def burden(chain: Burdened, request: Request, count: int, token: str | None = None) -> set[str]:
     """Transactions with two equal transfers under the reference of a request, whose receipts are very long."""
     made, altered = set[str](), {"token": token} if token else {}
     for _ in range(count):
-        made.add(chain.pay(payment.requests[0], amount=1, **altered)["transactionHash"])
-        chain.pay_too(payment.requests[0], amount=1, **altered)
+        made.add(chain.pay(request, amount=1, **altered)["transactionHash"])
+        chain.pay_too(request, amount=1, **altered)
     return made
 
 
@@ -661,7 +665,7 @@ def burdened() -> Iterator[tuple[World, Burdened]]:
 def test_receipts_of_a_worthless_token_are_not_read(burdened: tuple[World, Burdened]) -> None:
     world, chain = burdened
     payment, other = world.create_link(), world.create_link()
-    chain.stuck |= burden(chain, payment, 6, JUNK)
+    chain.stuck |= burden(chain, payment.requests[0], 6, JUNK)
     half(world, other)
     before = world.now
     world.scan()
@@ -675,7 +679,7 @@ def test_receipts_that_are_too_large_hold_up_neither_the_network_nor_other_payme
 ) -> None:
     world, chain = burdened
     payment, other = world.create_link(), world.create_link()
-    (chain.heavy if ends else chain.stuck).update(burden(chain, payment, 100))
+    (chain.heavy if ends else chain.stuck).update(burden(chain, payment.requests[0], 100))
     half(world, other)
     for _ in range(2):
         world.scan()
@@ -694,11 +698,32 @@ def test_receipts_that_are_too_large_hold_up_neither_the_network_nor_other_payme
     assert chain.largest_answer <= 1, "memory has one such receipt at a time"
 
 
+def test_nor_do_they_on_tron_where_each_receipt_is_a_request() -> None:
+    world = World(client=object(), confirmations={"tron": 2})
+    chain = Burdened(world, "tron")
+    world._chains = FakeChains(chain)
+    services = replace(world.start(), store=MemoryStore())
+    chain.mine(2)
+    scanning.scan(services, "tron")
+    request = store_request(services, currency="USDT-tron", payee="TJRabPrwbZy45sbavfcjinPJC18kjpRTv8")
+    chain.stuck |= burden(chain, request, 100)
+    honest = chain.pay(request, amount=5)
+    chain.mine(2)
+    ticks = 0
+    while not (logged := store.logged_in(services.store, "tron", 0, len(chain.blocks))):
+        ticks += 1
+        assert ticks <= 2, "no lag after two ticks"
+        scanning.scan(services, "tron")
+    assert [each.tx_hash for each in logged] == [honest["transactionHash"].removeprefix("0x")]
+    assert len(store.deferred_after(services.store, "tron", "", 200)) == 100
+    assert chain.largest_answer == 0
+
+
 def test_one_stuck_receipt_keeps_none_of_the_others_from_being_recorded(burdened: tuple[World, Burdened]) -> None:
     world, chain = burdened
     payment = world.create_link()
-    chain.stuck |= burden(chain, payment, 7)
-    honest = burden(chain, payment, 1)
+    chain.stuck |= burden(chain, payment.requests[0], 7)
+    honest = burden(chain, payment.requests[0], 1)
     for _ in range(6):
         world.advance(5)
         world.scan()
@@ -736,7 +761,7 @@ def test_a_fork_that_removes_transactions_with_receipts_that_are_too_large_is_fo
     world, chain = burdened
     payment, other = world.create_link(), world.create_link()
     half(world, other)
-    heavy = burden(chain, payment, 3, token)
+    heavy = burden(chain, payment.requests[0], 3, token)
     world.scan()
     depth = 5 + 2
     chain.stuck |= heavy
