@@ -12,7 +12,7 @@ from chalicelib.chains.nodes.agreement import TooFewNodes
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.chains.nodes.rpc.jsonrpc import RpcError
-from chalicelib.payments.scanning.disproof import NotAgreed
+from chalicelib.payments.scanning.comparison import NotAgreed
 from chalicelib.platform.access.presence import ProofRequired
 from chalicelib.platform.emergency_stop.flows import PaymentsStopped
 from chalicelib.platform.http.errors import details_of, error_body, phrase_of

@@ -73,9 +73,13 @@ class EvmChain:
     block_facts = on_node(blocks.block_facts)
 
     def read_range(
-        self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
+        self,
+        blocks: BlockRange,
+        after: Checkpoint | None,
+        headers: Sequence[int] = (),
+        again: BlockRange | None = None,
     ) -> RangeReading:
-        return ranges.read_range(self.node, blocks, after, self.escrow, headers)
+        return ranges.read_range(self.node, blocks, after, self.escrow, headers, again)
 
     def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
         return ranges.read_payments(self.node, numbers, self.escrow)

@@ -24,6 +24,9 @@ BLOCKS_PER_PARTITION = 2
 """How many blocks share a partition of the log. DynamoDB writes 1,000 items a second to a partition. The deeper a
 fork, the more partitions are read."""
 
+DEFERRED_COUNTED = 100
+"""So many deferred transactions of a network are counted for its status: anybody can make more for the gas."""
+
 
 @frozen
 class Verification:
@@ -121,8 +124,8 @@ class Cursor(Record):
     `evidence` is how the newest range is known, None before the first; `weak` has the blocks that are not proved. The
     checks by headers and by receipts run since `headers_since` and `receipts_since`.
     `silent` are nodes that give no new blocks, `alone` the blocks in which one node alone vouches for transfers that
-    were recorded, as the others were silent (disproof.py). `deferred_from` is the place of the DeferredTransaction that
-    was looked at last, empty before the first; None while there is none.
+    were recorded, as the others were silent (comparison.py). `deferred_from` is the place of the DeferredTransaction
+    that was looked at last, empty before the first; None while there is none.
     """
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "CURSOR")

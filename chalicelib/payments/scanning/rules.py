@@ -21,6 +21,7 @@ from chalicelib.payments.scanning.evidence import (
 )
 from chalicelib.payments.scanning.records import (
     Cursor,
+    DeferredTransaction,
     Evidence,
     NextTarget,
     NodeCheck,
@@ -66,6 +67,8 @@ class NetworkStatus:
     is_alone: bool = False
     """Whether one node alone vouches for payments that were recorded, as the others were silent."""
     waits_for_node: bool = False
+    deferred: tuple[DeferredTransaction, ...] = ()
+    """The first ones, as many as are counted."""
 
     @property
     def rests_on_one_node(self) -> bool:
@@ -109,6 +112,7 @@ def network_status(
     scan_interval: timedelta,
     silent_after: timedelta,
     now: datetime,
+    deferred: tuple[DeferredTransaction, ...] = (),
 ) -> NetworkStatus:
     """How far a network is read.
 
@@ -133,6 +137,7 @@ def network_status(
         since,
         is_alone,
         waits_for_node(cursor, silent_after),
+        deferred,
     )
 
 

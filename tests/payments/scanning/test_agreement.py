@@ -52,9 +52,13 @@ class Liar(FakeChain):
         return {number: replace(each, logs=self._numbered(each.logs or ())) for number, each in found.items()}
 
     def read_range(
-        self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
+        self,
+        blocks: BlockRange,
+        after: Checkpoint | None,
+        headers: Sequence[int] = (),
+        again: BlockRange | None = None,
     ) -> RangeReading:
-        reading = super().read_range(blocks, after, headers)
+        reading = super().read_range(blocks, after, headers, again)
         last = BlockFacts(reading.last.hash, super()._facts(blocks.last).time + self.shift)
         return replace(reading, logs=self._numbered(reading.logs), last=last)
 

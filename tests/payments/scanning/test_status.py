@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.timestamps import iso
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.payments.scanning import flows, rules
-from chalicelib.payments.scanning.records import Cursor, NodeCheck
+from chalicelib.payments.scanning.records import Cursor, DeferredTransaction, NodeCheck
 from chalicelib.payments.scanning.schemas import NetworkStatusAnswer
 from infra.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
@@ -90,10 +91,34 @@ def test_anybody_may_ask(api: Api) -> None:
     for each in reply.json["networks"]:
         named = {
             "network", "lagSeconds", "readUntil", "lastRead", "isSeeingPayments", "nodes", "paymentsRestOn", "waitsForNode",
-            "evidence",
+            "evidence", "deferred",
         }  # fmt: skip
         assert set(each) == named
         assert each["paymentsRestOn"] == "one node", "the deployment of this test has one of each"
+
+
+def test_it_says_how_many_transactions_are_deferred_and_since_when_and_reads_them_only_where_some_are(world: World) -> None:
+    flows.scan(world.services, "sepolia")
+    world.services.store.write(replace(cursor(), network="base", deferred_from=""))
+    times = (START + timedelta(hours=2), START + timedelta(hours=1))
+    deferred = [DeferredTransaction("base", at, f"0x{at:064x}", time) for at, time in enumerate(times, 7)]
+    world.services.store.put_many(deferred)
+    with counted(world.client) as calls:
+        sepolia, base = flows.status(world.services)
+    assert dict(calls.by_operation) == {"BatchGetItem": 1, "Query": 1}
+    assert (sepolia.deferred, [each.place for each in base.deferred]) == ((), [each.place for each in deferred])
+    assert NetworkStatusAnswer.of(sepolia).deferred is None
+    shown = NetworkStatusAnswer.of(base).deferred
+    assert shown is not None
+    assert shown.model_dump() == {"transactions": 2, "since": iso(times[1])}
+
+
+def test_it_counts_a_hundred_deferred_transactions_at_most(world: World) -> None:
+    world.services.store.write(replace(cursor(), network="base", deferred_from=""))
+    world.services.store.put_many([DeferredTransaction("base", 7, f"0x{at:064x}", START) for at in range(120)])
+    _, base = flows.status(world.services)
+    shown = NetworkStatusAnswer.of(base).deferred
+    assert shown is not None and shown.transactions == 100
 
 
 def test_it_says_of_which_networks_one_node_alone_vouches_for_payments() -> None:
