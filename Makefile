@@ -19,14 +19,22 @@ REHEARSALS := tests/chaos/test_stages.py $(foreach each,benchmarks bundle deploy
   $(foreach each,lying_nodes recurring_trouble recurring_two_years,tests/onchain/test_$(each).py) tests/platform/http/test_generated.py \
   $(foreach each,compiling each_python generated_clients load setup stack,tests/local/test_$(each).py) tests/mutants/test_runs.py tests/payments/recording/test_load.py tests/webhooks/test_simulation.py
 
-.PHONY: help setup demo local test test-alone rehearsal pythons lint lint-infra docs fuzz mutants chaos simulate bench load page-hash screens descriptors lock audit package sbom deploy record finish verify upgrade rollback restore destroy clean
+# What the service serves, and is made of docs/openapi.json.
+SERVED := docs/openapi-3.0.json docs/reference.html
+
+.PHONY: help setup environments demo local test test-alone rehearsal pythons lint lint-infra docs fuzz mutants chaos simulate bench load page-hash screens descriptors lock audit package sbom deploy record finish verify upgrade rollback restore destroy clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s%s\n", $$1, $$2}' Makefile
 
-setup: ## install what is missing: .venv, the local cloud, the local chain (the others do so by themselves)
+setup: $(SERVED) ## install what is missing: .venv, the local cloud, the local chain; make what is served of docs/openapi.json (the others do so by themselves)
+
+environments:
 	@$(PYTHON) infra/local/setup.py
+
+$(SERVED) &: docs/openapi.json $(wildcard infra/documents/*.*) | environments
+	@.venv/bin/python -m infra.documents.derived
 
 demo: setup ## pay on the local stack, then keep it running (KIND=single|batch|request|conversion|crosschain|exchange|commerce|gasless|payout|payout-batch|multicall|name|offramp|recurring|safe|team|tron|tron-energy, ONCE=1, PORT, FRESH=1)
 	@.venv/bin/python -m infra.local.demo
@@ -69,8 +77,8 @@ simulate: setup ## run the whole service by one seed, on fakes that fail and peo
 	@.venv/bin/python -m tests.simulation --seed '$(or $(SEED),1)' --payments '$(or $(PAYMENTS),10000)' --seeds '$(or $(SEEDS),1)'
 
 docs: setup ## write from the code: docs/data.md, the tables of docs/webhooks.md, the page's lists, docs/openapi.json and what is made of it, and the answers in its examples
-	@.venv/bin/python -m pytest -o python_functions=record tests/platform/http/record_examples.py
-	@.venv/bin/python -m infra.documents.api
+	@ANSWERS=$(CURDIR)/.local/answers.json .venv/bin/python -m pytest -o python_functions=record tests/platform/http/record_examples.py
+	@.venv/bin/python -m infra.documents.api --answers .local/answers.json
 	@.venv/bin/python -m infra.documents.data
 	@.venv/bin/python -m infra.documents.events
 	@.venv/bin/python -m infra.documents.page

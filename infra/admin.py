@@ -206,6 +206,8 @@ def _run(services: Services, options: argparse.Namespace) -> list[str]:
             return relayer(services) or ["RELAYER_KEYS names no network."]
         case "nodes":
             return nodes.list_nodes(services) or ["No network has a node."]
+        case "deferred":
+            return nodes.list_deferred(services) or ["No transaction is deferred."]
         case "set-node":
             change = nodes.remove_nodes if options.remove else nodes.set_nodes
             return change(services, options.network, _urls(options))
@@ -314,6 +316,7 @@ def _parser() -> argparse.ArgumentParser:
     indexed.add_argument("--segment", type=int, default=0, help="the part of this process, from 0 on")
     commands.add_parser("relayer", help="prints the service's own account on each network")
     commands.add_parser("nodes", help="prints the hosts of the nodes of each network, and how far it is read")
+    commands.add_parser("deferred", help="prints the transactions whose transfers wait for what a node does not return")
     node = commands.add_parser("set-node", help="checks and stores the URLs of a network's nodes")
     node.add_argument("--network", required=True, help="its name, such as base")
     node.add_argument("--remove", action="store_true", help="removes these URLs, or all without any")

@@ -63,7 +63,8 @@ OWN = (
     ),
     Alarm(
         "nodes-disagree", "NodesDisagree", when=When(60, 3, 2),
-        says="Two nodes of a network had different blocks in two minutes of three: it is not read while they do",
+        says="Two nodes of a network had different blocks in two minutes of three, so that it is not read, or only one"
+        " of several answered, so that nothing ends there",
     ),
     Alarm(
         "block-refused", "BlocksRefused", when=THREE_OF_FIVE,

@@ -26,7 +26,7 @@ from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.chains.nodes.rpc.http_client import HttpClient
 from chalicelib.chains.nodes.rpc.jsonrpc import MAX_RESPONSE_BYTES, JsonRpcClient
 from chalicelib.payments.scanning import flows as scanning
-from chalicelib.payments.scanning import rules
+from chalicelib.payments.scanning import rules, store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.clients import aws_client
 from chalicelib.platform.storage.secrets import Entries, read_entries, value_of
@@ -36,6 +36,7 @@ _ARCHIVE = timedelta(days=30)
 network that stood still for longer."""
 _OLD_BLOCKS, _RECEIPTS = 8, 5
 """In how many blocks a log is looked for, and in how many receipts of each."""
+_DEFERRED_SHOWN = 1000
 _LABEL = "SET-NODE"
 """Of a version of the secret before it becomes the current one."""
 _CURRENT = "AWSCURRENT"
@@ -88,10 +89,21 @@ def list_nodes(services: Services) -> list[str]:
         hosts = ", ".join(host_of(url) for url in known.get(status.network, ())) or "no node"
         read = f"read until {iso(status.read_until)}" if status.read_until else "not read yet"
         nodes = status.nodes
+        deferred = "  transactions deferred: see `deferred`" if status.deferred else ""
         several = "" if nodes is None else f"  {nodes.usable} of {nodes.total} usable"
         paused = "  paused: they disagree" if nodes is not None and not nodes.agree else ""
-        lines.append(f"{status.network:12}  {hosts}  {read}{several}{paused}")
+        lines.append(f"{status.network:12}  {hosts}  {read}{several}{paused}{deferred}")
     return lines
+
+
+def list_deferred(services: Services) -> list[str]:
+    """A line for each transaction whose transfers are not recorded, as no node returns what they are compared with: at
+    most _DEFERRED_SHOWN of each network."""
+    return [
+        f"{name:12}  block {each.block_number}  {each.tx_hash}  since {iso(each.deferred_at)}"
+        for name in (status.network for status in scanning.status(services) if status.deferred)
+        for each in store.deferred_after(services.store, name, "", _DEFERRED_SHOWN)
+    ]
 
 
 def check(services: Services, facts: Network, url: str) -> Checked:

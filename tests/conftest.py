@@ -99,7 +99,6 @@ FIRST = (
     "deploy/test_package.py",
     "docs/test_use.py",
     "local/test_stack.py",
-    "pages in process/",  # before the other tests of the page, whose stack keeps in-process AWS to itself
     "pages/test_answers.py",  # and with it all files of the group "browser", one of the two longest
     "pages/test_two_devices.py",  # and with it the group "second browser", the other one: they mostly wait
     "pages/test_rates.py",
@@ -137,7 +136,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A file stays on one process, so that its fixtures are made once; `xdist_group` puts several together."""
     if not (os.environ.get("REHEARSAL") or os.environ.get("CHAOS")):
         items[:] = [item for item in items if item.get_closest_marker("rehearsal") is None]
-    items.sort(key=lambda item: _turn(item.path, "deployment" in getattr(item, "fixturenames", ())))
+    items.sort(key=lambda item: _turn(item.path))
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
@@ -153,10 +152,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @cache
-def _turn(path: Path, is_in_process: bool) -> int:
+def _turn(path: Path) -> int:
     name = path.relative_to(Path(__file__).parent).as_posix()
-    if is_in_process:
-        name = name.replace("pages/", "pages in process/")
     return next((turn for turn, start in enumerate(FIRST) if name.startswith(start)), len(FIRST))
 
 

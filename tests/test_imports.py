@@ -99,12 +99,12 @@ WORKERS = {
     "record_transfers": ("payments.recording.jobs", 87),
     "expire_links": ("payments.links.expiry", 52),
     "track_announced": ("checkout.announced.tracking", 122),
-    "run_payment_intents": ("crosschain.service.payment_intents.jobs", 173),
+    "run_payment_intents": ("crosschain.service.payment_intents.jobs", 174),
     "run_gasless": ("gasless.running", 130),
     "check_domains": ("accounts.domains.jobs", 52),
     "check_offramps": ("offramp.service.checking", 91),
     "send_mail": ("mail.jobs", 62),
-    "run_commerce": ("commerce.service.running", 126),
+    "run_commerce": ("commerce.service.running", 127),
 }
 """The module that each worker calls, and how many of our modules it may load beside those of `import app`, without the
 packages themselves, which hold one line each."""

@@ -45,8 +45,9 @@ ServiceError                         a status and a message that tells the calle
     ├── NodeTimeout            503   the node did not respond in time, in chains.nodes.rpc.jsonrpc
     ├── NodeResponseTooLarge   503   the node's response is too long, in chains.nodes.rpc.jsonrpc
     ├── NodesDisagree          503   two nodes say different things of what decides, in chains.nodes.nodes
-    ├── TooFewNodes            503   only one of several nodes answers what decides, in chains.nodes.agreement
-    ├── NotAgreed              503   no other node has a block with payments yet, in payments.scanning.disproof
+    ├── NotConfirmed           503   too few nodes of a network say what decides
+    │   ├── TooFewNodes        503   only one of several nodes answers what decides, in chains.nodes.agreement
+    │   └── NotAgreed          503   no other node has a block with payments yet, in payments.scanning.comparison
     └── InconsistentNode       503   two responses of the node contradict each other, in chains.nodes.logs
 """
 
@@ -178,3 +179,12 @@ class ChainUnavailable(ServiceError):
     reason = ""
     retry_seconds = 5
     """`Retry-After` of the response."""
+
+
+class NotConfirmed(ChainUnavailable):
+    """Too few nodes of a network say what decides: it waits for another one. The alarm is raised once a network waits
+    for SILENT_NODES_SECONDS (payments/scanning/jobs.py)."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason

@@ -39,6 +39,7 @@ COUNTED_LINES = {
     "node contradicts itself": "NodeContradictions",
     "nodes disagree": "NodesDisagree",
     "transfers wait for another node": "NodesDisagree",
+    "decisions wait for another node": "NodesDisagree",
     "transfers of one node recorded": "BlocksUnproved",
     "transfers rest on one node": "BlocksUnproved",
     "transactions deferred": "BlocksUnproved",

@@ -17,13 +17,14 @@ from chalicelib.chains.catalogue.contracts import PERMIT2, RECURRING_PROXY, depl
 from chalicelib.chains.catalogue.escrows import escrow_contracts
 from chalicelib.chains.catalogue.networks import relayer_limits
 from chalicelib.chains.nodes.agreement import agree
-from chalicelib.chains.nodes.readings import AccountReading, StepResult, TokenBalances
+from chalicelib.chains.nodes.readings import AccountReading, Agreed, StepResult, TokenBalances
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
 from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import Add, WriteConflict, written
 from chalicelib.relayer import rules, store
+from chalicelib.relayer.dry_runs import dry_run
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.holdings import flows as holdings
 from chalicelib.relayer.holdings import store as holdings_store
@@ -50,7 +51,6 @@ from chalicelib.relayer.store import Known
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.evm import EvmChain
-    from chalicelib.chains.nodes.protocol import Chain
 
 MOST_CALLS = 10
 _ATTEMPTS = 20
@@ -141,9 +141,9 @@ def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
     if new:
         refuse_while_stopped(services)
         reading = chain.read_account(signer.address)
-        steps = _run(services, chain, signer.address, reading, new)
+        steps = dry_run(chain, signer.address, new, reading, budget_of(services, network))
         balances = holdings.balances(services, signer.address, new)
-        reservation = _reserved(services, signer, reading, steps, known, balances)
+        reservation = _reserved(services, signer, reading, new, steps, known, balances)
         results |= {each.key: each for each in reservation.submissions}
         _log_postponed(services, network, reservation.submissions)
         if reservation.transactions:
@@ -152,36 +152,17 @@ def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
 
 
 def tried(services: Services, sender: str, call: Call) -> StepResult:
-    """What a call leads to now, run as `submit` runs it; nothing is written. One call to the node, or two.
+    """What a call leads to now, run as `submit` runs it; nothing is written. One call to each node, and
+    for foreign code one more to one of them.
 
     Raises ChainUnavailable, also if it does not say.
     """
     chain = services.chains.evm(call.network)
-    if call.runs_foreign_code:
-        step = _run(services, chain, sender, chain.read_account(sender), [call])[call]
-    else:
-        (step,) = chain.run_each(sender, [(Transaction(call.to, call.data, call.value), call.most_gas)])
+    reading = chain.read_account(sender) if call.runs_foreign_code else None
+    (step,) = dry_run(chain, sender, [call], reading, budget_of(services, call.network)).value
     if step.success is None:
         raise ChainUnavailable(f"The {call.network} node does not say what the call leads to: try again")
     return step
-
-
-def _run(
-    services: Services, chain: "EvmChain", sender: str, reading: AccountReading, calls: Sequence[Call]
-) -> dict[Call, StepResult]:
-    """Runs calls on the newest state, those into foreign code with the price that a block will have."""
-    plain = [call for call in calls if not call.runs_foreign_code]
-    steps: dict[Call, StepResult] = {}
-    if plain:
-        found = chain.run_each(sender, [(Transaction(c.to, c.data, c.value), c.most_gas) for c in plain])
-        steps = dict(zip(plain, found, strict=True))
-    for call in calls:
-        if call.runs_foreign_code:
-            fees = rules.market_fees(reading, budget_of(services, call.network))
-            most, tip = (fees.max_fee, fees.tip) if fees else (reading.base_fee + reading.tip, reading.tip)
-            made = Transaction(call.to, call.data, call.value)
-            steps[call] = chain.run_as_sent(sender, made, call.most_gas, most, tip)
-    return {call: steps[call] for call in calls}
 
 
 def outcome(services: Services, key: str) -> Outcome | None:
@@ -271,16 +252,17 @@ def _reserved(
     services: Services,
     signer: Signer,
     reading: AccountReading,
-    steps: Mapping[Call, StepResult],
+    calls: Sequence[Call],
+    steps: Agreed[tuple[StepResult, ...]],
     known: Known,
     balances: Sequence[TokenBalances],
 ) -> Reservation:
     """The reservation of the calls, written. Another worker may have accepted some of them in the meantime."""
-    network = next(iter(steps)).network
+    network = calls[0].network
     budget, left, taken = budget_of(services, network), dict[Source, int](), None
     for _ in range(_ATTEMPTS):
         account = known.account or RelayerAccount(network, signer.address, reading.nonce, "", BaseUnits(0))
-        wanted = [(call, step) for call, step in steps.items() if call.key not in known.calls]
+        wanted = [(call, step) for call, step in zip(calls, steps.value, strict=True) if call.key not in known.calls]
         if taken != known.taken:  # else the nodes were asked after the last call for these wallets began or ended
             left, taken = _left(services, network, [call for call, _ in wanted], known), known.taken
         permission = holdings.permission(services, signer.address, [call for call, _ in wanted], balances)
@@ -296,8 +278,8 @@ def _reserved(
         new = (*reservation.calls, *reservation.transactions, *reservation.uses, *reservation.payers)
         if try_write(services.store, reservation.account, *new, *booking.entries, *added):
             return replace(reservation, transactions=tuple(map(written, reservation.transactions)))
-        known = _known(services, signer, list(steps))
-    busy = [Submission(call.key, SubmissionStatus.POSTPONED, BUSY) for call in steps if call.key not in known.calls]
+        known = _known(services, signer, calls)
+    busy = [Submission(call.key, SubmissionStatus.POSTPONED, BUSY) for call in calls if call.key not in known.calls]
     return Reservation(account, (), (), tuple(busy))
 
 
@@ -334,36 +316,37 @@ def _counters(services: Services, network: str, calls: Sequence[Call]) -> list[T
 def _left(services: Services, network: str, calls: Sequence[Call], known: Known) -> dict[Source, int]:
     """What wallets have, and have allowed, apart from what open calls take.
 
-    A request to each node for each wallet and contract, of whose answers the least counts. It is read after the counts:
-    calls that end in between are subtracted twice rather than never. Calls that begin in between change the account, so
-    that this is read again.
+    A request to each node, of whose answers the least counts. It is read after the counts: calls that end in between
+    are subtracted twice rather than never. Calls that begin in between change the account, so that this is read again.
     """
     under_way = Counter(known.taken)
     for (wallet, token, _), amount in known.taken.items():
         under_way[wallet, token, ANY] += amount
     contracts, left = escrow_contracts(network, services.settings.escrow_contracts), dict[Source, int]()
-    for source, takes in _takings(calls).items():
-        balance, allowance = _holding(services, network, takes)
+    takings = _takings(calls)
+    funds = _funds(services, network, list(takings.values()))
+    for (source, takes), (balance, allowance) in zip(takings.items(), funds, strict=True):
         left[takes.of_all_spenders] = balance - under_way[takes.of_all_spenders]
         if contracts is None or takes.spender != contracts.erc3009:  # which takes what was signed, allowed or not
             left[source] = allowance - under_way[source]
     return left
 
 
-def _holding(services: Services, network: str, takes: Taking) -> tuple[int, int]:
-    """The balance and the allowance that a call takes from, in base units; of each the least that a node says."""
+def _funds(services: Services, network: str, takings: Sequence[Taking]) -> list[tuple[int, int]]:
+    """The balance and the allowance that each call takes from, in base units; of each the least that a node says."""
+    if not takings:
+        return []
+    wanted = [(takes.wallet, takes.token, takes.spender) for takes in takings]
 
-    def read(node: "Chain") -> tuple[int, int]:
-        found = node.read_wallet(takes.wallet, [takes.token], takes.spender).tokens[takes.token]
-        return found.balance, found.allowance
+    def least(said: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
+        return [(min(each[0] for each in of), min(each[1] for each in of)) for of in zip(*said, strict=True)]
 
-    said = agree(
-        services.chains.of(network),
-        read,
+    return agree(
+        services.chains.evm(network),
+        lambda node: [(each.balance, each.allowance) for each in node.read_funds(wanted)],
         compared=lambda each: None,
-        chosen=lambda each: (min(balance for balance, _ in each), min(allowance for _, allowance in each)),
-    )
-    return said.value
+        chosen=least,
+    ).value
 
 
 def _send_accepted(

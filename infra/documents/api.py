@@ -1,9 +1,8 @@
-"""Writes the documents of the API, files of `docs` that the service serves.
-
-openapi.json is what is promised to clients; of it are made its form of OpenAPI 3.0 and the page /docs.
+"""Writes docs/openapi.json, which is what is promised to clients, and what is made of it (infra/documents/derived.py).
 
     python -m infra.documents.api           write the files, unless that breaks what openapi.json promises
-    python -m infra.documents.api --check   exit with status 1 if a file is not what this code makes
+    python -m infra.documents.api --answers FILE    with the responses in FILE in place of those that it has
+    python -m infra.documents.api --check   exit with status 1 if openapi.json is not what this code makes
 
 A change that a client can notice (infra/documents/changes.py) needs another revision in infra/documents/openapi.py
 and pyproject.toml (`info.x-revision`): while the first number is 0 the second one rises, afterwards the first. If only
@@ -15,10 +14,14 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from chalicelib.platform.http.documents import EXAMPLE_URL, FOLDER, OPENAPI, OPENAPI_3_0, REFERENCE
+from chalicelib.platform.http.documents import EXAMPLE_URL, FOLDER, OPENAPI
 from infra.documents.changes import breaking_changes
+from infra.documents.derived import as_text, write_documents
+from infra.documents.operations import answers_in
 
 ROOT, FILE = FOLDER.parent, FOLDER / OPENAPI
 _SETTINGS = {
@@ -30,32 +33,20 @@ _SETTINGS = {
 """What the app needs to be imported; none of it is in the document."""
 
 
-def current(server_url: str = EXAMPLE_URL) -> dict[str, Any]:
-    """The document of this code."""
+def current(server_url: str = EXAMPLE_URL, answers: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """The document of this code, with the responses of examples that the file has, but for `answers`."""
     os.environ.update({name: value for name, value in _SETTINGS.items() if name not in os.environ})
     import app  # noqa: F401 - registers the operations
     from infra.documents.openapi import build
 
-    made: dict[str, Any] = json.loads(json.dumps(build(server_url)))
+    made: dict[str, Any] = json.loads(json.dumps(build(server_url, {**answers_in(written()), **answers})))
     return made
 
 
 def written() -> dict[str, Any]:
     """The document of the file."""
-    kept: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    kept: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {"paths": {}}
     return kept
-
-
-def texts_of(document: dict[str, Any]) -> Mapping[str, str]:
-    """The files, by their names in `docs`, that a document makes up."""
-    from infra.documents.openapi_3_0 import as_3_0
-    from infra.documents.reference import page
-
-    return {OPENAPI: _json(document), OPENAPI_3_0: _json(as_3_0(document)), REFERENCE: page(document)}
-
-
-def _json(document: dict[str, Any]) -> str:
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def problems(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
@@ -72,15 +63,17 @@ def _breaking_part(revision: str) -> tuple[int, ...]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
-    document = current()
+    parser.add_argument("--answers", type=Path)
+    options = parser.parse_args()
+    has_answers = options.answers is not None and options.answers.exists()
+    document = current(answers=json.loads(options.answers.read_text(encoding="utf-8")) if has_answers else {})
     if FILE.exists() and (found := problems(written(), document)):
         print("This breaks clients; undo it, or raise the revision:", *found, sep="\n  ", file=sys.stderr)
         return 1
-    if check:
-        return int(any(text != (FOLDER / name).read_text("utf-8") for name, text in texts_of(document).items()))
-    for name, text in texts_of(document).items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
+    if options.check:
+        return int(written() != document)
+    FILE.write_text(as_text(document), encoding="utf-8")
+    write_documents(FILE, FOLDER)
     return 0
 
 

@@ -8,7 +8,9 @@ from chalicelib.platform.access.sessions.rules import COOKIE
 
 DESCRIPTION = (
     "Payment links and payouts in tokens on EVM networks and Tron. Amounts are decimal texts, times are ISO 8601 in "
-    "UTC, unknown fields of a body are ignored unless its schema says otherwise, and a response may get new fields."
+    "UTC, unknown fields of a body are ignored unless its schema says otherwise, and a response may get new fields. "
+    "`/openapi.json` has this in OpenAPI 3.1, with the events as `webhooks`; generators that make no usable client of "
+    "these, such as openapi-generator, take `/openapi-3.0.json`, which has the same operations without them."
 )
 
 WAITS = "The account has approvals: nothing is changed yet, and this change waits for another person or for a delay"

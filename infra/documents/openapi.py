@@ -5,6 +5,7 @@ what is the same for all. Events are the models of event_models.py.
 """
 
 import re
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -20,7 +21,7 @@ from chalicelib.platform.http.request import CHANGING
 from chalicelib.platform.http.schemas import ErrorAnswer
 from chalicelib.platform.http.view import Models, models_of
 from infra.documents import descriptions, event_models
-from infra.documents.operations import check_names, example_of, texts_of
+from infra.documents.operations import Texts, check_names, examples, texts_of
 
 VERSION, REVISION = "0.13.0", "0.26.0"
 """That of the specification, and that of this service: the second rises with changes that break clients."""
@@ -50,14 +51,18 @@ class _Schemas(GenerateJsonSchema):
         return {**others, **sent[0]} if len(sent) == 1 else {**others, "anyOf": sent}
 
 
-def build(server_url: str) -> Json:
-    """The document, whose components are in alphabetical order."""
+def build(server_url: str, answers: Mapping[str, Any]) -> Json:
+    """The document, whose components are in alphabetical order. `answers` are the responses of the examples, by the
+    names of their operations. Raises LookupError, with what to do, if one is missing."""
     check_names(OPERATIONS)
     paths: dict[str, Json] = {}
     schemas: Json = {}
     for operation, api in list(OPERATIONS.items()):
         models = models_of(getattr(import_module(api), operation.name))
-        described = _operation(operation, api, models, schemas)
+        if operation.name not in answers:
+            raise LookupError(f"docs/openapi.json has no response of {operation.name}: run `make docs`")
+        example = {**examples(api).get(operation.name, {}), "answer": answers[operation.name]}
+        described = _operation(operation, texts_of(api, operation.name), example, models, schemas)
         paths.setdefault(operation.path, {})[operation.method.lower()] = described
     webhooks = _webhooks(schemas)
     schemas[ErrorAnswer.__name__] = _schema_of(ErrorAnswer, "serialization", schemas)
@@ -82,13 +87,12 @@ def build(server_url: str) -> Json:
     }
 
 
-def _operation(operation: Operation, api: str, models: Models, schemas: Json) -> Json:
-    texts, example = texts_of(api, operation.name), example_of(api, operation.name)
+def _operation(operation: Operation, texts: Texts, example: Json, models: Models, schemas: Json) -> Json:
     described: Json = {
         "operationId": operation.name,
         "summary": texts.summary,
         "description": texts.description,
-        "tags": [descriptions.tag_of(api)],
+        "tags": [descriptions.tag_of(OPERATIONS[operation])],
         "security": [way for mode in operation.modes for way in descriptions.SECURITY[mode]],
         "parameters": [*_path_parameters(operation, example), *_query_parameters(models, example)],
         "responses": {str(operation.status): _success(operation, models, example, schemas)},

@@ -7,8 +7,9 @@
     errors        its error statuses beside those that any operation may have
     same_as       another operation of the file, which has the keys that are left out here
 
-`accounts.json` has an example of each: `path`, `query` and `body` of a request, and the `answer`, which `make docs`
-records. An operation is known by the module of its view (`chalicelib.accounts.api_keys.api`) and its name there.
+`accounts.json` has an example of each: `path`, `query` and `body` of a request. `make docs` records its response in
+docs/openapi.json. An operation is known by the module of its view (`chalicelib.accounts.api_keys.api`) and its name
+there.
 """
 
 import json
@@ -54,14 +55,6 @@ def texts_in(tables: Mapping[str, Json], name: str, file: str) -> Texts:
     return Texts(said["summary"], " ".join(said["description"].split()), tuple(said.get("errors", ())))
 
 
-def example_of(api: str, name: str) -> Json:
-    """Raises LookupError, with what to do, if the response of the operation's example was not recorded."""
-    example = examples(api).get(name, {})
-    if "answer" not in example:
-        raise LookupError(f"{_shown(examples_file(api))} has no answer of {name}: run `make docs`")
-    return example
-
-
 def examples(api: str) -> dict[str, Json]:
     """The examples of the operations of a folder, by their names."""
     file = examples_file(api)
@@ -70,6 +63,17 @@ def examples(api: str) -> dict[str, Json]:
 
 def examples_file(api: str) -> Path:
     return _file(api, "json")
+
+
+def answers_in(document: Json) -> dict[str, Any]:
+    """The responses of the examples in an OpenAPI document, by the names of their operations."""
+    found = dict[str, Any]()
+    for operation in (each for methods in document["paths"].values() for each in methods.values()):
+        for response in operation["responses"].values():
+            content = response.get("content", {}).get("application/json", {})
+            if "example" in content:
+                found.setdefault(operation["operationId"], content["example"])
+    return found
 
 
 def check_names(operations: Mapping[Operation, str]) -> None:

@@ -16,8 +16,8 @@ from urllib.parse import quote, urlencode
 
 from chalicelib.platform.http.documents import EXAMPLE_URL
 from chalicelib.platform.http.errors import phrase_of
-from infra.documents.openapi import Json
 
+Json = dict[str, Any]
 _STYLE, _SCRIPT = Path(__file__).with_name("reference.css"), Path(__file__).with_name("reference.js")
 SAMPLES = Path(__file__).with_name("samples")
 _LANGUAGES = {"py": "Python", "ts": "TypeScript"}

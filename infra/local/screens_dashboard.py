@@ -1,6 +1,6 @@
 """Pictures of every view of the dashboard for `make screens`: in the middle of a shop's work, and in its first hour.
 
-Only the browser runs: the page is served here, and the API answers with the examples of docs/operations, of which a
+Only the browser runs: the page is served here, and the API answers with the examples of docs/openapi.json, of which a
 scene replaces some.
 """
 
@@ -21,7 +21,8 @@ import chalicelib
 from chalicelib.pages.api import drawn
 from chalicelib.pages.dashboard_html import page, served
 from chalicelib.platform.settings import Settings
-from infra.documents.operations import examples
+from infra.documents.api import written
+from infra.documents.operations import answers_in
 from infra.local.browser import PATIENT
 from infra.local.process import patience
 from infra.local.scenes_dashboard import CAPTURABLE, EMPTY, POPULATED, Answers
@@ -211,5 +212,4 @@ def _routes() -> list[ModuleType]:
 
 @cache
 def _examples() -> dict[str, Any]:
-    folders = sorted({".".join(each.__name__.split(".")[:2]) for each in _routes()})
-    return {name: each.get("answer") for folder in folders for name, each in examples(folder).items()}
+    return answers_in(written())

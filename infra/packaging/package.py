@@ -22,9 +22,11 @@ from typing import Any
 from chalice.deploy.packager import AppOnlyDeploymentPackager, DependencyBuilder, LayerDeploymentPackager
 from chalice.utils import UI, OSUtils
 
+from chalicelib.platform.http.documents import OPENAPI
 from infra.configuration import ROOT, architecture_of, config, python_of, stages
+from infra.documents.derived import write_documents
 from infra.iam import ANYWHERE, Place, write_policies
-from infra.packaging.bundle import copy_documents, layer_key, need_python, write_code, write_layer
+from infra.packaging.bundle import layer_key, need_python, write_code, write_layer
 from infra.packaging.imports import check_imports
 from infra.packaging.scratch import scratch_folder
 from infra.stack import DeploymentStopped
@@ -57,7 +59,7 @@ def project_copy(
         (copy / "requirements.txt").write_text(LOCK.read_text() if layer else "")
         ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
         shutil.copytree(ROOT / "chalicelib", copy / "chalicelib", ignore=ignored)
-        copy_documents(ROOT, copy)
+        write_documents(ROOT / "docs" / OPENAPI, copy / "docs")
         (copy / ".chalice" / "deployments").mkdir(parents=True)
         write_policies(copy / ".chalice" / "policies", stage, place)
         changed = config()

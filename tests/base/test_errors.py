@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from chalicelib.base import errors
-from chalicelib.base.errors import Problem, ServiceError, TooManyRequests, Unauthorized, ValidationFailed
+from chalicelib.base.errors import NotConfirmed, Problem, ServiceError, TooManyRequests, Unauthorized, ValidationFailed
 from chalicelib.chains.nodes.agreement import TooFewNodes
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.chains.nodes.rpc.jsonrpc import RpcError
-from chalicelib.payments.scanning.disproof import NotAgreed
+from chalicelib.payments.scanning.comparison import NotAgreed
 from chalicelib.platform.access.presence import ProofRequired
 from chalicelib.platform.emergency_stop.flows import PaymentsStopped
 from chalicelib.platform.http.errors import details_of, error_body, phrase_of
@@ -55,7 +55,7 @@ def test_an_error_that_holds_records_names_the_module_that_shows_them() -> None:
     """Except for those of which callers see only the message, or headers, and those that http shows itself."""
     silent = {
         Unauthorized, TooManyRequests, RpcError, InconsistentNode, NodesDisagree, ValidationFailed, ProviderUnavailable,
-        NoRelayer, NewerShape, PaymentsStopped, ProofRequired, TooFewNodes, NotAgreed,
+        NoRelayer, NewerShape, PaymentsStopped, ProofRequired, NotConfirmed, TooFewNodes, NotAgreed,
     }  # fmt: skip
     for each in classes():
         if each is not ServiceError and "__init__" in vars(each) and each not in silent:

@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 from aws_lambda_powertools import Logger
 
+from chalicelib.base.timestamps import iso
 from chalicelib.chains.nodes.rpc.http_client import HttpError
+from chalicelib.payments.scanning.records import Cursor, DeferredTransaction
+from chalicelib.platform.services import assemble
+from chalicelib.platform.settings import Settings
 from chalicelib.platform.storage.secrets import read_entries
 from infra import admin, nodes
 from infra.local.cloud import Cloud
@@ -175,6 +179,19 @@ def test_a_node_is_checked_and_stored_and_other_entries_stay(
     assert entries(store) == {"tron_api_key": "key", "mainnet": "http://other", "base": node.url}
     code, out, _ = run("nodes")
     assert [line.split()[:2] for line in out.splitlines()] == [["base", node.host], ["mainnet", "other"]]
+
+
+def test_deferred_transactions_are_listed_with_their_hashes_and_since_when(run: Run) -> None:
+    assert run("deferred")[1] == "No transaction is deferred."
+    services = assemble(Settings.read())
+    services.store.write(Cursor("mainnet", 8, (), 2000, read_until=START, deferred_from=""))
+    services.store.put_many([DeferredTransaction("mainnet", at, f"0x{at:064x}", START) for at in (7, 8)])
+    code, out, _ = run("deferred")
+    assert (code, out.splitlines()) == (
+        0,
+        [f"mainnet       block {at}  0x{at:064x}  since {iso(START)}" for at in (7, 8)],
+    )
+    assert "transactions deferred: see `deferred`" in run("nodes")[1]
 
 
 def test_a_smaller_range_is_told(run: Run, serve: Callable[..., Served]) -> None:

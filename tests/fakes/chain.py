@@ -244,7 +244,11 @@ class FakeChain:
         return {n: self.blocks[n].hash if n < known and n not in self.without_headers else None for n in numbers}
 
     def read_range(
-        self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
+        self,
+        blocks: BlockRange,
+        after: Checkpoint | None,
+        headers: Sequence[int] = (),
+        again: BlockRange | None = None,
     ) -> RangeReading:
         self._read()
         self.before_reading()
@@ -260,10 +264,13 @@ class FakeChain:
         is_full = any(blocks.first <= each <= blocks.last for each in self.full_blocks)
         if is_full and blocks.first != blocks.last:
             raise RangeTooLarge("too many logs")
+        last, checked = self._facts(blocks.last), tuple(map(self._header, headers))
+        return RangeReading(self._listed(blocks), last, is_full, checked, again and self._listed(again))
+
+    def _listed(self, blocks: BlockRange) -> tuple[Mapping[str, Any], ...]:
         logs = [log for block in self.blocks[blocks.first : blocks.last + 1] for log in block.logs]
         logs += [log for log in self.forged if blocks.first <= int(log["blockNumber"], 16) <= blocks.last]
-        found = () if self.hides_logs else tuple(logs)
-        return RangeReading(found, self._facts(blocks.last), is_full, tuple(map(self._header, headers)))
+        return () if self.hides_logs else tuple(logs)
 
     def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
         self._read()
@@ -376,6 +383,9 @@ class FakeChain:
             self.batch_fee_bps if batch_fee else 0,
             code_of in self.contracts,
         )
+
+    def read_funds(self, wanted: Sequence[tuple[str, str, str]]) -> tuple[TokenReading, ...]:
+        return tuple(self.read_wallet(wallet, [token], spender).tokens[token] for wallet, token, spender in wanted)
 
     def read_batch_fee(self) -> int:
         self._read()

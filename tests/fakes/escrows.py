@@ -358,7 +358,7 @@ class Commerce(Escrow):
     def guarded(self, wire: Any) -> Any:
         """The services of a process whose calls to the store and the node are guarded by a tripwire."""
         stored = ("get", "get_many", "query", "due", "write", "put_many")
-        chain = Guarded(self.chain, ("read_account", "run_each", "send_raw", "read_wallet", "token_balances"), wire)
+        chain = Guarded(self.chain, ("read_account", "run_each", "send_raw", "read_wallet", "read_funds", "token_balances"), wire)
         chains = SimpleNamespace(of=lambda _: chain, evm=lambda _: chain, networks=self.services.chains.networks)
         return replace(self.services, store=Guarded(self.services.store, stored, wire), chains=chains)
 

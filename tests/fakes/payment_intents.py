@@ -240,7 +240,7 @@ class PaymentIntents(Permit2):
     def guarded(self, wire: Any) -> Any:
         """The services of a process whose calls to the store and the source's node are guarded by a tripwire."""
         stored = ("get", "get_many", "query", "due", "write", "put_many")
-        chain = Guarded(self.chain, ("read_account", "run_each", "send_raw", "read_wallet", "token_balances"), wire)
+        chain = Guarded(self.chain, ("read_account", "run_each", "send_raw", "read_wallet", "read_funds", "token_balances"), wire)
         chains = self.services.chains
 
         def of(name: str) -> Any:

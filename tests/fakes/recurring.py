@@ -205,7 +205,7 @@ class Recurring:
         """The services of a process whose calls to the store, the queue and the node are guarded by a tripwire."""
         services = self.services
         stored = ("get", "get_many", "query", "query_mixed", "page", "due", "write", "put_many")
-        of_chain = ("read_account", "run_each", "send_raw", "receipts_of", "read_wallet", "replayed", "sights")
+        of_chain = ("read_account", "run_each", "send_raw", "receipts_of", "read_wallet", "read_funds", "replayed", "sights")
         chain = Guarded(self.world.chain, of_chain, wire)
         chains = SimpleNamespace(of=lambda name: chain, evm=lambda name: chain, networks=("sepolia",))
         return replace(

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from chalicelib.base.money import BaseUnits
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.commerce.core import ledger, rules
 from chalicelib.commerce.core.expiry import can_reclaim
 from chalicelib.commerce.core.records import CommercePayment, EntryState, EscrowEntry, PendingOperation
@@ -153,7 +154,7 @@ def check(before: State, happened: str, after: State) -> None:
         assert before.payment.pending is None, "something was reserved beside a pending operation"
         if before.is_known and not before.sent:
             assert before.contract.call(after.sent[-1][1]) is not None, "the escrow refuses what was reserved"
-    status = rules.status_of(payment, INSTANTS[after.read] if after.read is not None else None)
+    status = rules.status_of(payment, Agreed(INSTANTS[after.read]) if after.read is not None else None)
     if status is CommerceStatus.EXPIRED:
         least = BEFORE_AUTHORIZATION_EXPIRY + 1 if payment.is_collected else BEFORE_AUTHORIZATION_EXPIRY
         assert after.read is not None and after.read >= least, "expired while the chain is not read"
@@ -196,7 +197,7 @@ def canonical(state: State) -> object:
 
 
 def kind(state: State) -> str:
-    return rules.status_of(state.payment, INSTANTS[state.read] if state.read is not None else None).value
+    return rules.status_of(state.payment, Agreed(INSTANTS[state.read]) if state.read is not None else None).value
 
 
 def test_the_books_are_the_escrows_and_each_operation_ends_once_in_every_order_of_events() -> None:

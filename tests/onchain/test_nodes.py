@@ -72,6 +72,8 @@ def test_a_real_node_is_fit_for_its_network_and_for_no_other(chain: Chain, world
 def test_a_wallet_is_read_by_a_node_that_lives_beside_one_that_does_not(chain: Chain, payer: Payer) -> None:
     chains = Chains(SimpleNamespace(rpc_urls={"sepolia": ("http://127.0.0.1:9", chain.url)}))
     reading = chains.of("sepolia").read_wallet(payer.address, [FUSDC], BATCH_CONTRACT)
+    wanted = (payer.address, FUSDC, BATCH_CONTRACT)
+    assert chains.evm("sepolia").read_funds([wanted] * 2) == (reading.tokens[FUSDC],) * 2
     assert reading.tokens[FUSDC].balance == chain.token_balance(FUSDC, payer.address)
 
 

@@ -1,6 +1,7 @@
 """Visitors of the payment page in the machine's own browser, with wallets that really pay on a local chain."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import Browser
@@ -10,6 +11,9 @@ from tests.pages.bridge_transfers import BridgeTransfers, TwoChains, running_bri
 from tests.pages.purse import Purse, TronPurse
 from tests.pages.stack import Stack, running_stack
 from tests.pages.visitor import Visitor
+from tests.support.client import Api
+from tests.support.left_behind import expect_changes_beyond_file
+from tests.support.node import Node
 from tests.support.running_browser import running_browser
 
 NewVisitor = Callable[..., Visitor]
@@ -26,10 +30,46 @@ def stage(browser: Browser) -> Stage:
     return Stage(browser)
 
 
+class Stacks:
+    """One stack at a time, which starts with the first test that needs it. It changes what holds for the whole process."""
+
+    def __init__(self) -> None:
+        self._running, self._stack = ExitStack(), list[Stack]()
+
+    def start(self) -> Stack:
+        if not self._stack:
+            expect_changes_beyond_file()
+            self._stack.append(self._running.enter_context(running_stack()))
+        return self._stack[0]
+
+    def stop(self) -> None:
+        if self._stack:
+            expect_changes_beyond_file()
+            self._stack.clear()
+            self._running.close()
+
+
 @pytest.fixture(scope="package")
-def stack(browser: Browser) -> Iterator[Stack]:
-    with running_stack() as running:
-        yield running
+def stacks() -> Iterator[Stacks]:
+    stacks = Stacks()
+    yield stacks
+    stacks.stop()
+
+
+@pytest.fixture(scope="module")
+def stack(browser: Browser, stacks: Stacks) -> Stack:
+    return stacks.start()
+
+
+@pytest.fixture(scope="module")
+def without_stack(stacks: Stacks) -> None:
+    stacks.stop()
+
+
+@pytest.fixture(scope="module")
+def deployment(without_stack: None, deployment: tuple[Api, Node]) -> tuple[Api, Node]:
+    """That of tests of the API alone, which is in this process as well."""
+    return deployment
 
 
 @pytest.fixture

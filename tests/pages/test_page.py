@@ -130,7 +130,7 @@ def test_without_scripts_it_says_what_is_to_pay_and_how(stack: Stack, new_visito
 def test_without_a_wallet_there_are_codes_to_scan_and_fields_to_copy(stack: Stack, new_visitor: NewVisitor) -> None:
     token = stack.shop.link()
     visitor = new_visitor(permissions=["clipboard-read", "clipboard-write"]).open(token)
-    visitor.shows("No wallet was found in this browser")
+    visitor.shows("No wallet was found in this browser", "Wallets that add a script of their own to the page are blocked here")
     visitor.page.locator("#manual summary").click()
     expect(visitor.page.locator(".qr")).to_have_count(3)
     visitor.page.locator(".qr").evaluate_all("images => Promise.all(images.map((each) => each.decode()))")  # each is there

@@ -56,7 +56,7 @@ class Crowd(Recurring):
         services = self.services
         stored = ("get", "get_many", "query", "query_mixed", "page", "write", "put_many")
         store = Guarded(self.store, stored, Stopwatch(self, "store"))
-        chain = Guarded(self.world.chain, ("read_account", "run_each", "send_raw", "read_wallet"), Stopwatch(self, "node"))
+        chain = Guarded(self.world.chain, ("read_account", "run_each", "send_raw", "read_wallet", "read_funds"), Stopwatch(self, "node"))
         chains = SimpleNamespace(of=lambda name: chain, evm=lambda name: chain, networks=("sepolia",))
         return replace(services, store=store, queue=Guarded(services.queue, ("send",), Stopwatch(self, "queue")), chains=chains)
 

@@ -21,6 +21,7 @@ from chalicelib.relayer.reverts import FREE_REVERTS, payer_name
 from chalicelib.relayer.rules import Budget, Call, SubmissionStatus, Use
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.escrows import CONTRACTS
+from tests.fakes.lying_node import Liar, served
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.mempool import Raw
 from tests.fakes.world import PAYEE, START, WALLET, World
@@ -405,3 +406,23 @@ def test_a_transfer_that_is_signed_needs_no_allowance_and_counts_all_the_same() 
     assert [submit("first", 100), submit("second", 100), submit("third", 50)] == [
         SubmissionStatus.ACCEPTED, SubmissionStatus.WAITING, SubmissionStatus.ACCEPTED,
     ]  # fmt: skip
+
+
+def test_what_the_wallets_of_all_calls_have_is_one_request_to_each_node() -> None:
+    world = World(client=object(), relayer_keys={"sepolia": "secret"})
+    asked = list[int]()
+
+    def of_node(number: int) -> Liar:
+        def read_funds(wanted: list[tuple[str, str, str]]) -> tuple[TokenReading, ...]:
+            asked.append(number)
+            return tuple(TokenReading(BaseUnits(100), BaseUnits(100 - number)) for _ in wanted)
+
+        return Liar(world.chain, read_funds=read_funds)
+
+    services = replace(served(world.services, "sepolia", of_node(0), of_node(1)), store=MemoryStore())
+    wallets = ["0x" + f"{number:040x}" for number in range(1, 11)]
+    takings = [Taking(each, TOKEN, PAYEE, BaseUnits(99 + (each == wallets[-1]))) for each in wallets]
+    calls = [Call(takes.wallet, "sepolia", PAYEE, "0x12", takes=takes, account_id="shop") for takes in takings]
+    found = [each.status for each in flows.submit(services, calls)]
+    assert found == [SubmissionStatus.ACCEPTED] * 9 + [SubmissionStatus.WAITING], "the least of what the nodes say"
+    assert asked == [0, 1]

@@ -231,8 +231,18 @@ class FaultyNode:
         return self.chain.block_facts(numbers)
 
     def read_range(
-        self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
+        self,
+        blocks: BlockRange,
+        after: Checkpoint | None,
+        headers: Sequence[int] = (),
+        again: BlockRange | None = None,
     ) -> RangeReading:
+        if again is not None:
+            reading = self.read_range(blocks, after, headers)
+            try:
+                return replace(reading, again=self.read_range(again, None).logs)
+            except (ChainUnavailable, RangeTooLarge):
+                return reading
         self._answer()
         if blocks.last >= self._known:
             raise ChainUnavailable("lags behind")

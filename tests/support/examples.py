@@ -676,7 +676,7 @@ def prepared(known: Operation, owner: Tenant, way: Way, *, is_own: bool = True) 
 
 
 def documented(known: Operation) -> dict[str, Any]:
-    """The example in the document: `path`, `query`, `body` and `answer`."""
+    """The example in the document: `path`, `query` and `body`."""
     return examples(OPERATIONS[known]).get(known.name, {})
 
 

@@ -7,10 +7,10 @@ that node.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from chalicelib.base.errors import ChainUnavailable
-from chalicelib.base.frozen import frozen
+from chalicelib.base.errors import ChainUnavailable, NotConfirmed
+from chalicelib.chains.nodes.readings import Agreed
 
 if TYPE_CHECKING:
     from chalicelib.chains.calldata.transaction import SentTransaction
@@ -25,19 +25,13 @@ _MOST_SHOWN = 400
 """Characters of an answer that are in the log."""
 
 
-@frozen
-class Agreed(Generic[T]):
-    """A value that the nodes of a network agree on. Only `agree` and `agreed_head` make it."""
-
-    value: T
-
-
-class TooFewNodes(ChainUnavailable):
+class TooFewNodes(NotConfirmed):
     """Of several nodes of a network only one answers, which is not enough to decide something."""
 
     def __init__(self, network: str, reason: str) -> None:
-        super().__init__(f"Only one node of {network} responds, and its answer has to be confirmed by another one")
-        self.reason = reason
+        super().__init__(
+            f"Only one node of {network} responds, and its answer has to be confirmed by another one", reason
+        )
 
 
 def agree(
@@ -49,15 +43,20 @@ def agree(
 ) -> Agreed[T]:
     """What `read` returns of each configured node.
 
+    One that failed lately is asked last, and only while less than two others have answered: so a node that hangs does
+    not delay each reading.
+
     `compared` is what has to be equal of the answers, all by default; `chosen` says which of equal ones is taken, the
     preferred node's by default. Raises NodesDisagree if answers differ, which raises the alarm; TooFewNodes if several
     are configured and one answers; the first ChainUnavailable if none does; and what else `read` raises.
     """
-    from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree, every_node, host_of  # for those that read a chain
+    from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree, host_of, in_order  # for those that read a chain
 
-    nodes, answers = every_node(chain), list[tuple[C, T]]()
+    nodes, answers = in_order(chain), list[tuple[C, T]]()
     failure: ChainUnavailable | None = None
-    for node in nodes:
+    for node, has_failed in nodes:
+        if has_failed and len(answers) > 1:
+            break
         try:
             answers.append((node, read(node)))
         except ChainUnavailable as error:
@@ -82,9 +81,9 @@ def agreed_head(chain: "Chain") -> Agreed[int]:
     return agree(chain, lambda node: node.head(), compared=lambda head: None, chosen=min)
 
 
-def has_agreed_code(chain: "Chain", address: str) -> bool:
+def agreed_code(chain: "Chain", address: str) -> Agreed[bool]:
     """Whether there is a contract at the address, which is called where its signature is checked. Raises as `agree`."""
-    return agree(chain, lambda node: node.has_code(address)).value
+    return agree(chain, lambda node: node.has_code(address))
 
 
 def agreed_facts(chain: "Chain", numbers: Sequence[int]) -> "Agreed[dict[int, BlockFacts]]":

@@ -74,9 +74,13 @@ class EvmChain:
     block_facts = on_node(blocks.block_facts)
 
     def read_range(
-        self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
+        self,
+        blocks: BlockRange,
+        after: Checkpoint | None,
+        headers: Sequence[int] = (),
+        again: BlockRange | None = None,
     ) -> RangeReading:
-        return ranges.read_range(self.node, blocks, after, self.escrow, headers)
+        return ranges.read_range(self.node, blocks, after, self.escrow, headers, again)
 
     def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
         return ranges.read_payments(self.node, numbers, self.escrow)
@@ -90,6 +94,7 @@ class EvmChain:
     read_receipts = on_node(receipts.read_receipts)
     payers_of = on_node(receipts.payers_of)
     read_wallet = on_node(wallets.read_by_multicall)
+    read_funds = on_node(wallets.read_funds)
     read_batch_fee = on_node(wallets.read_batch_fee)
     has_code = on_node(wallets.has_code)
     read_codes = on_node(wallets.read_codes)

@@ -111,7 +111,7 @@ class Nodes:
     def read_account(self, address: str) -> AccountReading:
         """An account as one node sees it, with prices that no node names alone: base fee and tip are the lower medians
         of what all nodes say that answer. One request to each."""
-        read: list[AccountReading | None] = [_or_none(partial(each.read_account, address)) for each in self._in_order()]
+        read: list[AccountReading | None] = [_or_none(partial(each.read_account, address)) for each in self.in_order()]
         answers = [each for each in read if each is not None]
         if not answers:
             raise ChainUnavailable(f"No {self.network} node answers")
@@ -147,7 +147,7 @@ class Nodes:
         from chalicelib.chains.nodes.tron import BroadcastResult
 
         lost: BadGateway | None = None
-        for node in self._in_order():
+        for node in self.in_order():
             try:
                 result: BroadcastResult = node.broadcast(signed)
             except BadGateway as error:
@@ -165,7 +165,7 @@ class Nodes:
             return self._first_answer(lambda node: (cast("Chain", node), node.head()))
         heads = dict[Node, int]()
         failure: ChainUnavailable | None = None
-        for node in self._in_order():
+        for node in self.in_order():
             try:
                 heads[node] = node.head()
             except ChainUnavailable as error:
@@ -186,13 +186,13 @@ class Nodes:
             views.append(NodeView(node.host, None if hashes is None else head, hashes or {}))
         return tuple(views)
 
-    def _in_order(self) -> list[Node]:
+    def in_order(self) -> list[Node]:
         return sorted(self.nodes, key=lambda node: node.has_failed)
 
     def _first_answer(self, ask: Callable[[Node], T]) -> T:
         deadline = time.monotonic() + TOTAL_SECONDS
         failure: Exception | None = None
-        for node in self._in_order():
+        for node in self.in_order():
             if failure is not None and time.monotonic() > deadline:
                 break
             try:
@@ -208,6 +208,12 @@ class Nodes:
 def every_node(chain: C) -> tuple[C, ...]:
     """Each configured node of the network by itself."""
     return tuple(cast(C, node) for node in chain.nodes) if isinstance(chain, Nodes) else (chain,)
+
+
+def in_order(chain: C) -> tuple[tuple[C, bool], ...]:
+    """Each configured node of the network, and whether it failed lately; those that did last."""
+    nodes = chain.in_order() if isinstance(chain, Nodes) else ()
+    return tuple((cast(C, node), node.has_failed) for node in nodes) or ((chain, False),)
 
 
 def host_of(chain: "Chain") -> str | None:

@@ -50,10 +50,14 @@ class Chain(Protocol):
         """
 
     def read_range(
-        self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
+        self,
+        blocks: BlockRange,
+        after: Checkpoint | None,
+        headers: Sequence[int] = (),
+        again: BlockRange | None = None,
     ) -> RangeReading:
         """The logs of payments in a range of blocks: those of the fee proxies and the conversion proxies; and, on EVM
-        networks, the headers at some heights.
+        networks, the headers at some heights; besides, the logs of blocks that are read again.
 
         Raises Disconnected if the block of the checkpoint `after` is no longer canonical, RangeTooLarge if the node
         does not return the logs of so many blocks, BlockRefused if it does not return those of a single block.

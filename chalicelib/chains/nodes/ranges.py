@@ -31,13 +31,15 @@ class RangeReading:
     """The logs of payments of a range as the node's JSON, and the hash and time of the range's last block.
 
     `is_full` if it is one block with so many logs that a query for them was refused (full_blocks.py). `headers` are
-    those that were asked for, none if the node did not answer all at once.
+    those that were asked for, none if the node did not answer all at once. `again` are the logs of the blocks that were
+    to be read again in the same request, None if there were none or the node did not return them.
     """
 
     logs: tuple[Mapping[str, Any], ...]
     last: BlockFacts
     is_full: bool = False
     headers: tuple["Checked", ...] = ()
+    again: tuple[Mapping[str, Any], ...] | None = None
 
 
 @frozen
@@ -68,9 +70,11 @@ def read_range(
     after: Checkpoint | None,
     escrow: EscrowContracts | None = None,
     headers: Sequence[int] = (),
+    again: BlockRange | None = None,
 ) -> RangeReading:
     """The logs of payments in a range of blocks that follows the checkpoint `after`: of all proxies, and of the
-    commerce escrow if the network has one, by one query; and the headers at some heights, in the same request.
+    commerce escrow if the network has one, by one query; and in the same request the headers at some heights, and the
+    logs of some blocks that were read before.
 
     Reads the checkpoint's block, the last block, the logs, and the last block again. If the hashes of the last block
     agree, the node had the whole range and no fork happened meanwhile. Raises Disconnected if the checkpoint's block is
@@ -80,8 +84,10 @@ def read_range(
     last = block_at(blocks.last)
     first = [block_at(after.number), last] if after else [last]
     wanted = _payments(node.network, escrow)
-    query = wanted.query(place_of(blocks))
-    before, (outcome,), (last_after, *more) = with_headers(node, first, [query], [last], [*map(block_at, headers)])
+    queries = [wanted.query(place_of(each)) for each in (blocks, again) if each is not None]
+    before, (outcome, *others), (last_after, *more) = with_headers(
+        node, first, queries, [last], [*map(block_at, headers)]
+    )
     last_before = before[-1]
     if not (all(before) and last_after) or last_before["hash"] != last_after["hash"]:
         raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} settled")
@@ -89,7 +95,16 @@ def read_range(
         raise Disconnected
     facts = facts_of(node, last_before, blocks.last)
     found, is_full = _complete(node, blocks, outcome, wanted, last_before)
-    return RangeReading(found, facts, is_full, _checked(headers, more))
+    read_again = _logs_again(node.network, again, others[0]) if again is not None else None
+    return RangeReading(found, facts, is_full, _checked(headers, more), read_again)
+
+
+def _logs_again(network: str, blocks: BlockRange, outcome: Any) -> tuple[Mapping[str, Any], ...] | None:
+    """As `checked_logs`, but None instead of an error, which must not keep the blocks after these from being read."""
+    try:
+        return checked_logs(network, blocks, outcome)
+    except (RangeTooLarge, ChainUnavailable):
+        return None
 
 
 @unavailable_if_malformed

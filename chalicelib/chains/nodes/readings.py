@@ -1,9 +1,20 @@
 """What nodes say, as plain values: the result of a dry run, the state of an account, a receipt, blocks."""
 
 from collections.abc import Mapping
+from typing import Generic, TypeVar
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
+
+T = TypeVar("T")
+
+
+@frozen
+class Agreed(Generic[T]):
+    """A value that the nodes of a network agree on. Only the functions of agreement.py make it, and `Cursor.ends_until`
+    of what they made."""
+
+    value: T
 
 
 @frozen

@@ -85,9 +85,13 @@ class TronChain:
     block_facts = on_node(blocks.block_facts)
 
     def read_range(
-        self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
+        self,
+        blocks: BlockRange,
+        after: Checkpoint | None,
+        headers: Sequence[int] = (),
+        again: BlockRange | None = None,
     ) -> RangeReading:
-        return ranges.read_range(self.node, blocks, after)
+        return ranges.read_range(self.node, blocks, after, again=again)
 
     def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
         return ranges.read_payments(self.node, numbers)

@@ -105,6 +105,18 @@ def read_one_by_one(node: JsonRpcClient, wallet: str, tokens: Sequence[str], spe
 
 
 @unavailable_if_malformed
+def read_funds(node: JsonRpcClient, wanted: Sequence[tuple[str, str, str]]) -> tuple[TokenReading, ...]:
+    """What each wallet has of a token, and has allowed a spender: `wanted` are their addresses in this order. One
+    request."""
+    calls: list[RpcCall] = []
+    for wallet, token, spender in wanted:
+        calls.append(contract_read(erc20.balance_of(token, wallet)))
+        calls.append(contract_read(erc20.allowance(token, wallet, spender)))
+    values = [BaseUnits(_uint(each)) for each in node.results(calls)]
+    return tuple(map(TokenReading, values[::2], values[1::2]))
+
+
+@unavailable_if_malformed
 def read_batch_fee(node: JsonRpcClient) -> int:
     """The batch contract's own fee, in basis points of the amounts. Raises ChainUnavailable if it is above a tenth."""
     (fee,) = node.results([contract_read(batch_fee_of(node.network))])

@@ -48,7 +48,7 @@ class SourceFields(Input):
         return SourceToken(self.chain, self.token) if self.chain is not None and self.token is not None else None
 
 
-class SourceQuery(WalletQuery, SourceFields):
+class SourceQuery(SourceFields, WalletQuery):
     """A wallet is needed to pay from another chain."""
 
 

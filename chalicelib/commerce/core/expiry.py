@@ -5,8 +5,12 @@ refunds before the third, each excluded; the payer reclaims from the second on. 
 """
 
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from chalicelib.commerce.core.records import CommercePayment, OperationKind
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.readings import Agreed
 
 KEPT_AFTER = timedelta(days=7)
 """How long after the time to pay a wallet is over its entry is kept: blocks may be read late."""
@@ -33,11 +37,16 @@ def next_expiry(payment: CommercePayment) -> datetime:
     return payment.authorization_expiry if payment.is_collected else payment.pre_approval_expiry
 
 
-def has_expired(payment: CommercePayment, instant: datetime | None) -> bool:
-    """Whether the next step came too late. Decisions that end a payment are made by the instant up to which its network
-    was read, None if that is not known: nothing expires before it."""
+def has_expired(payment: CommercePayment, now: datetime) -> bool:
+    """Whether the next step comes too late by the clock, by which nothing ends."""
     is_open = payment.capturable > 0 or not payment.is_collected
-    return is_open and instant is not None and instant >= next_expiry(payment)
+    return is_open and now >= next_expiry(payment)
+
+
+def has_ended(payment: CommercePayment, read_until: "Agreed[datetime] | None") -> bool:
+    """Whether the next step came too late, by the instant up to which its network was read; None if that is not
+    known."""
+    return read_until is not None and has_expired(payment, read_until.value)
 
 
 def can_reclaim(payment: CommercePayment, now: datetime) -> bool:

@@ -14,12 +14,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.commerce.core.expiry import has_expired, is_too_late
+from chalicelib.commerce.core.expiry import has_ended, is_too_late
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.readings import Agreed
 
 BASIS = 10_000
 """All of an amount in the unit of fees: 1 is 0.01 %."""
@@ -92,20 +96,20 @@ class Refusal:
     field: str | None = None
 
 
-def status_of(payment: CommercePayment, read_until: datetime | None) -> CommerceStatus:
+def status_of(payment: CommercePayment, read_until: "Agreed[datetime] | None") -> CommerceStatus:
     """`read_until` is the instant up to which the blocks of its network were read and recorded; None if that is not
     known. Nothing expires before it."""
     if payment.pending is not None:
         return WHILE[payment.pending.kind]
     if payment.capturable:
-        return CommerceStatus.EXPIRED if has_expired(payment, read_until) else CommerceStatus.AUTHORIZED
+        return CommerceStatus.EXPIRED if has_ended(payment, read_until) else CommerceStatus.AUTHORIZED
     if payment.captured:
         if not payment.refunded:
             return CommerceStatus.PAID
         return CommerceStatus.PARTIALLY_REFUNDED if payment.refundable else CommerceStatus.REFUNDED
     if payment.is_collected:
         return CommerceStatus.RECLAIMED if payment.reclaimed else CommerceStatus.VOIDED
-    if not has_expired(payment, read_until):
+    if not has_ended(payment, read_until):
         return CommerceStatus.PENDING
     return CommerceStatus.EXPIRED if payment.failure is None else CommerceStatus.FAILED
 

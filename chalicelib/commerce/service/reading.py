@@ -1,6 +1,7 @@
 """Reads a commerce payment for a caller."""
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import NotFound
 from chalicelib.commerce.core.records import CommercePayment
@@ -11,6 +12,9 @@ from chalicelib.payments.scanning import store as scanning
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.ownership import check_changes, sees
 from chalicelib.platform.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.readings import Agreed
 
 
 def load(services: Services, owner: Owner, request_id: str) -> CommercePayment:
@@ -35,13 +39,13 @@ def _load(services: Services, owner: Owner, request_id: str) -> tuple[PayableLin
     return payable, payable.commerce
 
 
-def read_until(services: Services, payment: CommercePayment) -> datetime | None:
+def read_until(services: Services, payment: CommercePayment) -> "Agreed[datetime] | None":
     """Up to when everything of its network that is about a payment was read and recorded; None if that is not known.
     Two reads."""
     cursor = scanning.cursor(services.store, payment.network)
     if cursor is None or scanning.has_work(services.store, (payment.payable_id,)):
         return None
-    return cursor.agreed_until
+    return cursor.ends_until
 
 
 def status_now(services: Services, payment: CommercePayment) -> CommerceStatus:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.base.errors import ChainUnavailable, Conflict
-from chalicelib.commerce.core.expiry import has_expired
+from chalicelib.commerce.core.expiry import has_ended, has_expired
 from chalicelib.commerce.core.records import CommercePayment, OperationKind
 from chalicelib.commerce.core.rules import Refusal, reserve
 from chalicelib.commerce.service import operating, rules, store
@@ -112,7 +112,7 @@ def _close(services: Services, payment: CommercePayment, now: datetime) -> None:
     events = tuple[Event, ...]()
     after = replace(payment, check_at=rules.next_look(payment, now))
     until = read_until(services, payment)
-    if has_expired(payment, until):
+    if has_ended(payment, until):
         payable = link_store.payable(services.store, payment.payable_id)
         assert payable is not None, "a payment has a link"
         after, event = escrows.expired(after, payable.requests[0], webhooks.event_context(services))

@@ -13,7 +13,7 @@ from chalicelib.base.errors import Conflict
 from chalicelib.chains.calldata import erc6492
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
-from chalicelib.chains.nodes.agreement import has_agreed_code
+from chalicelib.chains.nodes.agreement import agreed_code
 from chalicelib.commerce.core.expiry import forgotten_at
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.core.rules import gone_back
@@ -110,7 +110,7 @@ def _signed(services: Services, pending: PendingOperation, call: Call) -> Call:
             "wallet first, or send the payer's own transactions"
         )
     deploys = factory is not None
-    if not deploys and not has_agreed_code(services.chains.evm(call.network), pending.payer):
+    if not deploys and not agreed_code(services.chains.evm(call.network), pending.payer).value:
         return call
     gas = COLLECT_GAS + signature_gas(call.network, deploys)
     return replace(call, gas_limit=gas, runs_foreign_code=True)

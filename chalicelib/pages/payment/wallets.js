@@ -204,7 +204,8 @@ export function offerWallets(app) {
       const [title, text] = isOwn ? ["found.title", "found.text"] : ["choose.title", hint];
       const note = trouble && el("p", { class: "note bad" }, t(trouble));
       const offers = [...found, remote].filter(Boolean).map((each) => el("li", {}, offer(each)));
-      const body = [note, el("ul", { class: "wallets" }, offers), ...inApps];
+      const blocked = !found.length && el("p", { class: "note" }, t("choose.none.script"));
+      const body = [note, el("ul", { class: "wallets" }, offers), ...inApps, blocked];
       return { title: t(title), text: t(text), body, manual: !isOwn && !twin && !app.link.isReclaim };
     });
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
+from typing import TYPE_CHECKING
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.payments.links import store
@@ -14,6 +15,9 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
 from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import Delete
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.readings import Agreed
 
 _DUE_PER_SHARD = 500
 _TIME_PER_RUN = timedelta(seconds=40)
@@ -33,16 +37,16 @@ def expire_due(services: Services) -> int:
     now, shard = services.clock(), services.entropy(1)[0]
 
     @cache
-    def read_until() -> dict[str, datetime | None]:
+    def read_until() -> dict[str, "Agreed[datetime] | None"]:
         cursors = scan_store.cursors(services.store, [network.name for network in ALL_NETWORKS])
-        return {name: cursor.agreed_until for name, cursor in cursors.items()}
+        return {name: cursor.ends_until for name, cursor in cursors.items()}
 
     due = store.due_tokens(services.store, now, _DUE_PER_SHARD, shard)
     in_time = sweeping.in_time(services.log, services.clock, now + _TIME_PER_RUN, due)
     return sweeping.each(services.log, in_time, lambda token: _check(services, token, read_until(), now))
 
 
-def _check(services: Services, token: str, read_until: Mapping[str, datetime | None], now: datetime) -> bool:
+def _check(services: Services, token: str, read_until: Mapping[str, "Agreed[datetime] | None"], now: datetime) -> bool:
     """Expires or deletes a due link, or postpones its check; returns whether it is over. Up to two reads, one write.
 
     If a payment is written first, the next sweep checks again.

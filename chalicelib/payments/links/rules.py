@@ -10,6 +10,7 @@ from chalicelib.payments.links.records import ASSEMBLY_TIME, Link, LinkStatus, P
 
 if TYPE_CHECKING:
     from chalicelib.accounts.branding.records import PageBranding
+    from chalicelib.chains.nodes.readings import Agreed
 
 LARGEST_TOTAL = 2**255
 """The largest sum of several amounts and their fees, in base units; leaves room for the batch contract's fee."""
@@ -47,9 +48,9 @@ def with_expiry(payable: PayableLink, expires_at: datetime, now: datetime) -> Li
     return replace(payable.link, expires_at=expires_at, expiry_check_at=None)
 
 
-def is_read_past(expires_at: datetime, read_until: datetime | None) -> bool:
+def is_read_past(expires_at: datetime, read_until: "Agreed[datetime] | None") -> bool:
     """Whether a network was read past an expiry; `read_until` is the time of its newest block that was read."""
-    return read_until is not None and read_until > expires_at
+    return read_until is not None and read_until.value > expires_at
 
 
 def with_next_check(link: Link, now: datetime) -> Link:

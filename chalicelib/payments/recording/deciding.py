@@ -1,9 +1,8 @@
 """Deciding: what recording one part of a payable's transfers changes, and which events follow."""
 
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from chalicelib.base.records import Record
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
 from chalicelib.commerce.core.ledger import is_balanced
 from chalicelib.commerce.core.records import EscrowEntry
@@ -21,33 +20,12 @@ from chalicelib.payments.recording import (
 )
 from chalicelib.payments.recording.matching import Decision
 from chalicelib.payments.recording.offramps import follow_payment
-from chalicelib.payments.recording.rules import OPEN, UNDECIDED, RecordedId, Stored
+from chalicelib.payments.recording.rules import OPEN, UNDECIDED, Changes, RecordedId, Stored
 from chalicelib.payments.recording.valuing import Accepted, Valuation
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, SentRefund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
-from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
-
-
-@dataclass
-class Changes:
-    """What one part changes, in memory: `payable` is the payable after it, `records` the others to write, by key."""
-
-    payable: Payable
-    records: dict[Hashable, Record] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
-    recorded: int = 0
-    """How many transfers were recorded as payments or removed."""
-    skipped: list[tuple[LoggedTransfer, str]] = field(default_factory=list)
-    """Transfers that do not count, each with the reason."""
-    differing: list[tuple[LoggedTransfer, str]] = field(default_factory=list)
-    """Events of the escrow that do not agree with its other events, each with what is wrong."""
-    unvalued: list[TransferId] = field(default_factory=list)
-    """Transfers that have to be valued by a rate, without one."""
-
-    def put(self, record: Record) -> None:
-        self.records[record.key] = record
 
 
 def decide(
@@ -255,24 +233,33 @@ class _Deciding:
     def _add_unmatched(self, request: Request, entry: LoggedTransfer, reason: str) -> None:
         """Adds a transfer that does not count, unless the request has enough of its kind."""
         self.changes.skipped.append((entry, reason))
-        known = self._unmatched.get(self._ids[entry.transfer_id])
-        kind = unmatched.kind_of(request, entry.token_address, entry.payee, entry.network)
-        if known is None and not unmatched.has_room(request, kind):
-            self._mark(entry, TransferState.IGNORED)
-            return
-        after = unmatched.with_one_more(request, kind) if known is None else request
+        known, after = self._unmatched.get(self._ids[entry.transfer_id]), request
+        if known is None:
+            place = unmatched.find_place(request, entry, self._unmatched.values())
+            if place is None:
+                self._mark(entry, TransferState.IGNORED)
+                return
+            after = place.request
+            self._displace(place.displaced)
         if known is None or known.status is PaymentStatus.REVERSED or known.block_hash != entry.block_hash:
             new = unmatched.unmatched_transfer(request, entry, reason, self._context.now)
             if known is not None:
                 new = replace(new, version=known.version, is_unexpected=known.is_unexpected)
             if known is None or known.status is PaymentStatus.REVERSED:
-                payable, context = self.changes.payable, self._context
-                after, new, events = unexpected.notified_unmatched(payable, after, new, entry.payer, context)
+                payable, others = self.changes.payable, self._unmatched.values()
+                after, new, events = unexpected.notified_unmatched(
+                    payable, after, new, others, entry.payer, self._context
+                )
                 self.changes.events += events
             self._put_unmatched(new)
         if after != request:
             self._put_request(after)
         self._mark(entry, TransferState.UNMATCHED)
+
+    def _displace(self, transfer: UnmatchedTransfer | None) -> None:
+        if transfer is not None:
+            del self._unmatched[RecordedId.of(transfer)]
+            self.changes.delete(transfer)
 
     def _remove(self, entry: LoggedTransfer) -> None:
         if entry.state is TransferState.REFUND:

@@ -18,8 +18,8 @@ from chalicelib.offramp.core.records import Order
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import Link, Payable
 from chalicelib.payments.recording import counting, matching, rules, store
-from chalicelib.payments.recording.deciding import Changes, decide
-from chalicelib.payments.recording.rules import Stored
+from chalicelib.payments.recording.deciding import decide
+from chalicelib.payments.recording.rules import Changes, RecordedId, Stored
 from chalicelib.payments.recording.valuation_rates import ValuationRates
 from chalicelib.payments.recording.valuing import Accepted
 from chalicelib.payments.requests import counts
@@ -176,7 +176,8 @@ def _commit(
         work = [waiting] if part.waits_for_rate else [*work, waiting]
     link = _link_to_write(payable, changes)
     added = _count(payable, stored, changes)
-    services.store.write(*work, *changes.records.values(), *changes.events, *link, *added)
+    deleted = map(Delete, changes.deleted)
+    services.store.write(*work, *changes.records.values(), *deleted, *changes.events, *link, *added)
     for each in changes.records.values():
         if isinstance(each, Payment) and not isinstance(each, SentRefund) and not each.version:  # a new one
             services.metrics.add(PAYMENTS, each.network)
@@ -216,7 +217,7 @@ def _count(before: Payable, stored: Stored, changes: Changes) -> list[Add]:
     known = [*stored.payments.values(), *stored.returned.values(), *listed]
     requests = {key: counts.marked(each) for key, each in changes.records.items() if isinstance(each, Request)}
     added = list[Add]()
-    others = len(changes.records) + len(changes.events) + 3  # the work itself, what of it waits, and the link
+    others = 3 + len(changes.records) + len(changes.deleted) + len(changes.events)  # 3: the work, what waits, the link
     for marked, amounts in (
         (payments, counting.amounts(known, payments.values())),
         (requests, counts.amounts(before.requests, requests.values())),
@@ -230,12 +231,17 @@ def _count(before: Payable, stored: Stored, changes: Changes) -> list[Add]:
 
 
 def _read(services: Services, part: UnrecordedTransfers, payable: Payable) -> Stored:
-    """What is stored for the transfers of a part. Two reads, one more if there are transfers without
-    the reference of a request, which may send refunds, and one query per request with removals.
+    """What is stored for the transfers of a part.
+
+    Two reads, one more if there are transfers without the reference of a request, which may send refunds, and one query
+    per request with removals, or with transfers to its payee that do not count.
     """
     entries = scan_store.logged(services.store, part.network, [*part.added, *part.removed])
     ids = rules.ids(payable, entries.values())
     paid, unmatched = store.recorded(services.store, part.network, ids.values())
+    for request_id in rules.misdirected(payable, part, entries):
+        known = payment_store.unmatched_transfers(services.store, request_id)
+        unmatched |= {RecordedId.of(each): each for each in known}
     removed = {ids[each].request_id for each in part.removed if each in ids}
     listed = {request_id: payment_store.payments(services.store, request_id) for request_id in removed}
     refunds = payment_store.refunds(services.store, rules.refund_keys(payable, entries.values()))

@@ -1,22 +1,24 @@
 """Rules of recording: what is stored for a part of a payable's transfers, which it records, and their totals."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
 from chalicelib.base.frozen import frozen
+from chalicelib.base.records import Record
 from chalicelib.chains.catalogue.tokens import dollar
 from chalicelib.commerce.core.records import EscrowEntry
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.recording import commerce as escrows
-from chalicelib.payments.recording import matching, refunds, valuing
+from chalicelib.payments.recording import matching, refunds, unmatched, valuing
 from chalicelib.payments.recording.valuing import Accepted, ValuationRate
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, SentRefund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Reference, Request
 from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.requests.rules import invoice_of
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
+from chalicelib.webhooks.records import Event
 
 R = TypeVar("R", Payment, UnmatchedTransfer)
 OPEN = (TransferState.UNRECORDED, TransferState.REVERSED)
@@ -43,7 +45,8 @@ class Stored:
     `listed` are all listed payments of the requests from which the part removes transfers; they are needed for what
     follows from a removal, and are not read otherwise. `refunds` are by topic and currency. `valuation_rates` are what
     transfers are valued by (`without_valuation_rate`), `dollar_rates` what one US dollar was in their token
-    (`without_dollars`).
+    (`without_dollars`). `unmatched` has, besides those with the ids of the part's transfers, all of the requests that
+    are `misdirected`.
     `ledger` are the entries of the escrow's events, `references` by topic what found those of wallets that are not the
     payer.
     `returned` are the lines of refunds that were recorded before.
@@ -59,6 +62,33 @@ class Stored:
     ledger: Mapping[TransferId, EscrowEntry] = field(default_factory=dict)
     references: Mapping[str, Reference] = field(default_factory=dict)
     returned: Mapping[TransferId, SentRefund] = field(default_factory=dict)
+
+
+@dataclass
+class Changes:
+    """What one part changes, in memory: `payable` is the payable after it, `records` the others to write, by key."""
+
+    payable: Payable
+    records: dict[Hashable, Record] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    recorded: int = 0
+    """How many transfers were recorded as payments or removed."""
+    skipped: list[tuple[LoggedTransfer, str]] = field(default_factory=list)
+    """Transfers that do not count, each with the reason."""
+    differing: list[tuple[LoggedTransfer, str]] = field(default_factory=list)
+    """Events of the escrow that do not agree with its other events, each with what is wrong."""
+    unvalued: list[TransferId] = field(default_factory=list)
+    """Transfers that have to be valued by a rate, without one."""
+
+    deleted: list[Record] = field(default_factory=list)
+    """Records that are stored, and are not after it."""
+
+    def put(self, record: Record) -> None:
+        self.records[record.key] = record
+
+    def delete(self, record: Record) -> None:
+        self.records.pop(record.key, None)
+        self.deleted += [record] if record.version else []
 
 
 def requests_by_topic(requests: Iterable[Request]) -> dict[str, Request]:
@@ -84,6 +114,20 @@ def mismatch(payable: Payable, request: Request, transfer: LoggedTransfer) -> st
     What the escrow is to hold is not paid to the payee directly, whatever the merchant does with it.
     """
     return "wrong_payee" if payable.commerce is not None else matching.mismatch(request, transfer)
+
+
+def misdirected(
+    payable: Payable, part: UnrecordedTransfers, entries: Mapping[TransferId, LoggedTransfer]
+) -> set[str]:
+    """The ids of the requests whose payee has received new transfers that do not count, of tokens of the catalogue."""
+    requests, found = requests_by_topic(payable.requests), set[str]()
+    for entry in (entries[each] for each in part.added if each in entries):
+        request = requests.get(entry.reference_topic)
+        if request is None or entry.escrow is not None or mismatch(payable, request, entry) is None:
+            continue
+        kind = unmatched.kind_of(request, entry.token_address, entry.payee, entry.network)
+        found |= {request.request_id} if kind is unmatched.UnmatchedKind.RIGHT_PAYEE else set()
+    return found
 
 
 def refund_keys(payable: Payable, entries: Iterable[LoggedTransfer]) -> set[tuple[str, str]]:

@@ -6,15 +6,17 @@
 Anybody can make them with a public reference. So none is announced of a token that is not in the catalogue, which costs
 nothing to create, nor of what is not stored; and of a request at most MAX_A_DAY a day (UTC). The others are counted,
 and the next event has their number. A payment that the payee has received a noticeable part of the amount by (NOTICED)
-is announced whatever came before it on that day: a stranger's dust hides no payment of a customer.
+is announced whatever came before it on that day, and so is what the payee has received much of in another token
+(`unmatched.is_noticeable`): a stranger's dust hides no payment of a customer.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording.events import unexpected_event
-from chalicelib.payments.recording.unmatched import token_of
+from chalicelib.payments.recording.unmatched import is_noticeable, token_of
 from chalicelib.payments.requests.payments.records import NOTICED, Payment, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
 from chalicelib.webhooks.records import Event
@@ -40,12 +42,22 @@ def notified(
 
 
 def notified_unmatched(
-    payable: Payable, request: Request, transfer: UnmatchedTransfer, payer: str | None, context: EventContext
+    payable: Payable,
+    request: Request,
+    transfer: UnmatchedTransfer,
+    stored: Iterable[UnmatchedTransfer],
+    payer: str | None,
+    context: EventContext,
 ) -> tuple[Request, UnmatchedTransfer, tuple[Event, ...]]:
-    """As `notified`, for an unmatched transfer; `payer` is who sent it, if that is known."""
+    """As `notified`, for an unmatched transfer; `payer` is who sent it, if that is known.
+
+    `stored` are the unmatched transfers of the request that were there before.
+    """
     if token_of(transfer) is None:
         return request, transfer, ()
     after, has_room = _counted(request, context.now)
+    if not has_room and is_noticeable(request, transfer, stored):
+        after, has_room = replace(request, unexpected_unnotified=0), True
     if not has_room:
         return after, transfer, ()
     event = unexpected_event(payable, request, transfer, context, payer)

@@ -3,16 +3,20 @@
 Anybody can make them with a public reference, and most kinds cost only gas. So each kind has its own limit: worthless
 tokens, or tokens that somebody sends to another address, do not use up the limit of what the payee received. Transfers
 beyond the limit are only logged.
+
+What the payee received costs whoever sends it, so a larger amount is never lost for smaller ones: beyond the limit the
+LARGEST_PER_TOKEN transfers of each token are stored all the same, and a larger one takes the place of the smallest.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from chalicelib.base.frozen import made_from
+from chalicelib.base.frozen import frozen, made_from
 from chalicelib.chains.catalogue.tokens import Token, token_of_log
-from chalicelib.payments.requests.payments.records import UnmatchedTransfer
+from chalicelib.payments.requests.payments.records import PaymentStatus, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning.records import LoggedTransfer
 
@@ -28,6 +32,9 @@ class UnmatchedKind(StrEnum):
 
 MAX_PER_KIND = {UnmatchedKind.UNKNOWN_TOKEN: 20, UnmatchedKind.OTHER_PAYEE: 30, UnmatchedKind.RIGHT_PAYEE: 50}
 """The most transfers of a kind that are stored for a request."""
+LARGEST_PER_TOKEN = 10
+_SMALLEST_PART = 10_000
+"""Less than this part of a token is dust, whatever else arrived."""
 _COUNTS = {kind: f"{kind}_count" for kind in UnmatchedKind}
 """The field of a request that has their number."""
 
@@ -48,6 +55,64 @@ def with_one_more(request: Request, kind: UnmatchedKind) -> Request:
     """The request after one more transfer of that kind is stored for it."""
     one_more: dict[str, Any] = {_COUNTS[kind]: _count(request, kind) + 1}
     return replace(request, **one_more)
+
+
+@frozen
+class Place:
+    """Where one more transfer is stored: the request with it, and the stored one that is deleted for it, if any."""
+
+    request: Request
+    displaced: UnmatchedTransfer | None = None
+
+
+def find_place(request: Request, transfer: LoggedTransfer, stored: Iterable[UnmatchedTransfer]) -> Place | None:
+    """Where a transfer is stored that is not yet; None if the request has enough of its kind.
+
+    `stored` are the unmatched transfers of the request, needed of those alone that its payee has received.
+    """
+    kind = kind_of(request, transfer.token_address, transfer.payee, transfer.network)
+    if has_room(request, kind):
+        return Place(with_one_more(request, kind))
+    if kind is not UnmatchedKind.RIGHT_PAYEE:
+        return None
+    like_it = _of_same_token(request, transfer, stored)
+    if len(like_it) < LARGEST_PER_TOKEN:
+        return Place(with_one_more(request, kind))
+    smallest = min(like_it, key=lambda each: (each.status is PaymentStatus.CONFIRMED, each.amount))
+    is_smaller = smallest.status is not PaymentStatus.CONFIRMED or smallest.amount < transfer.amount
+    return Place(request, smallest) if is_smaller else None
+
+
+def is_noticeable(request: Request, transfer: UnmatchedTransfer, stored: Iterable[UnmatchedTransfer]) -> bool:
+    """Whether a transfer is announced however many were before: the payee has received less than LARGEST_PER_TOKEN
+    others of this token that are at least a tenth of it.
+
+    So whoever wants to hide a payment pays more than its amount to the payee.
+    """
+    token = token_of(transfer)
+    if token is None or kind_of(request, transfer.token_address, transfer.payee, transfer.network) is not (
+        UnmatchedKind.RIGHT_PAYEE
+    ):
+        return False
+    as_large = [each for each in _of_same_token(request, transfer, stored) if each.amount * 10 >= transfer.amount]
+    return transfer.amount * _SMALLEST_PART >= 10**token.decimals and len(as_large) < LARGEST_PER_TOKEN
+
+
+def _of_same_token(
+    request: Request, transfer: LoggedTransfer | UnmatchedTransfer, stored: Iterable[UnmatchedTransfer]
+) -> list[UnmatchedTransfer]:
+    """The other transfers of a request that its payee has received in the token of this one."""
+
+    def kind(each: LoggedTransfer | UnmatchedTransfer) -> tuple[str, str | None, str]:
+        return each.network, each.token_address, each.payee
+
+    return [
+        each
+        for each in stored
+        if each.request_id == request.request_id
+        and kind(each) == kind(transfer)
+        and (each.tx_hash, each.event_key) != (transfer.tx_hash, transfer.event_key)
+    ]
 
 
 def may_be_truncated(request: Request) -> bool:

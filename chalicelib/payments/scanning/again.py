@@ -4,13 +4,14 @@ The blocks are not marked as unfinished: the cursor has checkpoints after them, 
 and if the tick dies, they are read again.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.nodes.nodes import others_of, read_by_another
+from chalicelib.chains.nodes.nodes import Node, others_of, read_by_another
 from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.payments.scanning import absence, evidence, ranges, rules, store
 from chalicelib.payments.scanning.details import Details
@@ -19,20 +20,35 @@ from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedTransfe
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
-    from chalicelib.chains.catalogue.networks import AbsencePolicy
+    from chalicelib.chains.catalogue.networks import AbsencePolicy, Network
     from chalicelib.chains.nodes.logs import BlockRange
     from chalicelib.chains.nodes.protocol import Chain
-    from chalicelib.chains.nodes.ranges import RangeReading
 
+Logs = Sequence[Mapping[str, Any]]
 _REFUSALS = 16
 """How often a range that is refused is halved in one tick."""
 
 
+def due_with_new(chain: "Chain", cursor: Cursor, facts: "Network", now: datetime) -> "BlockRange | None":
+    """The blocks of the first verification to ask for in the request for new ones, which saves a request; None if there
+    are none, if another node is to read them, or if a range was refused lately: they must not hold up new ones."""
+    if isinstance(chain, Node) or cursor.range_limit < facts.log_range or not cursor.verifications:
+        return None
+    blocks, is_weak = rules.blocks_to_verify(cursor, 0, now) or (None, False)
+    return blocks if is_weak else None
+
+
 def read_again(
-    services: Services, chain: "Chain", details: Details, policy: "AbsencePolicy", cursor: Cursor
+    services: Services,
+    chain: "Chain",
+    details: Details,
+    policy: "AbsencePolicy",
+    cursor: Cursor,
+    along: "tuple[BlockRange, Logs] | None" = None,
 ) -> int:
     """Looks for a proof of some blocks, and reads at most one range of each verification; returns how many transfers
-    were missing. If the network has several nodes, another one is asked. Raises ChainUnavailable.
+    were missing. If the network has several nodes, another one is asked; `along` are blocks that were read with new
+    ones, and their logs. Raises ChainUnavailable.
 
     After the last verification the recorder compares the totals of the payables that were paid in these blocks, whether
     they are proved or not.
@@ -53,11 +69,11 @@ def read_again(
         paid: Sequence[LoggedTransfer] = ()
         is_last = index == len(cursor.verifications) - 1
         if is_weak:
-            read = _read(services, chain, details, cursor, blocks)
+            read = _read(services, chain, details, cursor, blocks, along)
             if read is None:
                 continue
             blocks, taken = read
-            if taken.found.new or taken.found.deferred or taken.is_open:  # one node may say so alone
+            if taken.found.new or taken.found.alone or taken.found.deferred or taken.is_open:  # by one node alone
                 weak = evidence.doubted(cursor.weak, blocks, services.clock())
                 cursor = ranges.store_cursor(services, ranges.with_doubts(replace(cursor, weak=weak), taken.found))
             payables, paid = _entered(services, cursor, taken), taken.matched
@@ -77,7 +93,7 @@ def _prove(
 ) -> tuple[int, Cursor]:
     """Reads the next unproved blocks for evidence, if the newest ones have some: another node answers again.
 
-    As long as a transfer that they do not have is not disproved by every node, they stay unproved, and it is looked for
+    As long as a transfer that they do not have is not denied by every node, they stay unproved, and it is looked for
     again.
     """
     now = services.clock()
@@ -90,7 +106,7 @@ def _prove(
     try:
         reading = chain.read_range(blocks, cursor.newest, absence.wanted_headers(policy, blocks))
         known = absence.weigh(services, chain, policy, cursor, blocks, reading, details.deadline)
-        taken = _taken(services, chain, details, cursor, blocks, known.reading, known.proved_blocks)
+        taken = _taken(services, chain, details, cursor, blocks, known.reading.logs, known.proved_blocks)
     except Disconnected:
         return 0, cursor  # a fork, which is followed when the next block is read
     except RangeTooLarge as error:
@@ -127,10 +143,10 @@ def _taken(
     details: Details,
     cursor: Cursor,
     blocks: "BlockRange",
-    reading: "RangeReading",
+    logs: "Logs",
     proved_blocks: Collection[int] = (),
 ) -> _Taken:
-    matched = ranges.matched(services, chain, reading, blocks, details.watched)
+    matched = ranges.matched(services, chain, logs, blocks, details.watched)
     gone, is_open = ranges.not_found_again(services, chain, details, cursor, blocks, matched)
     found = ranges.not_recorded(services, chain, details, cursor, matched, proved_blocks)
     return _Taken(matched, found, gone, is_open)
@@ -147,7 +163,12 @@ def _entered(services: Services, cursor: Cursor, taken: _Taken) -> dict[str, str
 
 
 def _read(
-    services: Services, chain: "Chain", details: Details, cursor: Cursor, blocks: "BlockRange"
+    services: Services,
+    chain: "Chain",
+    details: Details,
+    cursor: Cursor,
+    blocks: "BlockRange",
+    along: "tuple[BlockRange, Logs] | None",
 ) -> "tuple[BlockRange, _Taken] | None":
     """The first of some blocks, and what reading them now takes; None if they cannot be read now.
 
@@ -158,8 +179,12 @@ def _read(
         if refusals and services.clock() >= details.deadline:
             return None
         try:
-            reader, reading = read_by_another(chain, blocks, cursor.newest)
-            return blocks, _taken(services, reader, details, cursor, blocks, reading)
+            if along is not None and along[0] == blocks:
+                reader, logs = chain, along[1]
+            else:
+                reader, reading = read_by_another(chain, blocks, cursor.newest)
+                logs = reading.logs
+            return blocks, _taken(services, reader, details, cursor, blocks, logs)
         except Disconnected:
             return None  # a fork, which is followed when the next block is read
         except BlockRefused as error:

@@ -11,7 +11,8 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree, others_of
 from chalicelib.chains.nodes.ranges import RangeTooLarge
-from chalicelib.payments.scanning import disproof, ranges, store, transfer_log
+from chalicelib.payments.scanning import ranges, reversal, store, transfer_log
+from chalicelib.payments.scanning.comparison import BLOCKS_PER_READING
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.records import Cursor, DeferredTransaction, LoggedTransfer
@@ -27,15 +28,15 @@ DEFERRED_PER_TICK = 5
 
 def compare_alone(services: Services, chain: "Chain", details: Details, cursor: Cursor) -> Cursor:
     """Compares what one node alone had when it was recorded with the nodes that answer now, and takes back what none of
-    them has. Nothing is asked while all others have failed lately. Raises NodesDisagree (disproof.compare_again)."""
+    them has. Nothing is asked while all others have failed lately. Raises NodesDisagree (reversal.compare_again)."""
     if cursor.alone is None or (isinstance(chain, Node) and not others_of(chain)):
         return cursor
     gone, undecided = list[LoggedTransfer](), None
     if isinstance(chain, Node):
-        numbers = store.logged_blocks(services.store, cursor.network, *cursor.alone.ends, disproof.BLOCKS_PER_READING)
+        numbers = store.logged_blocks(services.store, cursor.network, *cursor.alone.ends, BLOCKS_PER_READING)
         logged = (each for at in numbers for each in store.logged_in(services.store, cursor.network, at, at))
-        gone, undecided = disproof.compare_again(services, chain, logged, details.deadline)
-        if undecided is None and len(numbers) == disproof.BLOCKS_PER_READING and numbers[-1] < cursor.alone.last:
+        gone, undecided = reversal.compare_again(services, chain, logged, details.deadline)
+        if undecided is None and len(numbers) == BLOCKS_PER_READING and numbers[-1] < cursor.alone.last:
             undecided = numbers[-1] + 1
     work = tuple(transfer_log.work_of_fork(gone, (), cursor.version, services.clock()))
     found = ranges.Found(work=work)
@@ -85,14 +86,14 @@ def _settle(
     blocks, of_it = BlockRange(deferred.block_number, deferred.block_number), list[LoggedTransfer]()
     readers = iter((chain, *chain.others) if isinstance(chain, Node) else (chain,))
     while not of_it and (reader := next(readers, None)) is not None:
-        matched = ranges.matched(services, reader, reader.read_range(blocks, None), blocks, details.watched)
+        matched = ranges.matched(services, reader, reader.read_range(blocks, None).logs, blocks, details.watched)
         chain, of_it = reader, [each for each in matched if each.tx_hash == deferred.tx_hash]
     found = ranges.not_recorded(services, chain, details, replace(cursor, deferred_from=None), of_it)
     if found.deferred:
         facts = {"network": deferred.network, "tx_hash": deferred.tx_hash}
         services.log.warning("transaction is still deferred", extra=facts)
         return 0, cursor
-    if found.new:
+    if found.new or found.alone:
         cursor = ranges.store_cursor(services, ranges.with_doubts(cursor, found))
     ranges.write(services, found)
     services.store.write(Delete(deferred))

@@ -15,12 +15,12 @@ from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, known_ne
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.nodes import one_node
 from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
-from chalicelib.payments.scanning import absence, disproof, nodes, ranges, rules, store
-from chalicelib.payments.scanning.again import read_again
+from chalicelib.payments.scanning import absence, comparison, nodes, ranges, rules, store
+from chalicelib.payments.scanning.again import due_with_new, read_again
+from chalicelib.payments.scanning.comparison import NotAgreed
 from chalicelib.payments.scanning.details import Details
-from chalicelib.payments.scanning.disproof import NotAgreed
 from chalicelib.payments.scanning.hints import hint
-from chalicelib.payments.scanning.records import Cursor
+from chalicelib.payments.scanning.records import DEFERRED_COUNTED, Cursor, DeferredTransaction
 from chalicelib.payments.scanning.rules import NetworkStatus
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
@@ -85,20 +85,23 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
         if confirmed < rules.last_logged(cursor):
             return 0
         cursor = _follow_fork(services, chain, details, cursor, confirmed)
-    count = reads = refusals = 0
+    count, reads, refusals, along = 0, 0, 0, None
     while reads < _RANGES_PER_TICK:
         blocks = rules.next_range(cursor, head, confirmations)
         if blocks is None:
-            return count + read_again(services, chain, details, policy, cursor)
+            return count + read_again(services, chain, details, policy, cursor, along)
         if services.clock() >= deadline:
             break
         try:
             new = BlockRange(cursor.scanned_to + 1, blocks.last)
-            listed = chain.read_range(blocks, cursor.newest, absence.wanted_headers(policy, new))
+            due = due_with_new(chain, cursor, facts, services.clock()) if count == reads == 0 else None
+            listed = chain.read_range(blocks, cursor.newest, absence.wanted_headers(policy, new), due)
+            along = (due, listed.again) if due is not None and listed.again is not None else None
             weighed = absence.weigh(services, chain, policy, cursor, new, listed, deadline)
             absence.check_moves_on(name, policy, weighed)
-            matched = ranges.matched(services, chain, weighed.reading, blocks, details.watched)
-            disproof.check_number(matched, blocks, details.family)
+            matched = ranges.matched(services, chain, weighed.reading.logs, blocks, details.watched)
+            comparison.check_number(matched, blocks, details.family)
+            found = ranges.not_recorded(services, chain, details, cursor, matched, weighed.proved_blocks)
         except Disconnected:
             place = {"network": name, "read_to": cursor.scanned_to}
             services.log.error("fork deeper than the confirmations", extra=place)
@@ -110,12 +113,10 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             if refusals == _REFUSALS_PER_TICK or isinstance(error, BlockRefused):
                 break
             continue
-        try:
-            found = ranges.not_recorded(services, chain, details, cursor, matched, weighed.proved_blocks)
         except NotAgreed as error:  # this tick reads the blocks before that one
             cursor, head = nodes.wait(services, cursor, error), error.block - 1 + confirmations - 1
             continue
-        if found.new or found.deferred:
+        if found.new or found.alone or found.deferred:
             cursor = ranges.unfinished(services, cursor, blocks, found)
         try:
             ranges.write(services, found)
@@ -132,7 +133,8 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
 
 
 def status(services: Services) -> tuple[NetworkStatus, ...]:
-    """How far each network of this deployment is read. One read; no call to a node.
+    """How far each network of this deployment is read. One read, and a query for each network on which transactions are
+    deferred; no call to a node.
 
     If the list of nodes cannot be read, the networks are those that were ever scanned.
     """
@@ -150,10 +152,19 @@ def status(services: Services) -> tuple[NetworkStatus, ...]:
             cursors.get(name),
             settings.confirmations.get(name, known_network(name).confirmations),
             timedelta(seconds=settings.scan_interval(name)),
+            timedelta(seconds=settings.silent_nodes_seconds),
             now,
+            _deferred(services, cursors.get(name)),
         )
         for name in (served or cursors)
     )
+
+
+def _deferred(services: Services, cursor: Cursor | None) -> tuple[DeferredTransaction, ...]:
+    """The first deferred transactions of a network. No read while none is."""
+    if cursor is None or cursor.deferred_from is None:
+        return ()
+    return store.deferred_after(services.store, cursor.network, "", DEFERRED_COUNTED)
 
 
 def _first_cursor(services: Services, chain: "Chain", facts: Network, head: int, confirmations: int) -> Cursor:

@@ -8,10 +8,11 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.logs import BlockRange, ProxyTransfer
 from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.chains.nodes.transfers import transfers_of
-from chalicelib.payments.scanning import disproof, ranges, rules, store, transfer_log
+from chalicelib.payments.scanning import comparison, ranges, rules, store, transfer_log
+from chalicelib.payments.scanning.comparison import Compared
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.hints import hint
-from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedTransfer
+from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedTransfer, TransferState
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     that what is missing is gone. Blocks that are unfinished are read again, too: a fork may have replaced them before
     the cursor had a checkpoint of them. The range after the cursor is read as well, as far as its blocks are confirmed,
     because a fork often moves transactions into later blocks. Raises ChainUnavailable if the chain forks again
-    meanwhile, or if a block is refused, and as `disproof.check` if a new transfer is not in the receipts.
+    meanwhile, or if a block is refused, and as `comparison.check` if a new transfer is not in the receipts.
     """
     canonical = chain.block_hashes([checkpoint.number for checkpoint in cursor.checkpoints])
     common = rules.roll_back(cursor, canonical)
@@ -39,15 +40,16 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     gone = transfer_log.vanished(removed, added)
     transfer_log.check_vanished(cursor.network, gone, _in_receipts(services, chain, details, gone), last)
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in added])
-    new = tuple(entry for entry in added if entry.transfer_id not in stored)
-    compared = disproof.check(services, chain, cursor, new)
-    moved = {(entry.tx_hash, entry.event_key): entry for entry in removed}
+    compared = _compared(services, chain, details, cursor, transfer_log.to_compare(added, stored))
+    known = (entry for entry in removed if entry.state is not TransferState.REVERSED)
+    moved = {(entry.tx_hash, entry.event_key): entry for entry in known}
     deferred = tuple(entry for entry in compared.deferred if (entry.tx_hash, entry.event_key) not in moved)
     unread = (entry for entry in compared.deferred if entry not in deferred)
     kept = [_as_before(entry, moved[entry.tx_hash, entry.event_key]) for entry in unread]
     doubts = ranges.Found(alone=compared.alone, deferred=deferred)
-    found = replace(doubts, new=details.of([*compared.agreed, *kept]))
     added = [entry for entry in added if entry not in deferred]
+    new = [entry for entry in (*compared.agreed, *kept) if entry.transfer_id not in stored]
+    found = replace(doubts, new=details.of(new))
     cursor = ranges.unfinished(services, cursor, BlockRange(common.scanned_to + 1, last), doubts)
     # numbered after that write: a tick that died before it moved the cursor has left work with the number before
     work = transfer_log.work_of_fork(removed, added, cursor.version, services.clock())
@@ -63,11 +65,32 @@ def _as_before(entry: LoggedTransfer, removed: LoggedTransfer) -> LoggedTransfer
     return replace(entry, amount=removed.amount, fee_amount=removed.fee_amount, stated_amount=removed.stated_amount)
 
 
+def _compared(
+    services: Services, chain: "Chain", details: Details, cursor: Cursor, new: Sequence[LoggedTransfer]
+) -> Compared:
+    """As `comparison.check`, in parts of so few blocks that none is too large; what is left at the deadline, and can
+    count, is deferred, because all blocks of a fork are read at once."""
+    numbers = sorted({entry.block_number for entry in new})
+    found = Compared(())
+    for first in range(0, len(numbers), comparison.BLOCKS_PER_READING):
+        part = set(numbers[first : first + comparison.BLOCKS_PER_READING])
+        entries = tuple(entry for entry in new if entry.block_number in part)
+        if first > 0 and services.clock() >= details.deadline:
+            late = tuple(entry for entry in entries if comparison.can_count(entry))
+            compared = Compared(tuple(entry for entry in entries if entry not in late), late)
+        else:
+            compared = comparison.check(services, chain, cursor, entries)
+        found = Compared(
+            found.agreed + compared.agreed, found.deferred + compared.deferred, found.alone + compared.alone
+        )
+    return found
+
+
 def _in_receipts(
     services: Services, chain: "Chain", details: Details, gone: Sequence[LoggedTransfer]
 ) -> Sequence[ProxyTransfer]:
     """The transfers in the receipts of what is gone, as far as it counts. Raises ChainUnavailable if there are none."""
-    counting = [entry for entry in gone if disproof.can_count(entry)]
+    counting = [entry for entry in gone if comparison.can_count(entry)]
     hashes, addresses = sorted({entry.tx_hash for entry in counting}), transfer_log.emptied_addresses(counting)
     try:
         logs = chain.logs_of_transactions(hashes)
@@ -106,7 +129,7 @@ def _read_again(
         blocks = BlockRange(cursor.scanned_to + 1, min(cursor.scanned_to + cursor.range_limit, last))
         try:
             reading = chain.read_range(blocks, cursor.newest)
-            matched = ranges.matched(services, chain, reading, blocks, details.watched)
+            matched = ranges.matched(services, chain, reading.logs, blocks, details.watched)
         except Disconnected as error:
             raise ChainUnavailable(f"The {cursor.network} chain forked again while a fork was read") from error
         except RangeTooLarge as error:

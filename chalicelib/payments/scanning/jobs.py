@@ -66,7 +66,8 @@ def start_scans(services: Services) -> None:
 
 def _measure(services: Services, networks: Iterable[str]) -> None:
     """Measures how old the newest block is that was read of each network, and logs which has transfers that rest on one
-    node or are held, and which has had unproved blocks for long, unless the operator accepts that. One read.
+    node or are held, which waits for another node to decide anything, and which has had unproved blocks for long,
+    unless the operator accepts that. One read.
 
     It is measured here, not by the ticks: so the lag also grows if no tick ends, and one value per minute and network
     is as many as the metric has periods.
@@ -78,6 +79,8 @@ def _measure(services: Services, networks: Iterable[str]) -> None:
         if cursor.alone is not None:
             facts = {"network": name, "first": cursor.alone.first, "last": cursor.alone.last}
             services.log.warning("transfers rest on one node", extra=facts)
+        if rules.waits_for_node(cursor, timedelta(seconds=services.settings.silent_nodes_seconds)):
+            services.log.error("decisions wait for another node", extra={"network": name})
         if cursor.deferred_from is not None:
             services.log.warning("transactions deferred", extra={"network": name})
         if rules.is_unproved_long(cursor, services.clock()) and name not in services.settings.unproved_accepted:

@@ -8,7 +8,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.logs import BlockFacts
 from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
 from chalicelib.payments.scanning import ranges, rules, store
-from chalicelib.payments.scanning.disproof import NotAgreed
+from chalicelib.payments.scanning.comparison import NotAgreed
 from chalicelib.payments.scanning.records import Cursor, NodeCheck, SilentNode
 from chalicelib.platform.services import Services
 

@@ -1,8 +1,8 @@
 """What a range of blocks adds to the transfer log, and where the cursor stands after it."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes import logs
@@ -12,7 +12,7 @@ from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
 from chalicelib.chains.nodes.ranges import BlockRefused, RangeReading, RangeTooLarge
 from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.requests import store as request_store
-from chalicelib.payments.scanning import disproof, evidence, rules, store, transfer_log, watching
+from chalicelib.payments.scanning import comparison, evidence, rules, store, transfer_log, watching
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.records import (
     Cursor,
@@ -48,15 +48,19 @@ class Found:
 
 
 def matched(
-    services: Services, chain: "Chain", reading: RangeReading, blocks: BlockRange, watched: Sequence[PlainAddress]
+    services: Services,
+    chain: "Chain",
+    listed: Sequence[Mapping[str, Any]],
+    blocks: BlockRange,
+    watched: Sequence[PlainAddress],
 ) -> list[LoggedTransfer]:
-    """The entries for the transfers of a range that have the reference of a request, or that emptied one of the
+    """The entries for the transfers listed of a range that have the reference of a request, or that emptied one of the
     `watched` addresses without an event.
 
     Raises RangeTooLarge if the node does not return the transfers of these addresses, InconsistentNode if it gives logs
     of other blocks than its canonical ones.
     """
-    logs = (*reading.logs, *watching.transfers(chain, blocks, watched))
+    logs = (*listed, *watching.transfers(chain, blocks, watched))
     try:
         transfers = transfer_log.counting(transfers_of(chain.network, logs, chain.escrow, watched))
     except InconsistentNode:
@@ -85,9 +89,10 @@ def not_recorded(
     found: list[LoggedTransfer],
     proved_blocks: Collection[int] = (),
 ) -> Found:
-    """The entries among these that are new, with their details, and the work for all that are not recorded.
+    """The entries among these that are new, with their details, and the work for all that are not recorded: those that
+    are new or were taken back as far as they are agreed on.
 
-    Raises as `disproof.check` if a new one is not in the receipts.
+    Raises as `comparison.check`.
     """
     if not found:
         return Found()
@@ -99,12 +104,13 @@ def not_recorded(
             services.log.info("nodes number logs differently", extra=facts)
         else:
             services.log.error("node contradicts itself", extra=facts)
-    new = tuple(entry for entry in found if entry.transfer_id not in stored)
-    compared = disproof.check(services, chain, cursor, _not_deferred(services, cursor, new), proved_blocks)
-    agreed = {entry.transfer_id for entry in compared.agreed}
-    recorded = [entry for entry in found if entry.transfer_id in stored or entry.transfer_id in agreed]
+    listed = transfer_log.to_compare(found, stored)
+    compared = comparison.check(services, chain, cursor, _not_deferred(services, cursor, listed), proved_blocks)
+    not_agreed = {entry.transfer_id for entry in listed} - {entry.transfer_id for entry in compared.agreed}
+    recorded = [entry for entry in found if entry.transfer_id not in not_agreed]
     work = transfer_log.work(transfer_log.unrecorded(recorded, stored), cursor.version, services.clock())
-    return Found(details.of(compared.agreed), tuple(work), compared.alone, compared.deferred)
+    new = tuple(entry for entry in compared.agreed if entry.transfer_id not in stored)
+    return Found(details.of(new), tuple(work), compared.alone, compared.deferred)
 
 
 def _not_deferred(services: Services, cursor: Cursor, new: tuple[LoggedTransfer, ...]) -> tuple[LoggedTransfer, ...]:
@@ -124,10 +130,14 @@ def not_found_again(
     found: list[LoggedTransfer],
 ) -> tuple[Found, bool]:
     """The work of undoing what the log has of blocks that were read again and no node has in receipts, and whether that
-    is undecided of some transfers (disproof.py)."""
+    is undecided of some transfers (reversal.py)."""
     logged = store.logged_again(services.store, cursor.network, blocks.first, blocks.last)
     missing = transfer_log.missing(logged, found)
-    gone, is_open = disproof.disproved(services, chain, missing, details.deadline) if missing else ([], False)
+    if not missing:
+        return Found(), False
+    from chalicelib.payments.scanning.reversal import to_reverse  # most messages take nothing back
+
+    gone, is_open = to_reverse(services, chain, missing, details.deadline)
     return Found((), tuple(transfer_log.work_of_fork(gone, (), cursor.version, services.clock()))), is_open
 
 

@@ -3,12 +3,16 @@
 from dataclasses import field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
 from chalicelib.chains.nodes.escrow.logs import LoggedEscrow
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint, LoggedConversion
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.readings import Agreed
 
 WAITING = "~"
 """The first character of the sort keys of work that waits for a rate. It is behind the names of all networks."""
@@ -19,6 +23,9 @@ LOG_RETENTION = timedelta(days=7)
 BLOCKS_PER_PARTITION = 2
 """How many blocks share a partition of the log. DynamoDB writes 1,000 items a second to a partition. The deeper a
 fork, the more partitions are read."""
+
+DEFERRED_COUNTED = 100
+"""So many deferred transactions of a network are counted for its status: anybody can make more for the gas."""
 
 
 @frozen
@@ -117,8 +124,8 @@ class Cursor(Record):
     `evidence` is how the newest range is known, None before the first; `weak` has the blocks that are not proved. The
     checks by headers and by receipts run since `headers_since` and `receipts_since`.
     `silent` are nodes that give no new blocks, `alone` the blocks in which one node alone vouches for transfers that
-    were recorded, as the others were silent (disproof.py). `deferred_from` is the place of the DeferredTransaction that
-    was looked at last, empty before the first; None while there is none.
+    were recorded, as the others were silent (comparison.py). `deferred_from` is the place of the DeferredTransaction
+    that was looked at last, empty before the first; None while there is none.
     """
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "CURSOR")
@@ -146,6 +153,13 @@ class Cursor(Record):
     def is_paused(self) -> bool:
         """Whether the network is not read, because its nodes disagree."""
         return self.nodes is not None and not self.nodes.agree
+
+    @property
+    def ends_until(self) -> "Agreed[datetime] | None":
+        """Until when what ends by time has ended, None before that is known."""
+        from chalicelib.chains.nodes.readings import Agreed  # most of what loads records ends nothing
+
+        return Agreed(self.agreed_until) if self.agreed_until is not None else None
 
     @property
     def newest(self) -> Checkpoint | None:

@@ -21,6 +21,7 @@ from chalicelib.payments.scanning.evidence import (
 )
 from chalicelib.payments.scanning.records import (
     Cursor,
+    DeferredTransaction,
     Evidence,
     NextTarget,
     NodeCheck,
@@ -65,6 +66,9 @@ class NetworkStatus:
     unproved_since: datetime | None = None
     is_alone: bool = False
     """Whether one node alone vouches for payments that were recorded, as the others were silent."""
+    waits_for_node: bool = False
+    deferred: tuple[DeferredTransaction, ...] = ()
+    """The first ones, as many as are counted."""
 
     @property
     def rests_on_one_node(self) -> bool:
@@ -102,7 +106,13 @@ def lag(cursor: Cursor, now: datetime) -> timedelta | None:
 
 
 def network_status(
-    name: str, cursor: Cursor | None, confirmations: int, scan_interval: timedelta, now: datetime
+    name: str,
+    cursor: Cursor | None,
+    confirmations: int,
+    scan_interval: timedelta,
+    silent_after: timedelta,
+    now: datetime,
+    deferred: tuple[DeferredTransaction, ...] = (),
 ) -> NetworkStatus:
     """How far a network is read.
 
@@ -126,7 +136,17 @@ def network_status(
         count,
         since,
         is_alone,
+        waits_for_node(cursor, silent_after),
+        deferred,
     )
+
+
+def waits_for_node(cursor: Cursor, after: timedelta) -> bool:
+    """Whether for a time only one of several nodes has said until when the network was read: then nothing ends there,
+    and what two nodes have to say waits."""
+    if cursor.nodes is None or cursor.read_until is None:
+        return False
+    return cursor.agreed_until is None or cursor.read_until - cursor.agreed_until > after
 
 
 def is_unproved_long(cursor: Cursor, now: datetime) -> bool:

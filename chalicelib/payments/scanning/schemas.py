@@ -1,10 +1,12 @@
 """Models of the status of networks."""
 
+from collections.abc import Sequence
 from typing import Literal, Self
 
 from pydantic import Field
 
-from chalicelib.payments.scanning.records import Evidence
+from chalicelib.base.timestamps import iso
+from chalicelib.payments.scanning.records import DEFERRED_COUNTED, DeferredTransaction, Evidence
 from chalicelib.payments.scanning.rules import NetworkStatus
 from chalicelib.platform.http.schemas import Output, iso_or_none
 
@@ -34,6 +36,19 @@ class EvidenceAnswer(Output):
         return cls(newest=status.evidence, unprovedBlocks=status.unproved_blocks, unprovedSince=since)
 
 
+class DeferredAnswer(Output):
+    """Transactions whose transfers are not recorded yet, as no node returns what they are compared with."""
+
+    transactions: int = Field(description=f"How many there are; of more than {DEFERRED_COUNTED} so many are counted")
+    since: str = Field(description="When the first of them was deferred")
+
+    @classmethod
+    def of(cls, deferred: Sequence[DeferredTransaction]) -> Self | None:
+        if not deferred:
+            return None
+        return cls(transactions=len(deferred), since=iso(min(each.deferred_at for each in deferred)))
+
+
 class NetworkStatusAnswer(Output):
     """How far one network is read; the values are null before its first blocks were read."""
 
@@ -49,7 +64,14 @@ class NetworkStatusAnswer(Output):
         description="How many nodes say that payments are there: one if the network has only one, or if the others were"
         " silent and what it said is not compared yet"
     )
+    waitsForNode: bool = Field(
+        description="Whether for a while only one of several nodes says until when the network was read: nothing"
+        " expires there, and nothing is signed in, paid out or freed by its contracts, until another one says the same"
+    )
     evidence: EvidenceAnswer | None = Field(description="How the blocks are known")
+    deferred: DeferredAnswer | None = Field(
+        description="Transactions that are read again until a node says what is in them; null if there are none"
+    )
 
     @classmethod
     def of(cls, status: NetworkStatus) -> Self:
@@ -60,8 +82,10 @@ class NetworkStatusAnswer(Output):
             lastRead=iso_or_none(status.read_at),
             isSeeingPayments=status.sees_payments,
             paymentsRestOn="one node" if status.rests_on_one_node else "several nodes",
+            waitsForNode=status.waits_for_node,
             nodes=None if nodes is None else NodesAnswer.from_record(nodes),
             evidence=EvidenceAnswer.of(status),
+            deferred=DeferredAnswer.of(status.deferred),
         )
 
 

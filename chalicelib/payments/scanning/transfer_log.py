@@ -74,6 +74,17 @@ def reindexed(found: Iterable[LoggedTransfer], stored: Mapping[TransferId, Logge
     return [entry for entry in found if (known := stored.get(entry.transfer_id)) and known.log_index != entry.log_index]
 
 
+def to_compare(
+    found: Iterable[LoggedTransfer], stored: Mapping[TransferId, LoggedTransfer]
+) -> tuple[LoggedTransfer, ...]:
+    """The entries that are not in the log, or were taken back: one node alone may say that they are there (again)."""
+    return tuple(
+        entry
+        for entry in found
+        if (known := stored.get(entry.transfer_id)) is None or known.state is TransferState.REVERSED
+    )
+
+
 def unrecorded(found: Iterable[LoggedTransfer], stored: Mapping[TransferId, LoggedTransfer]) -> list[LoggedTransfer]:
     """The entries that the recorder has not recorded, whether they are new or not."""
     return [entry for entry in found if stored.get(entry.transfer_id, entry).state in _OPEN]

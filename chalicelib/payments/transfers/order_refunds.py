@@ -13,7 +13,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, format_amount, parse_amount
 from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import family_of
-from chalicelib.chains.nodes.agreement import Agreed, agree
+from chalicelib.chains.nodes.agreement import agree
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.chains.nodes.receipts import PaymentSender
 from chalicelib.payments.links.reading import Viewer, load_request
 from chalicelib.payments.links.records import Payable

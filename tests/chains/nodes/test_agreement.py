@@ -1,8 +1,12 @@
 """What decides something is what all nodes say that answer, at least two of several."""
 
+import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from importlib import import_module
+from inspect import signature
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +16,7 @@ from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.nodes.agreement import (
     TooFewNodes,
     agree,
+    agreed_code,
     agreed_facts,
     agreed_head,
     agreed_transaction,
@@ -19,11 +24,13 @@ from chalicelib.chains.nodes.agreement import (
 )
 from chalicelib.chains.nodes.logs import BlockFacts
 from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
+from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
 from tests.fakes.chain import SENDER
 from tests.fakes.lying_node import silent
 
 NOW = datetime(2026, 3, 15, tzinfo=UTC)
 HASH = "0x" + "ab" * 32
+ROOT = Path(__file__).parents[3]
 
 
 class Stub:
@@ -59,6 +66,36 @@ def test_what_all_nodes_say_is_agreed() -> None:
 def test_of_three_nodes_two_are_enough_if_the_third_is_silent() -> None:
     for stubs in permutations((saying(False), saying(False), Stub())):
         assert read(*stubs) is False
+
+
+def test_of_three_nodes_one_that_was_silent_is_not_waited_for_by_each_reading() -> None:
+    for place in range(3):
+        asked = list[str]()
+
+        def hangs(address: str, asked: list[str] = asked) -> bool:
+            asked.append(address)
+            raise NodeTimeout("The base node does not answer")
+
+        stubs = [saying(True), saying(True)]
+        stubs.insert(place, Stub(has_code=hangs))
+        times = [NOW]
+        chain: Any = Nodes([(f"host{number}", stub) for number, stub in enumerate(stubs)], lambda: times[-1])  # type: ignore[misc] # noqa: B023
+        for _ in range(5):
+            assert agreed_code(chain, "0x").value
+        assert len(asked) == 1
+        times.append(NOW + timedelta(seconds=301))
+        assert agreed_code(chain, "0x").value
+        assert len(asked) == 2, "it may be back"
+
+
+def test_one_that_was_silent_is_asked_again_where_its_word_is_needed() -> None:
+    answers: list[Any] = [silent, lambda address: True, lambda address: False]
+    chain = nodes_of(saying(True), Stub(has_code=lambda address: answers.pop(0)(address)))
+    with pytest.raises(TooFewNodes):
+        agreed_code(chain, "0x")
+    assert agreed_code(chain, "0x").value
+    with pytest.raises(NodesDisagree):
+        agreed_code(chain, "0x")
 
 
 def test_one_that_says_something_else_is_reported_and_nothing_is_decided() -> None:
@@ -135,3 +172,31 @@ def test_logs_that_a_node_numbers_in_another_way_are_the_same() -> None:
     assert compared_logs([log(7, "0x01"), log(8, "0x02")]) == compared_logs([log(1, "0x02"), log(0, "0x01")])
     assert compared_logs([log(7, "0x01"), log(8, "0x02")]) != compared_logs([log(7, "0x02"), log(8, "0x01")])
     assert compared_logs([log(7, "0x01")]) != compared_logs([log(7, "0x01"), log(8, "0x01")])
+
+
+DECIDED_BY_AGREED = {
+    "chalicelib.payments.links.rules.is_read_past": "read_until",
+    "chalicelib.payments.transfers.flows._reachable_payers": "read",
+    "chalicelib.payments.transfers.order_refunds._amounts_by_payer": "senders",
+    "chalicelib.commerce.core.expiry.has_ended": "read_until",
+    "chalicelib.commerce.core.rules.status_of": "read_until",
+    "chalicelib.crosschain.service.payment_intents.stages.call_of": "is_contract",
+    "chalicelib.crosschain.service.tracking.sources._is_used": "count",
+}
+"""What ends, frees or pays back something, and which argument has to be agreed on."""
+
+
+@pytest.mark.parametrize("name", DECIDED_BY_AGREED)
+def test_a_rule_that_decides_takes_what_is_agreed_and_nothing_else(name: str) -> None:
+    module, _, rule = name.rpartition(".")
+    found = signature(getattr(import_module(module), rule)).parameters[DECIDED_BY_AGREED[name]].annotation
+    kinds = str(found).replace("chalicelib.chains.nodes.readings.", "")
+    while "[" in kinds:
+        kinds = re.sub(r"\[[^][]*\]", "", kinds)
+    assert {"Agreed"} <= set(kinds.split(" | ")) <= {"Agreed", "None"}
+
+
+def test_only_what_agrees_makes_an_agreed_value() -> None:
+    paths = sorted((ROOT / "chalicelib").rglob("*.py"))
+    makers = [str(path.relative_to(ROOT)) for path in paths if re.search(r"(?<!class )\bAgreed\(", path.read_text())]
+    assert makers == ["chalicelib/chains/nodes/agreement.py", "chalicelib/payments/scanning/records.py"]

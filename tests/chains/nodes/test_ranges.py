@@ -180,6 +180,21 @@ def test_the_events_of_the_escrow_are_read_by_the_same_query() -> None:
     assert len(http.sent) == 1
 
 
+def test_blocks_that_are_read_again_come_in_the_same_request_as_new_ones() -> None:
+    http = RecordingNode()
+    reading = read_range(http.client(), BlockRange(9, 12), Checkpoint(8, HASH), again=BlockRange(5, 5))
+    assert reading.again == ()
+    assert [(each["fromBlock"], each["toBlock"]) for each in http.criteria] == [("0x9", "0xc"), ("0x5", "0x5")]
+    assert len(http.sent) == 1
+
+
+@pytest.mark.parametrize("per_call", [True, False])
+def test_blocks_that_are_read_again_and_refused_do_not_keep_new_ones_from_being_read(per_call: bool) -> None:
+    http = LimitedNode(200, error(-32005, "limit exceeded"), most=4, per_call=per_call)
+    reading = read_range(http.client(), BlockRange(15, 18), Checkpoint(14, HASH), again=SPAN)
+    assert reading.again is None and reading.last.hash == HASH
+
+
 def test_the_payments_of_single_blocks_are_one_request_with_two_calls_for_each() -> None:
     http = RecordingNode()
     http.heads[7] = None

@@ -9,10 +9,12 @@ import pytest
 
 import chalicelib
 from chalicelib.base.money import BaseUnits
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.commerce.core.expiry import (
     KEPT_AFTER,
     can_reclaim,
     forgotten_at,
+    has_ended,
     has_expired,
     is_too_late,
     last_moment,
@@ -50,7 +52,8 @@ def test_what_was_not_taken_expires_with_the_pre_approval_and_what_is_held_with_
     for payment, ends in ((NEW, NEW.pre_approval_expiry), (OPEN, NEW.authorization_expiry), (least, NEW.authorization_expiry)):
         assert next_expiry(payment) == ends
         assert not has_expired(payment, ends - MOMENT) and has_expired(payment, ends)
-        assert not has_expired(payment, None), "nothing is known of the chain"
+        assert has_ended(payment, Agreed(ends)) and not has_ended(payment, Agreed(ends - MOMENT))
+        assert not has_ended(payment, None), "nothing is known of the chain"
 
 
 def test_what_was_captured_or_given_back_never_expires() -> None:

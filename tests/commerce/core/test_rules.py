@@ -8,6 +8,7 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.commerce.core import ledger, rules
 from chalicelib.commerce.core.expiry import can_reclaim
 from chalicelib.commerce.core.records import (
@@ -157,7 +158,7 @@ def test_totals_and_status_are_those_of_the_contract_in_every_state() -> None:
             contract.refundable,
         )
         assert ledger.is_state_of(payment, contract.collected, contract.capturable, contract.refundable)
-        assert rules.status_of(payment, INSTANTS[contract.phase]).value == status(contract), contract
+        assert rules.status_of(payment, Agreed(INSTANTS[contract.phase])).value == status(contract), contract
 
 
 def test_the_state_is_the_specifications_word_for_where_the_money_is_whatever_the_time_says() -> None:
@@ -192,7 +193,7 @@ def test_a_reserved_operation_is_posted_goes_back_or_is_undone_and_nothing_else_
             assert isinstance(reserved, PendingOperation)
             pending = rules.begun(payment, reserved, now)
             assert books(pending) == books(payment)
-            assert rules.status_of(pending, now).value in ("AUTHORIZING", "CAPTURING", "VOIDING", "REFUNDING")
+            assert rules.status_of(pending, Agreed(now)).value in ("AUTHORIZING", "CAPTURING", "VOIDING", "REFUNDING")
             _nothing_else_begins(pending, asked, reserved, now)
             back = rules.gone_back(pending, "It reverted", now)
             assert (back.pending, back.failure, books(back)) == (None, "It reverted", books(payment))
@@ -281,14 +282,14 @@ def test_nothing_expires_before_the_chain_was_read_up_to_the_second_of_the_expir
         (authorized, authorized.authorization_expiry, CommerceStatus.AUTHORIZED),
     ):
         assert rules.status_of(payment, None) is before
-        assert rules.status_of(payment, expiry - SECOND) is before
-        assert rules.status_of(payment, expiry) is CommerceStatus.EXPIRED
+        assert rules.status_of(payment, Agreed(expiry - SECOND)) is before
+        assert rules.status_of(payment, Agreed(expiry)) is CommerceStatus.EXPIRED
 
 
 def test_a_payment_that_was_never_authorized_has_failed_if_its_last_attempt_did() -> None:
     failed = replace(PAYMENT, failure="It reverted")
-    assert rules.status_of(failed, PAYMENT.pre_approval_expiry - SECOND) is CommerceStatus.PENDING
-    assert rules.status_of(failed, PAYMENT.pre_approval_expiry) is CommerceStatus.FAILED
+    assert rules.status_of(failed, Agreed(PAYMENT.pre_approval_expiry - SECOND)) is CommerceStatus.PENDING
+    assert rules.status_of(failed, Agreed(PAYMENT.pre_approval_expiry)) is CommerceStatus.FAILED
 
 
 @pytest.mark.parametrize(

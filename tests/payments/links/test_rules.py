@@ -7,6 +7,7 @@ import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.money import BaseUnits
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked
 from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus, PayableLink
@@ -45,7 +46,7 @@ def test_a_pending_link_awaits_the_chain_from_its_expiry_on() -> None:
 
 
 def test_a_network_is_read_past_an_expiry_by_a_later_block_only() -> None:
-    assert [is_read_past(END, until) for until in (None, JUST_BEFORE, END, END + timedelta(microseconds=1))] == [
+    assert [is_read_past(END, until and Agreed(until)) for until in (None, JUST_BEFORE, END, END + timedelta(microseconds=1))] == [
         False, False, False, True,
     ]
 

@@ -66,9 +66,13 @@ class Liar(FakeChain):
     lie: Callable[[Log, Log], list[Log]] | None = None
 
     def read_range(
-        self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
+        self,
+        blocks: BlockRange,
+        after: Checkpoint | None,
+        headers: Sequence[int] = (),
+        again: BlockRange | None = None,
     ) -> RangeReading:
-        reading = super().read_range(blocks, after, headers)
+        reading = super().read_range(blocks, after, headers, again)
         if self.lie is None or not reading.logs:
             return reading
         first, second = (dict(each) for each in reading.logs)

@@ -9,7 +9,8 @@ import pytest
 
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.recording.unexpected import MAX_A_DAY
-from chalicelib.payments.recording.unmatched import MAX_PER_KIND, UnmatchedKind
+from chalicelib.payments.recording.unmatched import LARGEST_PER_TOKEN, MAX_PER_KIND, UnmatchedKind
+from chalicelib.payments.requests.payments.records import UnmatchedTransfer
 from chalicelib.platform.access.modes import Mode
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.records import Event
@@ -46,6 +47,10 @@ class Shop:
         for body in found:
             assert_is_described(body)
         return found
+
+    @property
+    def unmatched(self) -> list[UnmatchedTransfer]:
+        return list(self.store.all(UnmatchedTransfer))
 
     @property
     def labels(self) -> list[tuple[str, list[str]]]:
@@ -188,3 +193,49 @@ def test_dust_hides_no_payment_of_a_customer(shop: Shop) -> None:
     shop.pay()
     assert (shop.notified[-1]["labels"], shop.notified[-1]["amount"]) == (["duplicate"], "12.5")
     assert [body["untoldCount"] for body in shop.notified[1:]] == [0] * MAX_A_DAY + [2]
+
+
+def test_dust_hides_no_payment_in_another_token(shop: Shop) -> None:
+    for _ in range(MAX_PER_KIND[UnmatchedKind.RIGHT_PAYEE] // MAX_A_DAY):
+        for _ in range(MAX_A_DAY):
+            shop.world.chain.pay(shop.payment.requests[0], amount=1, token=FUSDT)
+        shop.world.scan()
+        shop.world.advance(timedelta(days=1).total_seconds())
+    for _ in range(MAX_A_DAY + 2):
+        shop.pay(1, token=FUSDT)
+    assert len(shop.notified) == MAX_PER_KIND[UnmatchedKind.RIGHT_PAYEE], "what is not stored is not announced"
+    shop.pay(token=FUSDT)
+    last = shop.notified[-1]
+    assert (last["labels"], last["receivedAmount"], last["untoldCount"]) == (["wrong_token"], "12.5", 0)
+    assert [each.amount for each in shop.unmatched].count(FULL) == 1
+
+
+def test_payments_of_a_paid_request_hide_no_payment_in_another_token(shop: Shop) -> None:
+    shop.pay()
+    for _ in range(MAX_A_DAY):
+        shop.pay(1)
+    shop.pay(1, token=FUSDT)
+    assert len(shop.notified) == 1 + MAX_A_DAY, "dust is not announced beyond the limit"
+    shop.pay(token=FUSDT)
+    assert (shop.notified[-1]["labels"], shop.notified[-1]["untoldCount"]) == (["wrong_token"], 1)
+
+
+def test_whoever_hides_a_payment_in_another_token_pays_as_much_to_the_payee(shop: Shop) -> None:
+    for amount in (1, 99, FULL // 100, FULL // 10, FULL // 10 + 1, FULL):
+        for _ in range(MAX_PER_KIND[UnmatchedKind.RIGHT_PAYEE]):
+            shop.world.chain.pay(shop.payment.requests[0], amount=amount, token=FUSDT)
+        shop.world.scan()
+        shop.pay(token=FUSDT)
+        shown = [body["receivedAmount"] for body in shop.notified].count("12.5")
+        assert shown == min(shown, LARGEST_PER_TOKEN)
+        if amount < FULL // 10:
+            assert shop.notified[-1]["receivedAmount"] == "12.5"
+    assert len(shop.unmatched) == MAX_PER_KIND[UnmatchedKind.RIGHT_PAYEE]
+
+
+def test_what_arrived_is_announced_so_often_by_order_of_magnitude_at_most(shop: Shop) -> None:
+    """Of each token ten transfers of an order of magnitude that is not dust, whatever a stranger sends."""
+    for amount in range(1, 2_000, 7):
+        shop.world.chain.pay(shop.payment.requests[0], amount=amount, token=FUSDT)
+    shop.world.scan()
+    assert len(shop.notified) <= MAX_A_DAY + LARGEST_PER_TOKEN * 2

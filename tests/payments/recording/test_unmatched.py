@@ -1,10 +1,17 @@
 """How many transfers that do not count are kept: worthless ones never take the places of those that the payee has."""
 
+from dataclasses import replace
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from chalicelib.payments.recording.unmatched import (
+    LARGEST_PER_TOKEN,
     MAX_PER_KIND,
+    Place,
     UnmatchedKind,
+    find_place,
     has_room,
     kind_of,
     may_be_truncated,
@@ -12,8 +19,9 @@ from chalicelib.payments.recording.unmatched import (
     unmatched_transfer,
     with_one_more,
 )
+from chalicelib.payments.requests.payments.records import PaymentStatus, UnmatchedTransfer
 from chalicelib.payments.scanning.records import LoggedTransfer
-from tests.fakes.world import START
+from tests.fakes.world import PAYEE, START
 from tests.payments.recording.test_matching import new_link, transfer
 
 (REQUEST,) = new_link().requests
@@ -47,6 +55,46 @@ def test_each_kind_has_a_limit_of_its_own(kind: UnmatchedKind) -> None:
     assert not has_room(request, kind)
     assert may_be_truncated(request)
     assert all(has_room(request, other) for other in UnmatchedKind if other is not kind)
+
+
+TOKENS = (FUSDT, None)
+CAME = st.builds(
+    lambda number, amount, token, payee: transfer(amount, number, token_address=token, payee=payee),
+    st.integers(1, 10**6), st.integers(0, 10**12), st.sampled_from([*TOKENS, "0x" + "77" * 20]),
+    st.sampled_from([PAYEE.lower()] * 3 + [STRANGER]),
+)  # fmt: skip
+
+
+@given(came=st.lists(CAME, max_size=200, unique_by=lambda each: each.tx_hash))
+@settings(max_examples=60, deadline=None)
+def test_of_each_token_that_the_payee_received_the_largest_transfers_are_stored(came: list[LoggedTransfer]) -> None:
+    request, stored = REQUEST, dict[str, UnmatchedTransfer]()
+    for each in came:
+        place = find_place(request, each, stored.values())
+        if place is not None:
+            request = place.request
+            if place.displaced is not None:
+                del stored[place.displaced.tx_hash]
+            stored[each.tx_hash] = unmatched_transfer(request, each, "wrong_token", START)
+    of_kind = {kind: [each for each in stored.values() if kind_of(request, each.token_address, each.payee, each.network) is kind] for kind in UnmatchedKind}
+    counts = (request.unknown_token_count, request.other_payee_count, request.right_payee_count)
+    assert counts == tuple(len(of_kind[kind]) for kind in UnmatchedKind), "each has its count"
+    assert len(of_kind[UnmatchedKind.UNKNOWN_TOKEN]) <= 20 and len(of_kind[UnmatchedKind.OTHER_PAYEE]) <= 30
+    assert len(of_kind[UnmatchedKind.RIGHT_PAYEE]) <= 50 + len(TOKENS) * LARGEST_PER_TOKEN
+    for token in TOKENS:
+        sent = sorted((each.amount for each in came if (each.token_address, each.payee) == (token, PAYEE.lower())), reverse=True)
+        kept = sorted((each.amount for each in stored.values() if (each.token_address, each.payee) == (token, PAYEE.lower())), reverse=True)
+        assert kept[:LARGEST_PER_TOKEN] == sent[:LARGEST_PER_TOKEN]
+
+
+def test_what_a_fork_removed_gives_its_place_first() -> None:
+    request = replace(REQUEST, right_payee_count=50)
+    gone, *others = (unmatched_transfer(request, transfer(amount, amount, token_address=FUSDT), "wrong_token", START) for amount in range(10, 0, -1))
+    stored = [replace(gone, status=PaymentStatus.REVERSED), *others]
+    for amount, displaced in ((1, stored[0]), (100, stored[0])):
+        assert find_place(request, transfer(amount, 11, token_address=FUSDT), stored) == Place(request, displaced)
+    assert find_place(request, transfer(1, 11, token_address=FUSDT), [gone, *others]) is None
+    assert find_place(request, transfer(2, 11, token_address=FUSDT), [gone, *others]) == Place(request, others[-1])
 
 
 def test_20_of_unknown_tokens_30_that_went_elsewhere_and_50_that_were_received_are_kept() -> None:

@@ -407,9 +407,9 @@ def test_old_blocks_that_no_node_proves_hold_up_no_second_reading_and_are_forgot
     pair.second.is_down, old, again = False, pair.cursor.scanned_to, list[int]()
 
     def refusing(node: FakeChain) -> Any:
-        def read_range(blocks: BlockRange, after: Any, headers: Any = ()) -> Any:
+        def read_range(blocks: BlockRange, after: Any, headers: Any = (), *others: Any) -> Any:
             if blocks.last > old:
-                return FakeChain.read_range(node, blocks, after, headers)
+                return FakeChain.read_range(node, blocks, after, headers, *others)
             if headers:
                 raise ChainUnavailable("these blocks are gone")
             again.append(blocks.first)

@@ -17,9 +17,10 @@ from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
 from chalicelib.chains.nodes.receipts import BlockReceipts
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links.records import LinkStatus, PayableLink
-from chalicelib.payments.scanning import absence, store
-from chalicelib.payments.scanning.jobs import scan_chain
+from chalicelib.payments.scanning import absence, flows, store
+from chalicelib.payments.scanning.jobs import scan_chain, start_scans
 from chalicelib.payments.scanning.records import Cursor
+from chalicelib.platform.metrics import COUNTED_LINES
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import World, in_process_aws
 
@@ -51,9 +52,13 @@ class Liar(FakeChain):
         return {number: replace(each, logs=self._numbered(each.logs or ())) for number, each in found.items()}
 
     def read_range(
-        self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()
+        self,
+        blocks: BlockRange,
+        after: Checkpoint | None,
+        headers: Sequence[int] = (),
+        again: BlockRange | None = None,
     ) -> RangeReading:
-        reading = super().read_range(blocks, after, headers)
+        reading = super().read_range(blocks, after, headers, again)
         last = BlockFacts(reading.last.hash, super()._facts(blocks.last).time + self.shift)
         return replace(reading, logs=self._numbered(reading.logs), last=last)
 
@@ -75,8 +80,8 @@ class Liar(FakeChain):
 class Group:
     """A world whose sepolia has some nodes of the same chain."""
 
-    def __init__(self, client: Any, count: int) -> None:
-        self.nodes = [Liar() for _ in range(count)]
+    def __init__(self, client: Any, count: int, kind: type[Liar] = Liar) -> None:
+        self.nodes = [kind() for _ in range(count)]
         for node in self.nodes:
             node.blocks = self.nodes[0].blocks
         chains = FakeChains(self.nodes[0])
@@ -210,6 +215,31 @@ def test_while_all_other_nodes_are_dead_a_payment_is_recorded_after_a_time_and_c
     group.tick(301)
     assert (group.cursor.alone, group.paid(payment)) == (None, AMOUNT)
     assert group.logged("node contradicts itself") == group.logged("nodes disagree") == []
+
+
+@pytest.mark.parametrize(("count", "dead"), [(2, [0]), (2, [1]), (3, [0, 2]), (3, [1])])
+def test_a_network_with_one_node_left_of_several_says_after_a_time_that_nothing_is_decided(
+    client: Any, count: int, dead: list[int]
+) -> None:
+    group = Group(client, count)
+    group.nodes[0].clock = group.world.clock
+
+    def says(minutes: int) -> tuple[bool, int]:
+        """Of the status, and how many lines an alarm counts."""
+        group.run(minutes)
+        start_scans(group.world.services)
+        return flows.status(group.world.services)[0].waits_for_node, len(group.logged("decisions wait for another node"))
+
+    assert says(minutes=2) == (False, 0)
+    for number in dead:
+        group.nodes[number].is_down = True
+    is_one = count - len(dead) == 1
+    assert says(minutes=1) == (False, 0)
+    assert says(minutes=3) == (is_one, is_one)
+    assert COUNTED_LINES["decisions wait for another node"] == COUNTED_LINES["transfers wait for another node"]
+    for number in dead:
+        group.nodes[number].is_down = False
+    assert says(minutes=7) == (False, is_one)
 
 
 def test_a_node_that_has_been_dead_for_that_time_is_waited_for_no_longer_when_a_payment_comes(client: Any) -> None:

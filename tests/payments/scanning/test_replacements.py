@@ -82,4 +82,4 @@ def test_a_payment_stays_until_every_block_that_replaces_its_own_was_read(loses:
                 for _ in range(2):
                     world.scan()
                 assert world.load(payment).link.status is LinkStatus.PENDING, f"died at call {fatal}"
-    assert fatal >= 5
+    assert fatal >= (5 if loses is forked else 4)  # the blocks that are read again come with the new ones

@@ -1,4 +1,5 @@
-"""Completes the examples of the OpenAPI document: what is missing or has other fields now is written as it was answered.
+"""Completes the examples of the OpenAPI document: responses that are missing or have other fields now are written to the
+file that ANSWERS names, which infra/documents/api.py reads.
 
     make docs     # after a new operation, or new fields of a response
 
@@ -6,12 +7,16 @@ The body and query of an example are written by hand into docs/operations/<folde
 """
 
 import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chalicelib.platform.http.operation import OPERATIONS
-from infra.documents.operations import examples, examples_file
+from infra.documents.api import written
+from infra.documents.operations import answers_in, examples, examples_file
 from tests.support.client import Api
 from tests.support.examples import EXAMPLES, documented, headers_for, prepared
 from tests.support.tenants import WAYS, Tenant
@@ -24,6 +29,9 @@ HOSTS = {
 }
 
 
+KNOWN = answers_in(written())
+
+
 def shape(value: Any) -> Any:
     """The fields of a JSON value, and of the first entry of each list."""
     if isinstance(value, dict):
@@ -31,20 +39,30 @@ def shape(value: Any) -> Any:
     return [shape(value[0])] if isinstance(value, list) and value else None
 
 
+@pytest.fixture(scope="module")
+def answers() -> Iterator[dict[str, Any]]:
+    """The responses to write, by the names of their operations."""
+    found = dict[str, Any]()
+    yield found
+    Path(os.environ["ANSWERS"]).write_text(json.dumps(found))
+
+
 @pytest.mark.parametrize("known", OPERATIONS, ids=lambda known: known.name)
-def record(api: Api, known: Any) -> None:
+def record(api: Api, known: Any, answers: dict[str, Any]) -> None:
     way = next(way for way in WAYS[1:] + WAYS[:1] if any(mode in known.modes for mode in way.serves))
     tenant = Tenant()
     headers = headers_for(known, tenant, way)
     sent = prepared(known, tenant, way)
     reply = sent.send(api, headers)
     assert reply.status == known.status, (EXAMPLES[known.method, known.path], reply.body)
-    shown = documented(known)
-    if not known.name.startswith("openapi") and ("answer" not in shown or shape(shown["answer"]) != shape(reply.json)):
-        made = {"path": sent.path, "query": sent.query, "body": sent.body, **shown, "answer": public(reply.json)}
+    before = KNOWN.get(known.name)
+    if before is None or (not known.name.startswith("openapi") and shape(before) != shape(reply.json)):
+        answers[known.name] = public(reply.json)
+        made = {"path": sent.path, "query": sent.query, "body": sent.body, **documented(known)}
         kept = examples(OPERATIONS[known])
-        kept[known.name] = {name: value for name, value in made.items() if value or name == "answer"}
-        examples_file(OPERATIONS[known]).write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")
+        kept[known.name] = {name: value for name, value in made.items() if value}
+        texts = {name: example for name, example in kept.items() if example}
+        examples_file(OPERATIONS[known]).write_text(json.dumps(texts, indent=2, ensure_ascii=False) + "\n")
 
 
 def public(value: Any) -> Any:

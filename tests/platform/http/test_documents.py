@@ -8,7 +8,8 @@ from collections.abc import Mapping
 import pytest
 
 from chalicelib.platform.http.documents import FILES, OPENAPI, OPENAPI_3_0, REFERENCE, document
-from infra.documents.api import ROOT, current, texts_of
+from infra.documents.api import ROOT, current
+from infra.documents.derived import texts_of
 from tests.support.browser import get
 from tests.support.client import Api
 

@@ -176,6 +176,17 @@ def test_every_operation_has_a_name_a_summary_its_path_parameters_and_its_creden
         assert all(set(way) <= schemes for way in operation["security"])
 
 
+def test_the_wallet_stands_first_of_what_a_payer_asks_with(document: dict[str, Any]) -> None:
+    """Generated clients have parameters in this order, and most answers need the wallet."""
+    queries = {
+        known: [each["name"] for each in operation["parameters"] if each["in"] == "query"]
+        for known, operation in operations(document).items()
+    }
+    with_wallet = {name: names for name, names in queries.items() if "wallet" in names}
+    assert len(with_wallet) >= 5
+    assert {name: names[0] for name, names in with_wallet.items()} == dict.fromkeys(with_wallet, "wallet")
+
+
 def test_every_guarded_operation_describes_401_and_403(document: dict[str, Any]) -> None:
     for known, operation in operations(document).items():
         if operation["security"] != [{}]:

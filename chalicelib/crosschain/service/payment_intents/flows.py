@@ -13,7 +13,7 @@ from chalicelib.chains.calldata.reverts import NOT_THE_OWNERS
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.chains.nodes.agreement import has_agreed_code
+from chalicelib.chains.nodes.agreement import agreed_code
 from chalicelib.crosschain.service.payment_intents import rules, stages, store
 from chalicelib.crosschain.service.payment_intents.hints import queue_look
 from chalicelib.crosschain.service.payment_intents.locking import unlocked
@@ -202,7 +202,7 @@ def trouble(services: Services, intent: PaymentIntent) -> str | None:
 def _checked(services: Services, intent: PaymentIntent, signature: bytes) -> bytes:
     """The signature in the form in which Permit2 accepts it now, which judges it itself: it asks the code of a contract
     wallet, and recovers the key of other accounts. Raises BadRequest if it accepts none, ChainUnavailable."""
-    is_contract, reason = has_agreed_code(services.chains.evm(intent.network), intent.payer), None
+    is_contract, reason = agreed_code(services.chains.evm(intent.network), intent.payer), None
     for form in dict.fromkeys((signature, _with_large_v(signature))):
         made = permit2.take(intent.permit, 0, form)
         judged = relayer.tried(services, intent.permit.spender, stages.call_of(intent, "take", made, is_contract))
@@ -236,7 +236,7 @@ def _check_allowance(services: Services, intent: PaymentIntent, allowed: Signed 
             "it as signedApprovalPermit"
         )
     approve = erc2612.permit(intent.token_permit, allowed.signature)
-    call = stages.call_of(intent, "permit", approve, has_agreed_code(chain, intent.payer))
+    call = stages.call_of(intent, "permit", approve, agreed_code(chain, intent.payer))
     judged = relayer.tried(services, intent.permit.spender, call)
     if not judged.success:
         raise BadRequest(f"signedApprovalPermit: {token.symbol} does not accept it: {judged.reason}")

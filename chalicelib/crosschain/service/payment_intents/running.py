@@ -14,7 +14,7 @@ from datetime import timedelta
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.calldata import erc20, erc2612
-from chalicelib.chains.nodes.agreement import has_agreed_code
+from chalicelib.chains.nodes.agreement import agreed_code
 from chalicelib.crosschain.service.payment_intents import ending, locked_rates, locking, rules, stages, store
 from chalicelib.crosschain.service.payment_intents.ending import facts_of
 from chalicelib.crosschain.service.payment_intents.flows import is_wanted, trouble
@@ -125,14 +125,14 @@ def _submit_take(services: Services, intent: PaymentIntent) -> tuple[str | None,
 
     The approval may be refused because somebody else has sent it: what counts is whether the tokens can be taken.
     """
-    is_contract = has_agreed_code(services.chains.evm(intent.network), intent.payer)
+    is_contract = agreed_code(services.chains.evm(intent.network), intent.payer)
     taking = stages.move(intent, inward=True)
     calls = [replace(stages.call_of(intent, "take", stages.take_call(intent), is_contract), moves=taking)]
     if intent.approval_signature is not None and intent.token_permit is not None:
         permit = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
         calls.insert(0, stages.call_of(intent, "permit", permit, is_contract))
     *approved, taken = relayer.submit(services, calls)
-    is_refused = is_contract and taken.status is SubmissionStatus.REFUSED
+    is_refused = is_contract.value and taken.status is SubmissionStatus.REFUSED
     is_last = is_refused and not any(_may_come(services, each) for each in approved)
     return _refusal(services, intent, taken), is_last
 

@@ -13,6 +13,7 @@ of the calls that spend the tokens can be executed; the next one is decided when
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import same_address
 from chalicelib.chains.calldata import across, permit2
@@ -29,6 +30,9 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import CallStatus, Taking
 from chalicelib.relayer.rules import Call, Use, signature_gas
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.readings import Agreed
 
 TAKEN_LATEST = timedelta(minutes=10)
 """How long after the deadline, by our clock, no block can accept the call any more that takes the tokens."""
@@ -101,7 +105,7 @@ def call_key(intent: PaymentIntent, step: str) -> str:
     return f"permit/{intent.intent_id}/{step}"
 
 
-def call_of(intent: PaymentIntent, step: str, made: Transaction, is_contract: bool = False) -> Call:
+def call_of(intent: PaymentIntent, step: str, made: Transaction, is_contract: "Agreed[bool] | None" = None) -> Call:
     """The call of a step. Permit2, and tokens that take permits, ask the code of the payer's address about a signature,
     if there is some: then `take` and `permit` run that code.
 
@@ -116,7 +120,7 @@ def call_of(intent: PaymentIntent, step: str, made: Transaction, is_contract: bo
         spender, token = address_of(PERMIT2, intent.network), intent.permit.source.token
         takes = Taking(intent.payer, token, spender, intent.taking)
         call = replace(call, prepays=_FOLLOWING_GAS, takes=takes, follows=call_key(intent, "permit"))
-    if is_contract:
+    if is_contract is not None and is_contract.value:
         return replace(call, gas_limit=_SIGNED_GAS + signature_gas(intent.network), runs_foreign_code=True)
     return call
 

@@ -15,7 +15,7 @@ from chalicelib.crosschain.service.router.circuit import (
 )
 from chalicelib.crosschain.service.router.records import RouterCircuit
 from chalicelib.crosschain.service.router.rules import Purpose
-from chalicelib.platform.access.rate_limits.rules import seconds_until
+from chalicelib.platform.access.rate_limits.rules import Window, seconds_until
 from chalicelib.platform.access.rate_limits.store import count
 from chalicelib.platform.outbound.lifi import QuoteCall, RouterRefused, RouterStep, RouterUnavailable
 from chalicelib.platform.services import Services
@@ -37,7 +37,8 @@ def ask(
 ) -> list[Answer]:
     """The answer to each question, RouterUnavailable if there is none within ROUTER_SECONDS or it was not asked.
 
-    Three calls to DynamoDB, and one more before and after if the circuit is or was not closed.
+    Three calls to DynamoDB, four if the account's own questions are used up, and one more before and after if the
+    circuit is or was not closed.
     """
     wait = closed_for(circuit, now)
     if wait is not None:
@@ -49,7 +50,7 @@ def ask(
         except WriteConflict:
             return _not_asked(questions, "another process probes", _LEASE_SECONDS)
     asked = questions[:1] if probe is not None else questions
-    refused = _counted(services, len(asked), purpose, now)
+    refused = _seconds_to_wait(services, len(asked), purpose, now)
     if refused is not None:
         return _not_asked(questions, "the quota is used up", refused)
     answers = _answers(services, asked)
@@ -61,18 +62,30 @@ def _not_asked(questions: Sequence[QuoteCall], reason: str, retry_after: int) ->
     return [RouterUnavailable(reason, retry_after) for _ in questions]
 
 
-def _counted(services: Services, questions: int, purpose: Purpose, now: datetime) -> int | None:
-    """Counts questions against the quotas. Returns None, or in how many seconds there is room if not all fit."""
-    for window in quotas(services.router.has_key, purpose, now):
-        try:
-            used = count(services.store, window, questions)
-        except Throttled:
-            return 1
-        if used is None:
-            facts = {"quota": window.key, "limit": window.limit, "until": window.ends_at.isoformat()}
-            services.log.warning("router quota used up", extra=facts)
-            return seconds_until(window.ends_at, now)
-    return None
+def _full_window(services: Services, questions: int, purpose: Purpose, now: datetime) -> Window | None:
+    """Counts questions against the quotas. Returns the window in which they do not fit, None if they may be asked.
+
+    Raises Throttled as `count` does.
+    """
+    limits = quotas(services.router.has_key, purpose, now)
+    if count(services.store, limits.link, questions) is None:
+        return limits.link
+    if count(services.store, limits.own, questions) is None and count(services.store, limits.shared, questions) is None:
+        return limits.shared
+    return limits.router if count(services.store, limits.router, questions) is None else None
+
+
+def _seconds_to_wait(services: Services, questions: int, purpose: Purpose, now: datetime) -> int | None:
+    """Counts questions. Returns None if they may be asked, or in how many seconds there is room again."""
+    try:
+        full = _full_window(services, questions, purpose, now)
+    except Throttled:
+        return 1
+    if full is None:
+        return None
+    facts = {"quota": full.key, "limit": full.limit, "until": full.ends_at.isoformat()}
+    services.log.warning("router quota used up", extra=facts)
+    return seconds_until(full.ends_at, now)
 
 
 def _answers(services: Services, questions: Sequence[QuoteCall]) -> list[Answer]:

@@ -9,6 +9,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from chalicelib.base.frozen import frozen
 from chalicelib.crosschain.service.router.records import ROUTER, RouterCircuit
 from chalicelib.crosschain.service.router.rules import Purpose
 from chalicelib.platform.access.rate_limits.rules import Window, window
@@ -55,15 +56,27 @@ def after_failures(
     return replace(failed, openings=before.openings + 1, open_until=now + wait)
 
 
-def quotas(has_key: bool, purpose: Purpose, now: datetime) -> tuple[Window, ...]:
-    """The windows in which all containers together count their questions, the smallest first.
+@frozen
+class Quotas:
+    """The windows in which all containers together count their questions.
 
-    Of one link or request a third of the questions may be asked, since anybody who has a link can ask for any wallet;
-    of one account two thirds.
+    Anybody who has a link can ask for any wallet, and anybody can open accounts. So one link or request may ask a third
+    of the questions, and each account has `own` ones, a tenth; only what does not fit into these is `shared` by all
+    accounts, which is half. `router` is what the router itself answers.
     """
+
+    link: Window
+    own: Window
+    shared: Window
+    router: Window
+
+
+def quotas(has_key: bool, purpose: Purpose, now: datetime) -> Quotas:
+    """The quotas of a question at an instant, with a key of the router and without."""
     limit, seconds = (QUESTIONS_WITH_KEY, SECONDS_WITH_KEY) if has_key else (QUESTIONS, SECONDS)
-    return (
-        window("router_payment", purpose.name, limit // 3, seconds, now),
-        window("router_account", purpose.account_id, limit * 2 // 3, seconds, now),
-        window("router", ROUTER, limit, seconds, now),
+    return Quotas(
+        link=window("router_payment", purpose.name, limit // 3, seconds, now),
+        own=window("router_account", purpose.account_id, limit // 10, seconds, now),
+        shared=window("router_shared", ROUTER, limit // 2, seconds, now),
+        router=window("router", ROUTER, limit, seconds, now),
     )

@@ -53,7 +53,8 @@ Outcome = Route | QuoteFailure
 def quote(services: Services, wanted: Wanted, purpose: Purpose) -> Route:
     """A route for a payment, a kept one if the same was asked for before. Raises NoRoute, BridgeClosed.
 
-    One call to DynamoDB for a kept route, five for a new one, and one more if the state of the circuit changes.
+    One call to DynamoDB for a kept route, five for a new one or six beyond the account's own questions, and one more if
+    the state of the circuit changes.
     """
     (found,) = quotes(services, [wanted], purpose)
     if isinstance(found, Route):

@@ -80,6 +80,7 @@ def _answer(services: Services, name: str, unavailable: set[str], read: Callable
     except NodesDisagree as error:  # about this deposit: the others of this run are read all the same
         services.log.error("announced transaction not checked", extra={"network": name, "reason": error.reason})
     except ChainUnavailable as error:
-        services.log.error("announced transaction not checked", extra={"network": name, "reason": error.message})
+        facts = {"network": name, "reason": error.reason or error.message}
+        services.log.error("announced transaction not checked", extra=facts)
         unavailable.add(name)
     return None

@@ -23,6 +23,7 @@ from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.evm import EvmChain
+    from chalicelib.chains.nodes.readings import Agreed
 
 _REPLAY_GAS = 2_000_000
 
@@ -117,15 +118,20 @@ def _missing(chain: "EvmChain", announced: AnnouncedTransaction, newest: int, is
     if announced.safe_tx_hash is not None:
         safe = announced.wallet
         if safe is not None and announced.nonce is not None:
-            count = agree(chain, lambda node: node.safe_nonce(safe, newest)).value
-            if count is not None and count > announced.nonce and announced.scanned_to >= newest:
+            count = agree(chain, lambda node: node.safe_nonce(safe, newest))
+            if _is_used(announced.nonce, count) and announced.scanned_to >= newest:
                 return Source.REPLACED
         return Source.MISSING if is_unknown else Source.WAITING
     if announced.wallet is None or announced.nonce is None:
         return Source.MISSING
     wallet = announced.wallet
-    count = agree(chain, lambda node: node.transaction_count(wallet, newest)).value
-    return Source.REPLACED if count > announced.nonce else Source.MISSING
+    count = agree(chain, lambda node: node.transaction_count(wallet, newest))
+    return Source.REPLACED if _is_used(announced.nonce, count) else Source.MISSING
+
+
+def _is_used(nonce: int, count: "Agreed[int | None] | Agreed[int]") -> bool:
+    """Whether a nonce is used by the next one of its wallet, None if there is no such wallet."""
+    return count.value is not None and count.value > nonce
 
 
 def _reason(chain: "EvmChain", sent: SentTransaction, block: int) -> str | None:

@@ -11,6 +11,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.across import decode_deposit
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.crosschain.service.payment_intents import rules, stages
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import Signed
@@ -184,15 +185,15 @@ def test_who_is_refused_meanwhile_is_told_by_what_the_request_is_paid() -> None:
 def test_what_follows_the_taking_is_counted_with_it_and_only_a_wallets_code_has_more_gas(signed: PaymentIntent) -> None:
     made = stages.take_call(signed)
 
-    def of(step: str, **of_wallet: bool) -> tuple[Use, int, int | None, bool]:
+    def of(step: str, **of_wallet: Agreed[bool]) -> tuple[Use, int, int | None, bool]:
         call = stages.call_of(signed, step, made, **of_wallet)
         assert (call.key, call.network, call.account_id) == (f"permit/{signed.intent_id}/{step}", "base", "acct")
         return call.use, call.prepays, call.gas_limit, call.runs_foreign_code
 
     assert of("permit") == (Use.ORDINARY, 0, 200_000, False)
     assert of("take") == (Use.ORDINARY, 450_000, 500_000, False)
-    assert of("take", is_contract=True) == (Use.ORDINARY, 450_000, 200_000 + signature_gas("base"), True)
-    assert of("permit", is_contract=True) == (Use.ORDINARY, 0, 200_000 + signature_gas("base"), True), "tokens ask it, too"
+    assert of("take", is_contract=Agreed(True)) == (Use.ORDINARY, 450_000, 200_000 + signature_gas("base"), True)
+    assert of("permit", is_contract=Agreed(True)) == (Use.ORDINARY, 0, 200_000 + signature_gas("base"), True), "tokens ask it, too"
     assert of("approve/1") == (Use.PREPAID, 0, 150_000, False)
     assert of("spend/2") == (Use.PREPAID, 0, 600_000, False)
 

@@ -1,7 +1,7 @@
 """The circuit breaker of the router, decision by decision."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -15,6 +15,7 @@ from chalicelib.crosschain.service.router.circuit import (
 )
 from chalicelib.crosschain.service.router.records import RouterCircuit
 from chalicelib.crosschain.service.router.rules import Purpose, try_again
+from chalicelib.platform.access.rate_limits.rules import Window
 from tests.fakes.world import START
 
 from .routes import wanted
@@ -73,18 +74,23 @@ def test_a_failure_of_a_probe_opens_it_again_however_few_there_were() -> None:
 
 @pytest.mark.parametrize(("has_key", "limit", "seconds"), [(False, 75, 7200), (True, 100, 60)])
 def test_the_quota_is_that_of_the_router(has_key: bool, limit: int, seconds: int) -> None:
-    windows = quotas(has_key, Purpose("acct", "link"), START)
-    assert [window.limit for window in windows] == [limit // 3, limit * 2 // 3, limit]
+    windows = windows_of(has_key, "acct", "link", START)
+    assert [window.limit for window in windows] == [limit // 3, limit // 10, limit // 2, limit]
     assert {window.seconds for window in windows} == {seconds}
     for place, window in enumerate(windows):
-        before, after = (quotas(has_key, Purpose("acct", "link"), at)[place] for at in (window.ends_at - SECOND, window.ends_at))
+        before, after = (windows_of(has_key, "acct", "link", at)[place] for at in (window.ends_at - SECOND, window.ends_at))
         assert window.key == before.key != after.key
 
 
 def test_a_link_and_an_account_have_quotas_of_their_own() -> None:
-    first, *others = (quotas(True, Purpose(*names), START) for names in (("acct", "link"), ("acct", "other"), ("b", "link")))
+    first, *others = (windows_of(True, *names, START) for names in (("acct", "link"), ("acct", "other"), ("b", "link")))
     same = [[window.key == known.key for window, known in zip(each, first, strict=True)] for each in others]
-    assert same == [[False, True, True], [True, False, True]]
+    assert same == [[False, True, True, True], [True, False, True, True]]
+
+
+def windows_of(has_key: bool, account_id: str, name: str, now: datetime) -> tuple[Window, ...]:
+    found = quotas(has_key, Purpose(account_id, name), now)
+    return found.link, found.own, found.shared, found.router
 
 
 def test_a_pause_is_told_in_seconds_or_in_minutes() -> None:

@@ -209,7 +209,8 @@ def test_the_quota_of_the_router_is_never_exceeded(world: World, has_key: bool, 
     world.router.has_key = has_key
     for number in range(limit // 5):
         some = [wanted(payer=f"0x{number:038x}{each:02x}") for each in range(5)]
-        quotes(world.services, some, Purpose(f"account {number % 2}", f"link {number}"))
+        quotes(world.services, some, Purpose(f"account {number}", f"link {number}"))
+    assert len(world.router.calls) == limit
     with pytest.raises(BridgeClosed, match="try again in"):
         quote(world.services, wanted())
     assert len(world.router.calls) == limit
@@ -220,20 +221,33 @@ def test_the_quota_of_the_router_is_never_exceeded(world: World, has_key: bool, 
 
 
 @pytest.mark.parametrize(("has_key", "limit"), [(False, QUESTIONS), (True, QUESTIONS_WITH_KEY)])
-def test_whoever_has_a_link_leaves_questions_to_other_links_and_other_accounts(
+def test_accounts_that_ask_as_much_as_they_can_leave_each_other_account_its_own_questions(
     world: World, has_key: bool, limit: int
 ) -> None:
     world.router.has_key = has_key
-    wallets = (wanted(payer=f"0x{number:040x}") for number in range(1_000))
-    other_link, other_account = Purpose("acct", "another"), Purpose("other", "third")
-    for name, least in (("link", limit // 3), ("another", limit * 2 // 3 - limit // 3), ("a third one", 0)):
+    wallets = (wanted(payer=f"0x{number:040x}") for number in range(10_000))
+
+    def ask_for(purpose: Purpose) -> int:
         before = len(world.router.calls)
         for _ in range(limit):
-            quotes(world.services, [next(wallets)], Purpose("acct", name))
-        assert len(world.router.calls) - before == least, name
-    with pytest.raises(BridgeClosed):
-        quote(world.services, wanted(), other_link)
-    assert isinstance(quote(world.services, wanted(), other_account), Route)
+            quotes(world.services, [next(wallets)], purpose)
+        return len(world.router.calls) - before
+
+    own, shared = limit // 10, limit // 2
+    asked = [ask_for(Purpose(account, f"{account} {link}")) for account in ("a", "b") for link in range(3)]
+    assert asked[0] == limit // 3, "one link does not have them all"
+    assert sum(asked) == shared + 2 * own
+    assert [ask_for(Purpose(f"honest {number}", f"link {number}")) for number in range(3)] == [own] * 3
+
+
+def test_a_batch_that_does_not_fit_leaves_an_account_its_own_questions(world: World) -> None:
+    world.router.has_key = True
+    wallets = (wanted(payer=f"0x{number:040x}") for number in range(1_000))
+    for number in range(6):
+        quotes(world.services, [next(wallets) for _ in range(20)], Purpose(f"account {number}", f"link {number}"))
+    batch = quotes(world.services, [next(wallets) for _ in range(11)])
+    assert {each.reason for each in batch if isinstance(each, QuoteFailure)} == {"unavailable"}
+    assert isinstance(quote(world.services, next(wallets)), Route)
 
 
 def test_many_routes_are_quoted_together_in_their_order_and_the_slow_one_is_named(world: World) -> None:

@@ -12,10 +12,13 @@ from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
 from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
 from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
 from chalicelib.payments.links.records import LinkStatus, PayableLink
-from chalicelib.payments.scanning import disproof, store
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.scanning import comparison, store
 from chalicelib.payments.scanning import flows as scanning
 from chalicelib.payments.scanning.records import Cursor, TransferState
 from tests.fakes.chain import FakeChain, FakeChains
+from tests.fakes.memory_store import MemoryStore
+from tests.fakes.requests import store_request
 from tests.fakes.world import World, in_process_aws
 
 LATER = (601, 601, 6 * 3600 + 1)
@@ -99,7 +102,7 @@ def test_equal_transfers_of_one_transaction_that_are_in_its_receipt_count_each(w
 
 def test_a_flood_of_equal_transfers_is_read_in_small_ranges(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each transaction with one costs a receipt, and a range that takes too long is read again for ever."""
-    monkeypatch.setitem(disproof.COMPARED_PER_RANGE, "evm", 4)
+    monkeypatch.setitem(comparison.COMPARED_PER_RANGE, "evm", 4)
     world.scan()
     payment, asked = world.create_link(), list[int]()
     read = world.chain.logs_of_transactions
@@ -262,7 +265,7 @@ def test_nor_does_one_that_the_other_node_lists_when_blocks_are_read_again(pair:
 
 
 def test_every_payment_of_a_flood_is_compared_with_the_other_node(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(disproof.COMPARED_PER_RANGE, "evm", 4)
+    monkeypatch.setitem(comparison.COMPARED_PER_RANGE, "evm", 4)
     world = pair.world
     world.scan()
     payment = world.create_link()
@@ -356,6 +359,31 @@ def test_what_one_node_made_up_while_the_other_was_away_is_taken_back_by_both_an
     assert states(world)[1] is (TransferState.PAYMENT if insists else TransferState.REVERSED)
 
 
+@pytest.mark.parametrize("is_fork", [False, True])
+def test_what_was_taken_back_is_not_believed_of_one_node_when_it_lists_it_again(pair: Pair, is_fork: bool) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    twice(pair.first, half(world, payment))
+    receipts_of_liar(pair)
+    pair.second.is_down = True
+    wait_out(world)
+    assert paid(world, payment) == 12_500_000
+    pair.second.is_down, forged = False, list(pair.first.forged)
+    pair.first.forged.clear()
+    later(world, 601)
+    later(world, 601)
+    assert (paid(world, payment), states(world)[1]) == (6_250_000, TransferState.REVERSED)
+    (pair.first if is_fork else pair.second).forged += forged  # the second one reads again what was read before
+    if is_fork:
+        stored = cursor_of(world)
+        again = BlockRange(int(forged[0]["blockNumber"], 16), stored.scanned_to)
+        world.services.store.write(replace(stored, unfinished=again))
+    for seconds in (0, 6 * 3600, 6 * 3600):
+        later(world, seconds)
+        assert paid(world, payment) == 6_250_000
+
+
 def with_forged(block: BlockReceipts, chain: FakeChain) -> BlockReceipts:
     forged = {each: [log for log in chain.forged if log["transactionHash"] == each] for each in block.logs}
     return BlockReceipts(block.hash, {each: (*logs, *forged[each]) for each, logs in block.logs.items()})
@@ -435,24 +463,137 @@ def test_a_deferred_payment_is_recorded_though_the_node_that_is_read_next_does_n
     half(world, payment)
     listed = {name: (node.read_range, node.read_payments) for name, node in (("first", pair.first), ("second", pair.second))}
 
-    def leave_out(node: Any) -> None:
-        ranges, payments = node.read_range, node.read_payments
-        node.read_range = lambda *given: replace(ranges(*given), logs=())
-        node.read_payments = lambda numbers: {at: replace(each, logs=()) for at, each in payments(numbers).items()}
-
-    leave_out(pair.second)
+    leaves_out(pair.second)
     answers = pair.second.read_receipts
     pair.second.read_receipts = is_silent  # type: ignore[method-assign]
     world.scan()
     assert (paid(world, payment), cursor_of(world).deferred_from is not None) == (0, True)
     if loses == "first":
         pair.second.read_range, pair.second.read_payments = listed["second"]  # type: ignore[method-assign]
-        leave_out(pair.first)
+        leaves_out(pair.first)
     pair.second.read_receipts = answers  # type: ignore[method-assign]
     for _ in range(3):
         world.advance(5)
         world.scan()
     assert (paid(world, payment), cursor_of(world).deferred_from) == (6_250_000, None)
+
+
+def leaves_out(node: Any) -> None:
+    """It lists no logs, and returns receipts."""
+    ranges, payments = node.read_range, node.read_payments
+    node.read_range = lambda *given: replace(ranges(*given), logs=())
+    node.read_payments = lambda numbers: {at: replace(each, logs=()) for at, each in payments(numbers).items()}
+
+
+@pytest.mark.parametrize("is_fork", [False, True], ids=["new", "a fork"])
+def test_no_payment_is_deferred_because_many_blocks_have_some_that_the_other_node_does_not_list(
+    pair: Pair, is_fork: bool
+) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    leaves_out(pair.second)
+    if is_fork:
+        world.chain.mine(60)
+        world.scan()
+        pair.first.fork(60)
+    for _ in range(50):
+        world.chain.pay(payment.requests[0], amount=1)
+    for _ in range(2):
+        world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from) == (50, None)
+    assert cursor_of(world).scanned_to == len(pair.first.blocks) - 2
+
+
+def test_a_fork_of_many_such_blocks_is_followed_within_a_tick_though_the_other_node_is_slow(pair: Pair) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    leaves_out(pair.second)
+    world.chain.mine(60)
+    world.scan()
+    pair.first.fork(60)
+    for _ in range(50):
+        world.chain.pay(payment.requests[0], amount=1)
+    answer = pair.second.read_receipts
+
+    def slow(number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
+        world.advance(3)
+        return answer(number, tx_hashes)
+
+    pair.second.read_receipts = slow  # type: ignore[method-assign]
+    world.scan()
+    world.scan()
+    assert cursor_of(world).scanned_to == len(pair.first.blocks) - 2
+    assert 20 <= paid(world, payment) < 50 and cursor_of(world).deferred_from is not None
+    for _ in range(12):
+        world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from) == (50, None)
+
+
+@pytest.mark.parametrize("answers", ["at once", "later"])
+@pytest.mark.parametrize("moved_by", [0, 1, 6])
+def test_a_deferred_payment_that_a_fork_moves_is_found_once_in_its_new_block(
+    pair: Pair, moved_by: int, answers: str
+) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    leaves_out(pair.second)
+    answer = pair.second.read_receipts
+    pair.second.read_receipts = is_silent  # type: ignore[method-assign]
+    half(world, payment)
+    world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from is not None) == (0, True)
+    pair.first.fork(4, moved_by)
+    new = next(block for block in pair.first.blocks if block.logs)
+    if answers == "at once":
+        pair.second.read_receipts = answer  # type: ignore[method-assign]
+    for _ in range(5):
+        world.advance(5)
+        world.scan()
+    assert paid(world, payment) == (6_250_000 if answers == "at once" else 0)
+    pair.second.read_receipts = answer  # type: ignore[method-assign]
+    for _ in range(3):
+        world.advance(5)
+        world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from) == (6_250_000, None)
+    (logged,) = store.logged_in(world.services.store, "sepolia", 0, len(pair.first.blocks))
+    assert (logged.block_hash, logged.state) == (new.hash, TransferState.PAYMENT)
+
+
+def test_a_payment_that_was_recorded_and_that_a_fork_moves_stays_though_the_other_node_does_not_say(pair: Pair) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    half(world, payment)
+    world.scan()
+    leaves_out(pair.second)
+    pair.second.read_receipts = is_silent  # type: ignore[method-assign]
+    pair.first.fork(4, 1)
+    for _ in range(3):
+        world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from) == (6_250_000, None)
+
+
+def test_a_payment_that_was_taken_back_is_compared_as_a_new_one_when_a_fork_moves_it(pair: Pair) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    log = half(world, payment)
+    world.scan()
+    block = pair.first.blocks[int(log["blockNumber"], 16)]
+    block.logs.clear()
+    later(world, 601)
+    later(world, 601)
+    assert (paid(world, payment), states(world)) == (0, [TransferState.REVERSED])
+    leaves_out(pair.second)
+    pair.second.read_receipts = is_silent  # type: ignore[method-assign]
+    block.logs.append(log)
+    pair.first.fork(len(pair.first.blocks) - block.number, 1)
+    for _ in range(3):
+        world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from is not None) == (0, True)
 
 
 def is_silent(number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
@@ -473,8 +614,8 @@ class Burdened(FakeChain):
     """A node whose receipts of the transactions in `heavy` take 3 seconds each, and are refused with others; those in
     `stuck` never arrive. No answer has more than one of them."""
 
-    def __init__(self, clock: Any) -> None:
-        super().__init__()
+    def __init__(self, clock: Any, network: str = "sepolia") -> None:
+        super().__init__(network)
         self.heavy, self.stuck = set[str](), set[str]()
         self.largest_answer = 0
         self._world_clock = clock
@@ -492,7 +633,8 @@ class Burdened(FakeChain):
         return super().payers_of(payments)
 
     def _take(self, tx_hashes: Sequence[str]) -> None:
-        heavy = (self.heavy | self.stuck) & set(tx_hashes)
+        asked = {"0x" + each.removeprefix("0x") for each in tx_hashes}
+        heavy = (self.heavy | self.stuck) & asked
         self._world_clock.advance(3 * min(len(heavy), 2))
         if len(heavy) > 1 or self.stuck & heavy:
             raise NodeTimeout("The sepolia node takes too long")
@@ -502,12 +644,12 @@ class Burdened(FakeChain):
 JUNK = "0x" + "ab" * 20
 
 
-def burden(chain: Burdened, payment: PayableLink, count: int, token: str | None = None) -> set[str]:
+def burden(chain: Burdened, request: Request, count: int, token: str | None = None) -> set[str]:
     """Transactions with two equal transfers under the reference of a request, whose receipts are very long."""
     made, altered = set[str](), {"token": token} if token else {}
     for _ in range(count):
-        made.add(chain.pay(payment.requests[0], amount=1, **altered)["transactionHash"])
-        chain.pay_too(payment.requests[0], amount=1, **altered)
+        made.add(chain.pay(request, amount=1, **altered)["transactionHash"])
+        chain.pay_too(request, amount=1, **altered)
     return made
 
 
@@ -525,7 +667,7 @@ def burdened() -> Iterator[tuple[World, Burdened]]:
 def test_receipts_of_a_worthless_token_are_not_read(burdened: tuple[World, Burdened]) -> None:
     world, chain = burdened
     payment, other = world.create_link(), world.create_link()
-    chain.stuck |= burden(chain, payment, 6, JUNK)
+    chain.stuck |= burden(chain, payment.requests[0], 6, JUNK)
     half(world, other)
     before = world.now
     world.scan()
@@ -539,7 +681,7 @@ def test_receipts_that_are_too_large_hold_up_neither_the_network_nor_other_payme
 ) -> None:
     world, chain = burdened
     payment, other = world.create_link(), world.create_link()
-    (chain.heavy if ends else chain.stuck).update(burden(chain, payment, 100))
+    (chain.heavy if ends else chain.stuck).update(burden(chain, payment.requests[0], 100))
     half(world, other)
     for _ in range(2):
         world.scan()
@@ -558,11 +700,32 @@ def test_receipts_that_are_too_large_hold_up_neither_the_network_nor_other_payme
     assert chain.largest_answer <= 1, "memory has one such receipt at a time"
 
 
+def test_nor_do_they_on_tron_where_each_receipt_is_a_request() -> None:
+    world = World(client=object(), confirmations={"tron": 2})
+    chain = Burdened(world, "tron")
+    world._chains = FakeChains(chain)
+    services = replace(world.start(), store=MemoryStore())
+    chain.mine(2)
+    scanning.scan(services, "tron")
+    request = store_request(services, currency="USDT-tron", payee="TJRabPrwbZy45sbavfcjinPJC18kjpRTv8")
+    chain.stuck |= burden(chain, request, 100)
+    honest = chain.pay(request, amount=5)
+    chain.mine(2)
+    ticks = 0
+    while not (logged := store.logged_in(services.store, "tron", 0, len(chain.blocks))):
+        ticks += 1
+        assert ticks <= 2, "no lag after two ticks"
+        scanning.scan(services, "tron")
+    assert [each.tx_hash for each in logged] == [honest["transactionHash"].removeprefix("0x")]
+    assert len(store.deferred_after(services.store, "tron", "", 200)) == 100
+    assert chain.largest_answer == 0
+
+
 def test_one_stuck_receipt_keeps_none_of_the_others_from_being_recorded(burdened: tuple[World, Burdened]) -> None:
     world, chain = burdened
     payment = world.create_link()
-    chain.stuck |= burden(chain, payment, 7)
-    honest = burden(chain, payment, 1)
+    chain.stuck |= burden(chain, payment.requests[0], 7)
+    honest = burden(chain, payment.requests[0], 1)
     for _ in range(6):
         world.advance(5)
         world.scan()
@@ -600,7 +763,7 @@ def test_a_fork_that_removes_transactions_with_receipts_that_are_too_large_is_fo
     world, chain = burdened
     payment, other = world.create_link(), world.create_link()
     half(world, other)
-    heavy = burden(chain, payment, 3, token)
+    heavy = burden(chain, payment.requests[0], 3, token)
     world.scan()
     depth = 5 + 2
     chain.stuck |= heavy

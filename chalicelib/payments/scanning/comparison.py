@@ -11,23 +11,21 @@ recorded:
     all others silent    for SILENT_NODES_SECONDS, without a new block: the one that is left is believed
 
 Transfers are known by their transaction, what they say, and their place among equal ones in it: clients number logs
-differently. What was logged all the same is taken back when its block is read again: only if every node of the network
-has a receipt without it, or the block without its transaction. A node that does not answer decides nothing, so the
-block is read again later; if two answers differ, NodesDisagree is raised.
+differently. What was logged all the same is taken back when its block is read again (reversal.py).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
-from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.errors import ChainUnavailable, NotConfirmed
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode, ProxyTransfer
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeTooLarge
 from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.scanning import rules
-from chalicelib.payments.scanning.records import Cursor, LoggedTransfer, TransferId, TransferState
+from chalicelib.payments.scanning.records import Cursor, LoggedTransfer, TransferId
 from chalicelib.payments.scanning.transfer_log import emptied_addresses
 from chalicelib.platform.services import Services
 
@@ -38,18 +36,18 @@ COMPARED_PER_RANGE = {"evm": 500, "tron": 20}
 """The most transactions of several blocks whose receipts are compared, and of one request for receipts; on Tron each
 is a request."""
 BLOCKS_PER_READING = 20
-"""In so many blocks of one reading transfers that a node does not have are looked for, by two requests a node."""
+"""In so many blocks of one reading transfers that a node does not list are looked for, by two requests a node."""
 
 
-class NotAgreed(ChainUnavailable):
+class NotAgreed(NotConfirmed):
     """No other node says yet that it has the transfers of a block. `silent` are the newest blocks of those nodes by
     host, None of one that does not answer."""
 
     def __init__(self, network: str, block: int, silent: Mapping[str, int | None]) -> None:
-        super().__init__(f"No other {network} node has a block yet")
         self.block, self.silent = block, silent
         said = (f"{host} {'does not answer' if at is None else f'is at block {at}'}" for host, at in silent.items())
-        self.reason = f"transfers of block {block} wait for another node: {', '.join(said)}"
+        reason = f"transfers of block {block} wait for another node: {', '.join(said)}"
+        super().__init__(f"No other {network} node has a block yet", reason)
 
 
 @frozen
@@ -80,16 +78,17 @@ def check(
     """Compares transfers that `chain` lists for the first time with the other nodes, or with its own receipts.
 
     Raises InconsistentNode if the node lists a transfer a second time that is not in its own receipt; NodesDisagree if
-    another node has another block, or does not have a transfer in it; NotAgreed if all others are silent. One that
-    denies a transfer of `proved_blocks` is asked last for a while. One request to each other node; for what it does not
-    list, one for the node's own receipts and two for each block; and what `arrivals.settle` takes.
+    another node has another block, or does not have a transfer in it; NotAgreed if all others are silent; RangeTooLarge
+    if one does not list those of more than BLOCKS_PER_READING blocks. One that denies a transfer of `proved_blocks` is
+    asked last for a while. One request to each other node; for what it does not list, one for the node's own receipts
+    and two for each block; and what `arrivals.settle` takes.
     """
     counting = [each for each in new if can_count(each)]
     others = chain.others if isinstance(chain, Node) and counting else ()
     if not others:
         unread, receipts = _check_own(chain, counting)
         return _compared(services, chain, new, [each for each in counting if each.tx_hash in unread], receipts)
-    said = [_asked(node, counting) for node in others]
+    said = [ask(node, counting) for node in others]
     wrong = next((each.differs for each in said if each.differs), None)
     if wrong is not None:
         raise NodesDisagree(chain.network, f"{wrong[0]} at {host_of(chain)} and {wrong[1]}")
@@ -139,7 +138,7 @@ def _compared(
 
 
 @frozen
-class _Said:
+class Said:
     """What another node says of transfers: those that it lists, and those that it does not list though it has their
     block. `differs` says how a block differs, there and at the other node. `head` is its newest block if it does not
     have one of the blocks."""
@@ -156,13 +155,13 @@ class _Said:
         return bool(self.listed or self.left_out or self.differs)
 
 
-def _asked(node: Node, entries: Sequence[LoggedTransfer]) -> _Said:
-    """One request, and one for the newest block of a node that does not have them all."""
+def ask(node: Node, entries: Sequence[LoggedTransfer]) -> Said:
+    """What a node says of transfers. One request, and one for its newest block if it does not have all of theirs."""
     try:
         blocks: Mapping[int, BlockPayments] = node.read_payments(sorted({each.block_number for each in entries}))
         head = None if all(each.block_number in blocks for each in entries) else node.head()
     except ChainUnavailable:
-        return _Said()
+        return Said()
     listed, left_out, there = set[TransferId](), set[TransferId](), dict[int, set[tuple[str, str]]]()
     for entry in entries:
         number = entry.block_number
@@ -172,16 +171,16 @@ def _asked(node: Node, entries: Sequence[LoggedTransfer]) -> _Said:
         facts = block.facts
         if facts.hash != entry.block_hash:
             differs = f"block {number} is {entry.block_hash}", f"{facts.hash} at {node.host}"
-            return _Said(differs=differs)
+            return Said(differs=differs)
         if facts.time != entry.paid_at:
             differs = f"block {number} is of {entry.paid_at:%FT%TZ}", f"of {facts.time:%FT%TZ} at {node.host}"
-            return _Said(differs=differs)
+            return Said(differs=differs)
         if number not in there:
             there[number] = _listed_in(node, block)
         is_listed = (entry.tx_hash, entry.event_key) in there[number]
         (listed if is_listed else left_out).add(entry.transfer_id)
     transactions = frozenset(tx_hash for each in there.values() for tx_hash, _ in each)
-    return _Said(frozenset(listed), frozenset(left_out), None, head, transactions)
+    return Said(frozenset(listed), frozenset(left_out), None, head, transactions)
 
 
 def _listed_in(node: Node, block: BlockPayments) -> set[tuple[str, str]]:
@@ -197,18 +196,20 @@ def _confirmed(
     chain: "Chain",
     other: Node,
     entries: Sequence[LoggedTransfer],
-    said: _Said,
+    said: Said,
     proved_blocks: Collection[int],
 ) -> set[TransferId]:
     """The transfers that another node has in receipts though it does not list them. Raises NodesDisagree if it does not
-    have one in its block at all, unless the block is proved."""
+    have one in its block at all, unless the block is proved; RangeTooLarge if they are in too many blocks."""
     by_block = dict[int, list[LoggedTransfer]]()
     for each in entries:
         if each.transfer_id in said.left_out:
             by_block.setdefault(each.block_number, []).append(each)
+    if len(by_block) > BLOCKS_PER_READING:
+        raise RangeTooLarge(f"{other.host} does not list the transfers of {len(by_block)} blocks")
     found = set[TransferId]()
-    for number, left_out in list(by_block.items())[:BLOCKS_PER_READING]:
-        verdicts = _says(other, number, left_out)
+    for number, left_out in by_block.items():
+        verdicts = read_verdicts(other, number, left_out)
         for each in left_out:
             verdict = verdicts.get(each.transfer_id)
             if verdict:
@@ -251,87 +252,7 @@ def _check_own(
     return (), logs
 
 
-def compare_again(
-    services: Services, chain: Node, entries: Iterable[LoggedTransfer], deadline: datetime
-) -> tuple[list[LoggedTransfer], int | None]:
-    """Compares transfers that one node alone vouched for, now that others may answer, in the order of their blocks.
-
-    Returns those that no node has, and the first block that cannot be decided yet, None if all are. Raises
-    NodesDisagree if a node has a transfer and another one does not have it, or has another block.
-    """
-    as_chain = cast("Chain", chain)
-    by_block = dict[int, list[LoggedTransfer]]()
-    for each in entries:
-        if can_count(each) and each.state is not TransferState.REVERSED:
-            by_block.setdefault(each.block_number, []).append(each)
-    gone = list[LoggedTransfer]()
-    for number, found in sorted(by_block.items()):
-        if services.clock() >= deadline:
-            return gone, number
-        nodes = (chain, *chain.others)
-        said = [_asked(node, found) for node in nodes]
-        differing = [each.differs for each in said if each.differs]
-        if differing:
-            reason = f"{differing[0][0]} in the log and {differing[0][1]}"
-            if len(differing) < sum(each.answers for each in said):
-                raise NodesDisagree(chain.network, reason)
-            services.log.error("node contradicts itself", extra={"network": chain.network, "reason": reason})
-            continue  # a block that a fork has replaced is read again for that
-        for each in found:
-            is_denied = any(each.transfer_id in of.left_out for of in said)
-            if is_denied or sum(each.transfer_id in of.listed for of in said) < 2:
-                not_there, is_open = _disproved_in(services, as_chain, number, [each], 2)
-                if is_open:
-                    return gone, number
-                gone += not_there
-    return gone, None
-
-
-def disproved(
-    services: Services, chain: "Chain", missing: Sequence[LoggedTransfer], deadline: datetime
-) -> tuple[list[LoggedTransfer], bool]:
-    """Those of the transfers that a later reading does not have that no node has in its receipts; and whether a node
-    that did not answer, or the deadline, left some undecided.
-
-    Raises NodesDisagree if one node has a receipt with a transfer and another one a receipt without it.
-    """
-    by_block = dict[int, list[LoggedTransfer]]()
-    for each in missing:
-        by_block.setdefault(each.block_number, []).append(each)
-    found, is_open = list[LoggedTransfer](), len(by_block) > BLOCKS_PER_READING
-    for number, entries in list(by_block.items())[:BLOCKS_PER_READING]:
-        if services.clock() >= deadline:
-            return found, True
-        gone, is_undecided = _disproved_in(services, chain, number, entries)
-        found, is_open = [*found, *gone], is_open or is_undecided
-    return found, is_open
-
-
-def _disproved_in(
-    services: Services, chain: "Chain", number: int, entries: Sequence[LoggedTransfer], enough: int = 1
-) -> tuple[list[LoggedTransfer], bool]:
-    """The transfers of a block that no node has, and whether some are undecided: `enough` nodes have not said that they
-    have it."""
-    nodes = (chain, *chain.others) if isinstance(chain, Node) else (chain,)
-    said = [_says(node, number, entries) for node in nodes]
-    found, is_open = list[LoggedTransfer](), False
-    for entry in entries:
-        verdicts = [each.get(entry.transfer_id) for each in said]
-        facts = {"network": entry.network, "tx_hash": entry.tx_hash, "block": number}
-        if set(verdicts) == {False}:
-            reason = f"log {entry.log_index} of {entry.tx_hash} is in no receipt of block {number}: it is taken back"
-            services.log.error("node contradicts itself", extra={"network": entry.network, "reason": reason})
-            found.append(entry)
-        elif {True, False} <= set(verdicts):
-            reason = f"log {entry.log_index} of {entry.tx_hash} is in the receipt of one node, not in that of another"
-            raise NodesDisagree(chain.network, reason)
-        else:
-            is_open = is_open or verdicts.count(True) < enough
-            services.log.warning("transfer not read again", extra={**facts, "is_in_receipts": True in verdicts})
-    return found, is_open
-
-
-def _says(chain: "Chain", number: int, entries: Sequence[LoggedTransfer]) -> Mapping[TransferId, bool]:
+def read_verdicts(chain: "Chain", number: int, entries: Sequence[LoggedTransfer]) -> Mapping[TransferId, bool]:
     """Whether a node has each transfer in the receipts of the block; nothing of those of which it does not say."""
     try:
         block = chain.read_receipts(number, sorted({each.tx_hash for each in entries}))

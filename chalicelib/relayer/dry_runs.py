@@ -1,0 +1,63 @@
+"""What calls lead to before they are sent, as the nodes of their network agree.
+
+One node alone could have the service pay for a call that reverts, or withhold one that does not. So each configured
+node runs all calls, those into foreign code each with the price that a block will have.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.nodes.agreement import agree
+from chalicelib.chains.nodes.readings import AccountReading, Agreed, StepResult
+from chalicelib.relayer import rules
+from chalicelib.relayer.rules import Budget, Call
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.evm import EvmChain
+
+NOT_AGREED = "the nodes do not say the same of what it leads to"
+
+
+def dry_run(
+    chain: "EvmChain", sender: str, calls: Sequence[Call], reading: AccountReading | None, budget: Budget
+) -> Agreed[tuple[StepResult, ...]]:
+    """The result of each call on the newest state; `success` is None where nodes differ, as for a moment if one is
+    behind. A request to each node, and one more for each call into foreign code, which needs the `reading`.
+
+    Raises ChainUnavailable, also if only one of several nodes answers.
+    """
+    return agree(
+        chain,
+        lambda node: _run(node, sender, calls, reading, budget),
+        compared=lambda each: None,
+        chosen=lambda said: tuple(map(_agreed_step, zip(*said, strict=True))),
+    )
+
+
+def _agreed_step(said: Sequence[StepResult]) -> StepResult:
+    """What at least two nodes say of a call, of several, and none denies, with the most gas that one of them says."""
+    known = [each for each in said if each.success is not None]
+    if len(said) > 1 and (len(known) < 2 or len({each.success for each in known}) > 1):
+        return StepResult(None, NOT_AGREED)
+    if not known:
+        return said[0]
+    return StepResult(known[0].success, known[0].reason, max((each.gas for each in known if each.gas), default=None))
+
+
+def _run(
+    node: "EvmChain", sender: str, calls: Sequence[Call], reading: AccountReading | None, budget: Budget
+) -> tuple[StepResult, ...]:
+    plain = [call for call in calls if not call.runs_foreign_code]
+    steps: dict[Call, StepResult] = {}
+    if plain:
+        found = node.run_each(sender, [(Transaction(c.to, c.data, c.value), c.most_gas) for c in plain])
+        steps = dict(zip(plain, found, strict=True))
+    for call in calls:
+        if call.runs_foreign_code:
+            assert reading is not None, "its price is that of the next block"
+            fees = rules.market_fees(reading, budget)
+            most, tip = (fees.max_fee, fees.tip) if fees else (reading.base_fee + reading.tip, reading.tip)
+            made = Transaction(call.to, call.data, call.value)
+            steps[call] = node.run_as_sent(sender, made, call.most_gas, most, tip)
+    return tuple(steps[call] for call in calls)
