@@ -12,7 +12,7 @@ from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.payments.scanning import flows, rules
 from chalicelib.payments.scanning.records import Cursor, DeferredTransaction, NodeCheck
 from chalicelib.payments.scanning.schemas import NetworkStatusAnswer
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import START, World, in_process_aws
 from tests.support.client import Api

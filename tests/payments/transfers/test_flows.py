@@ -17,7 +17,7 @@ from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.transfers import flows as transfers
 from chalicelib.payments.transfers.flows import ListedTransfer
 from chalicelib.payments.transfers.rules import Classification, RecoveryAction
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes import announcements
 from tests.fakes.announcements import SAFE, with_safe
 from tests.fakes.chain import FakeChain, FakeChains
