@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.arrivals import Arrived, arrived, transfers_to
-from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of
+from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of, unwrapped
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId
 from chalicelib.payments.scanning.transfer_log import emptied_addresses
 from chalicelib.platform.services import Services
@@ -71,9 +71,8 @@ def _shares_at(chain: "Chain", entries: Sequence[LoggedTransfer], receipts: Sequ
     rest = [each for each in entries if each.transfer_id not in found]
     if not rest:
         return found
-    reader = chain.chain if isinstance(chain, Node) else chain  # it is not to blame for a receipt that is too large
     with suppress(ChainUnavailable):  # what they have of the payee alone may be read all the same
-        found |= _shares(chain, reader.logs_of_transactions(sorted({each.tx_hash for each in rest})), rest)
+        found |= _shares(chain, unwrapped(chain).logs_of_transactions(sorted({each.tx_hash for each in rest})), rest)
     rest = [each for each in rest if each.transfer_id not in found]
     listed = _in_blocks(chain, rest) if rest else {}
     amounts = {each.transfer_id: each.amount for each in rest}

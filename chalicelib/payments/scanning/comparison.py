@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from chalicelib.base.errors import ChainUnavailable, NotConfirmed
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode, ProxyTransfer
-from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of
+from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of, unwrapped
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeTooLarge
 from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.scanning import rules
@@ -236,9 +236,8 @@ def _check_own(
     repeated = sorted({each.tx_hash for each in entries if _is_repeated(each)})
     if not repeated:
         return (), ()
-    reader = chain.chain if isinstance(chain, Node) else chain
     try:
-        logs = reader.logs_of_transactions(repeated)
+        logs = unwrapped(chain).logs_of_transactions(repeated)
         there = _by_place(transfers_of(chain.network, logs, chain.escrow, emptied_addresses(entries)))
     except InconsistentNode:
         raise
