@@ -40,9 +40,9 @@ def settle(
 
     Raises NodesDisagree. One request to each node, and a few more if a receipt is too large for one.
     """
-    own = _shares_at(chain, entries, receipts)
+    own = shares_at(chain, entries, receipts)
     others = [
-        (node, has, _shares_at(node, [each for each in entries if each.transfer_id in has])) for node, has in witnesses
+        (node, has, shares_at(node, [each for each in entries if each.transfer_id in has])) for node, has in witnesses
     ]
     known, deferred = list[LoggedTransfer](), list[LoggedTransfer]()
     for entry in entries:
@@ -65,7 +65,7 @@ def settle(
     return known, deferred
 
 
-def _shares_at(chain: "Chain", entries: Sequence[LoggedTransfer], receipts: Sequence[Mapping[str, Any]] = ()) -> Shares:
+def shares_at(chain: "Chain", entries: Sequence[LoggedTransfer], receipts: Sequence[Mapping[str, Any]] = ()) -> Shares:
     """What arrived of transfers as a node says; nothing of those of which it does not say."""
     found = _shares(chain, receipts, entries)
     rest = [each for each in entries if each.transfer_id not in found]
