@@ -24,8 +24,8 @@ def recipient(text: str, family: str, escrows: "Mapping[str, EscrowContracts] | 
     raw = address_bytes(address)
     if not any(raw):
         raise BadRequest("is the zero address: funds sent there are lost")
-    held = {address_bytes(given): name for each in (escrows or {}).values() for name, given in each.names.items()}
-    if (name := _contracts().get(raw) or held.get(raw)) is not None:
+    of_setting = {address_bytes(given): name for each in (escrows or {}).values() for name, given in each.names.items()}
+    if (name := _contracts().get(raw) or of_setting.get(raw)) is not None:
         raise BadRequest(f"is the contract of {name}, which sends nothing on: funds sent there are lost")
     return address
 
