@@ -24,7 +24,7 @@ from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
 from tests.fakes.world import PAYEE, START, WALLET
 
-TERMS = Terms(False, ConversionFacts(frozenset(("mainnet", "sepolia", "base")), has_price_source=True))
+TERMS = Terms(False, ConversionFacts(frozenset(("mainnet", "sepolia", "base")), has_price_source=True), {})
 OWNER = Owner("acct", "cli_a", "https://shop.example", mode=Mode.CLIENT_ID)
 FUSDC = token_with_id("fUSDC-sepolia")
 assert FUSDC is not None
