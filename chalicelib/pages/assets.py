@@ -20,7 +20,7 @@ from chalicelib.pages.files import (
 FACTS = ("<!--facts-->", "<!--/facts-->")
 """Markers around the part of the page that depends on the link."""
 JOINED: Mapping[str, Sequence[str]] = {
-    "page.js": ("link.js", "files.js", "wallets.js", "poll.js", "look.js", "page.js"),
+    "page.js": ("link.js", "notes.js", "files.js", "wallets.js", "poll.js", "look.js", "page.js"),
     "payment.js": (
         *("check.js", "identity.js", "conversion.js", "ends.js", "quote.js", "sessions.js"),
         *("signing.js", "views.js", "follow.js", "payment.js"),

@@ -381,7 +381,7 @@ const SCENARIOS = {
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "wallets-"));
   fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
-  for (const name of ["link.js", "files.js", "wallets.js", "check.js", "sessions.js", "tron.js", "energy.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
+  for (const name of ["link.js", "notes.js", "files.js", "wallets.js", "check.js", "sessions.js", "tron.js", "energy.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
   process.on("exit", () => fs.rmSync(folder, { recursive: true }));
   global.document = { querySelectorAll: () => [] };
   const { discover } = await import(path.join(folder, "wallets.js"));

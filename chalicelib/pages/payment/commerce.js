@@ -6,7 +6,8 @@
 
 import { ESCROWS, checkAuthorization, checkReclaim } from "./authorize.js";
 import { back, copyField, transaction } from "./ends.js";
-import { Notes, isPayment, need, string, units } from "./link.js";
+import { need, string, units } from "./link.js";
+import { Notes, isPayment } from "./notes.js";
 import { poll } from "./poll.js";
 
 const FINAL = ["voided", "reclaimed"]; // states after which nothing more can happen

@@ -1,6 +1,7 @@
 // Views of a link that cannot be paid now: paid, expired, cancelled, waiting for a transaction, its network or a Safe.
 
-import { Notes, isPayment, sentHere, sentIn } from "./link.js";
+import { sentHere, sentIn } from "./link.js";
+import { Notes, isPayment } from "./notes.js";
 import { poll } from "./poll.js";
 
 const HASH = /^(0x)?[0-9a-f]{64}$/i;

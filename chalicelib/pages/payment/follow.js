@@ -3,7 +3,8 @@
 
 import { transaction } from "./ends.js";
 import { chainOf } from "./identity.js";
-import { isPayment, sentHere } from "./link.js";
+import { sentHere } from "./link.js";
+import { isPayment } from "./notes.js";
 import { poll } from "./poll.js";
 import { giveBack, keepClaim } from "./signing.js";
 import { Views } from "./views.js";

@@ -3,7 +3,7 @@
 
 import { Follower } from "./follow.js";
 import { approximately, endOf } from "./conversion.js";
-import { isPayment, locked } from "./link.js";
+import { isPayment, locked } from "./notes.js";
 import { poll } from "./poll.js";
 import { expected, readQuote, stands, verify } from "./quote.js";
 import { claim, giveBack, keepClaim } from "./signing.js";

@@ -3,7 +3,7 @@
 import { approximately, ending, rates } from "./conversion.js";
 import { copyField, transaction } from "./ends.js";
 import { chainOf } from "./identity.js";
-import { isPayment } from "./link.js";
+import { isPayment } from "./notes.js";
 import { poll } from "./poll.js";
 import { charged } from "./quote.js";
 

@@ -15,7 +15,8 @@
 //   receipt: { status: "success" | "failed", block, confirmations } or null; on Tron 0 confirmations until it is final.
 
 import { asset } from "./files.js";
-import { CONNECT_MS, Notes, READ_MS, WalletError, believe, isLike, shortText, within } from "./link.js";
+import { CONNECT_MS, READ_MS, WalletError, believe, isLike, shortText, within } from "./link.js";
+import { Notes } from "./notes.js";
 
 const SAFE_MS = 5_000;
 const LATE_MS = [500, 3_000]; // some wallets are injected after the page has loaded, without an announcement
