@@ -65,7 +65,7 @@ def test_no_script_is_loaded_later_without_those_that_it_imports_being_held_to_t
         for name, text in texts.items()
     }
     asked = set(re.findall(r'asset\("([\w.]+)"\)', "".join(texts.values()))) | {"bridge.js", "commerce.js"}
-    assert {"apps.js", "bridge_transfer.js", "ends.js", "manual.js", "payment.js", "sessions.js", "sources.js", "tron.js"} < asked
+    assert {"apps.js", "bridge_transfer.js", "outcomes.js", "manual.js", "payment.js", "sessions.js", "sources.js", "tron.js"} < asked
     assert "walletconnect.js" in asked, "of the page that has it alone"
     for name in asked if walletconnect else asked - {"walletconnect.js"}:
         reached = {file_of.get(name, name)}
@@ -160,7 +160,7 @@ def test_it_is_67_kb_at_most_in_any_language_and_9_kb_more_for_each_other_way_to
     assert sizes["calls.js"] <= 4_000 and sizes["tron.js"] <= 11_000
     listed = {"commerce.js", f"locales/{language}.commerce.json", f"locales/{language}.reclaim.json"}
     assert len(gzip.compress(page)) + sum(sizes[name] for name in always) <= 67_000
-    for group in (needed - listed - {"blocked.js", "calls.js", "tron.js"}, listed):
+    for group in (needed - listed - {"obstacles.js", "calls.js", "tron.js"}, listed):
         assert len(group) > 2 and sum(sizes[name] for name in group) <= 9_000
 
 

@@ -1,7 +1,7 @@
 // Follows a step after the wallet was asked for it, through the wallet's node and the service, until its outcome is known.
 // The step is offered again if it certainly failed, or if its time is over and the payer confirms that nothing was sent.
 
-import { transaction } from "./ends.js";
+import { transaction } from "./outcomes.js";
 import { chainOf } from "./identity.js";
 import { sentHere } from "./link.js";
 import { isPayment } from "./notes.js";

@@ -107,8 +107,8 @@ class Payment extends Follower {
       if (await app.refresh()) return;
       const twin = app.notes.twin();
       if (twin) return this.waitFor(twin);
-      if (!app.link.canPay) return void (await app.asset("blocked.js")).blocked(app);
-      if (app.link.waiting && app.link.waiting !== app.sureOf) return (await app.asset("blocked.js")).warn(this);
+      if (!app.link.canPay) return void (await app.asset("obstacles.js")).showBlocked(app);
+      if (app.link.waiting && app.link.waiting !== app.sureOf) return (await app.asset("obstacles.js")).warnOfOther(this);
       await this.fetchQuote(turn);
     } catch (trouble) {
       if (turn === this.turn) this.showUnpriced(trouble);
@@ -264,8 +264,8 @@ class Payment extends Follower {
   async showRefusal(response) {
     const { app } = this;
     const { body, status } = response;
-    if (status === 403 && typeof body.creatorWalletAddress === "string") return (await app.asset("blocked.js")).foreign(this, body.creatorWalletAddress);
-    if (status === 400 && Array.isArray(body.failures)) return (await app.asset("blocked.js")).blocked(app);
+    if (status === 403 && typeof body.creatorWalletAddress === "string") return (await app.asset("obstacles.js")).showForeign(this, body.creatorWalletAddress);
+    if (status === 400 && Array.isArray(body.failures)) return (await app.asset("obstacles.js")).showBlocked(app);
     if (app.commerce && (await app.refresh())) return;
     if (status !== 400 && !app.link.isReclaim) return void (await app.settle(app.outcomeOf(response)));
     const message = typeof body.message === "string" ? app.clean(body.message.slice(0, 300)) : "";
