@@ -1,4 +1,4 @@
-// Sessions of Tron wallets, loaded for them alone: chain, signatures, receipts. wallets.js documents the interface.
+// Sessions of Tron wallets, loaded for them alone: chain, signatures, receipts. sessions.js documents the interface.
 
 import { addressDigits } from "./addresses.js";
 import { energyOf } from "./energy.js";
