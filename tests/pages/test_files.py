@@ -132,6 +132,10 @@ def test_no_scripts_import_each_other_in_a_circle_nor_do_the_files_that_they_are
         TopologicalSorter(graph).prepare()
 
 
+def test_no_script_is_longer_than_400_lines() -> None:
+    assert {name: count for name in scripts() if (count := written(name).count("\n")) > 400} == {}
+
+
 def written(name: str) -> str:
     return (Path(pages.__file__).parent / "payment" / name).read_text(encoding="utf-8")
 

@@ -171,7 +171,7 @@ UNSAFE = [
     *words("// reason: (.*)", "authorize.js"),
     *words(r"const reason = (.*);", "quote.js"),
 ]
-STATES = quoted(r"\.progress\(([^,]*),", "payment.js", "follow.js")
+STATES = quoted(r"\.progress\(([^,]*),", "payment.js", "denials.js", "follow.js")
 PROBLEMS = quoted(r'\.problem\("([\w-]+)"', "payment.js", "views.js")
 TROUBLES = [f"wallet-{each}" for each in [*words(r"WALLET_TROUBLES = \[(.*)\]", "views.js"), "failed"]]
 ROUTES = [
