@@ -10,7 +10,7 @@ ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(f
 SPREAD := --numprocesses auto --maxprocesses 3 --dist loadgroup --no-loadscope-reorder
 
 # What is wanted, and the file that pins it.
-PINS := requirements.txt=infra/packaging/requirements.lock $(foreach each,tests/requirements infra/local/requirements infra/local/node infra/load/requirements,$(each).txt=$(each).lock)
+PINS := requirements.txt=infra/packaging/requirements.lock $(foreach each,tests/requirements infra/local/requirements infra/local/node tests/load/requirements,$(each).txt=$(each).lock)
 
 # What takes long and is no part of `make test` (tests/conftest.py leaves these files out).
 REHEARSALS := tests/chaos/test_stages.py $(foreach each,benchmarks bundle deployed failures hosts lifecycle package upgrade,tests/deploy/test_$(each).py) tests/docs/test_use.py \
@@ -87,11 +87,11 @@ fuzz: setup ## send 1,000 generated requests to every operation with each kind o
 	@REHEARSAL=1 FUZZ_EXAMPLES=$(or $(EXAMPLES),1000) .venv/bin/python -m pytest tests/platform/http/test_generated.py --numprocesses auto
 
 bench: setup ## measure cold start, calldata, requests, detection; writes .local/bench.json
-	@.venv/bin/python -m infra.bench
+	@.venv/bin/python -m tests.bench
 
 load: setup ## put load on the stack that `make local` runs (SECONDS=60, USERS=6; its first run installs Locust), and compare each operation with a bare route
-	@test -x .local/load-venv/bin/locust || { $(PYTHON) -m venv .local/load-venv && .local/load-venv/bin/pip install --quiet --require-hashes --requirement infra/load/requirements.lock; }
-	@.venv/bin/python -m infra.load --seconds $(or $(SECONDS),60) --users $(or $(USERS),6)
+	@test -x .local/load-venv/bin/locust || { $(PYTHON) -m venv .local/load-venv && .local/load-venv/bin/pip install --quiet --require-hashes --requirement tests/load/requirements.lock; }
+	@.venv/bin/python -m tests.load --seconds $(or $(SECONDS),60) --users $(or $(USERS),6)
 
 page-hash: setup ## print the hashes of the payment page and its files; with URL=, compare what is served there
 	@.venv/bin/python -m infra.page_hash $(if $(URL),'$(URL)')

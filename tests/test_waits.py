@@ -35,12 +35,14 @@ ASLEEP = {
     "tests/mutants/test_runs.py": "what is to be ended, as it takes too long",
 }
 """Where a test sleeps for longer than SHORT, and why."""
+ALONE = ("tests/local/clients", "tests/load")
+"""Clients that are made for merchants, and the users that put load on a stack, run by themselves."""
 FILES = [
     path
     for path in sorted((ROOT / "tests").rglob("*.py"))
-    if "node_modules" not in path.parts and not path.is_relative_to(ROOT / "tests" / "local" / "clients")
+    if "node_modules" not in path.parts and not any(path.is_relative_to(ROOT / each) for each in ALONE)
 ]
-"""The tests. Clients that are made for merchants run by themselves."""
+"""The tests."""
 
 
 def bare(tree: ast.AST) -> Iterator[tuple[str, float]]:

@@ -10,7 +10,7 @@ from chalicelib.base.errors import NotFound
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.payments.links.reading import Viewer
-from infra.bench.units import metered
+from tests.bench.units import metered
 from tests.fakes.world import WALLET, World
 
 PAGE, OWNER = Viewer("", None, reads_any_link=True), Viewer("acct", None)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from infra.bench import detection, figures, imports, load, wallet_reads
-from infra.bench.__main__ import SECTIONS
-from infra.bench.deployment import local_settings
+from tests.bench import detection, figures, imports, load, wallet_reads
+from tests.bench.__main__ import SECTIONS
+from tests.bench.deployment import local_settings
 
 
 @pytest.mark.parametrize("title", SECTIONS)

@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from infra.bench import capacity, growth
-from infra.bench.ceilings import FACTS
-from infra.bench.steps import idle_networks, payment_steps
+from tests.bench import capacity, growth
+from tests.bench.ceilings import FACTS
+from tests.bench.steps import idle_networks, payment_steps
 from tests.support.rehearsed import rehearsed
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
@@ -19,8 +19,8 @@ _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 @rehearsed
 def test_the_document_is_what_the_calls_of_today_cost() -> None:
     committed, today = capacity.DOCUMENT.read_text(), capacity.document()
-    assert _NUMBER.sub("", _totals(committed)) == _NUMBER.sub("", _totals(today)), "run `python -m infra.bench.capacity`"
-    assert _numbers(today) == pytest.approx(_numbers(committed), rel=0.005), "run `python -m infra.bench.capacity`"
+    assert _NUMBER.sub("", _totals(committed)) == _NUMBER.sub("", _totals(today)), "run `python -m tests.bench.capacity`"
+    assert _numbers(today) == pytest.approx(_numbers(committed), rel=0.005), "run `python -m tests.bench.capacity`"
     assert capacity.idle(idle_networks()).total < capacity.IDLE_GOAL  # 45.57 of 46
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from infra.bench import capacity
-from infra.bench.ceilings import Setup, Use, ceilings, setup_for, use_of
-from infra.bench.steps import Step, payment_steps
-from infra.bench.traffic import Outcome, simulate
+from tests.bench import capacity
+from tests.bench.ceilings import Setup, Use, ceilings, setup_for, use_of
+from tests.bench.steps import Step, payment_steps
+from tests.bench.traffic import Outcome, simulate
 from tests.support.rehearsed import few, rehearsed
 
 LATE_SECONDS = 60
@@ -29,7 +29,7 @@ def test_the_throttle_of_the_stage_is_met_first_and_the_document_begins_with_it(
     assert first.allowed == Setup().rate
     _, _, table = capacity.DOCUMENT.read_text().partition("## What is reached first")
     rows = [line for line in table.splitlines() if line.startswith("| ")]
-    assert rows[1] == f"| {first.name} | {first.payments:,.0f} |", "run `python -m infra.bench.capacity`"
+    assert rows[1] == f"| {first.name} | {first.payments:,.0f} |", "run `python -m tests.bench.capacity`"
 
 
 @rehearsed

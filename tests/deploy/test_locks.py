@@ -8,7 +8,7 @@ from infra.configuration import ROOT
 
 SHIPPED = "infra/packaging/requirements.lock"
 PINNED = {"requirements.txt": SHIPPED} | {
-    f"{name}.txt": f"{name}.lock" for name in ("tests/requirements", "infra/local/requirements", "infra/local/node", "infra/load/requirements")
+    f"{name}.txt": f"{name}.lock" for name in ("tests/requirements", "infra/local/requirements", "infra/local/node", "tests/load/requirements")
 }
 PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;]+)", re.MULTILINE)
 

@@ -1,8 +1,8 @@
-"""The memory of the functions follows from what they take (infra/bench/memory.py)."""
+"""The memory of the functions follows from what they take (tests/bench/memory.py)."""
 
 import pytest
 
-from infra.bench.memory import ROOM, configured, run_once
+from tests.bench.memory import ROOM, configured, run_once
 
 
 @pytest.mark.parametrize("function", ["api_handler", "scan_chain", "sweep_outbox"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from infra.bench.units import metered
+from tests.bench.units import metered
 from tests.fakes.world import PREFIX, in_process_aws
 from tests.support.patience import patience
 

@@ -120,7 +120,8 @@ class FakeNode:
                 return self._block(int(params[0], 16))
             case "eth_getLogs":
                 logs = self._logs(int(params[0]["fromBlock"], 16), int(params[0]["toBlock"], 16))
-                if TRANSFER_TOPIC in (params[0]["topics"][0] or ()):
+                topics = params[0].get("topics") or [None]
+                if TRANSFER_TOPIC in (topics[0] or ()):
                     logs += [each for log in logs for each in transfers_behind(self.chain.network, log)]
                 return logs
             case "eth_getTransactionReceipt":

@@ -78,7 +78,7 @@ JOBS: dict[str, Callable[[Services, str], None]] = {
 MOST_INVOCATIONS = 16
 """Of one function in a chain of messages, if no more are allowed (Lambda Developer Guide, recursive loop detection)."""
 START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
-TERMS = Terms(timedelta(days=7), RequestTerms(False, ConversionFacts(frozenset(), has_price_source=False)))
+TERMS = Terms(timedelta(days=7), RequestTerms(False, ConversionFacts(frozenset(), has_price_source=False), {}))
 """Of new links, without conversions."""
 
 

@@ -12,7 +12,7 @@ from tests.local.running import SHARED, SharedStack
 
 pytestmark = pytest.mark.xdist_group(SHARED)
 
-RUN = "import json, sys; from infra.load.__main__ import run; sys.exit(run(json.load(sys.stdin), seconds=6, users=2))"
+RUN = "import json, sys; from tests.load.__main__ import run; sys.exit(run(json.load(sys.stdin), seconds=6, users=2))"
 
 
 def test_a_mixed_load_has_no_errors_and_the_deliveries_of_the_model(shared_stack: SharedStack) -> None:

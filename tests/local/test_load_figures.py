@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from infra.load import __main__ as load
-from infra.load.__main__ import BARE, Operation, conclude, figures, operations
+from tests.load import __main__ as load
+from tests.load.__main__ import BARE, Operation, conclude, figures, operations
 
 RATIOS = {"create": 4.0}
 RECEIVED: dict[str, Any] = {"payments": 2, "deliveries": {"payment.confirmed": 2, "other": 4}, "forged": 0, "errors": []}

@@ -22,10 +22,10 @@ from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.storage.store import Store
-from infra.bench.calls import counted
 from infra.local.bytecode import DEPLOYER
 from infra.local.chain import Chain, RpcError
 from infra.local.cloud import Cloud
+from tests.bench.calls import counted
 from tests.fakes.chain import FakeChains
 from tests.fakes.world import FEE_ADDRESS, World, create_tables, draft
 from tests.onchain.ledger import NATIVE, Ledger, allowance, assert_completed, confirmed, request_ids, settle

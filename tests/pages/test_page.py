@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Response, Route, expect
 
 from chalicelib.pages.assets import assets
-from infra.bench.steps import PAGE_FILES
+from tests.bench.steps import PAGE_FILES
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import HANGS, Purse
 from tests.pages.stack import Stack

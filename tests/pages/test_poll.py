@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from chalicelib.pages.assets import scripts
-from infra.bench.steps import POLLS
+from tests.bench.steps import POLLS
 from tests.oracles.node import run
 
 DRIVER = str(Path(__file__).parent / "poll_driver.js")

@@ -14,7 +14,7 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.recurring import flows, jobs
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.recurring.responses import changed_answer
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.recurring import AMOUNT, Recurring
 from tests.fakes.world import FEE_ADDRESS, in_process_aws

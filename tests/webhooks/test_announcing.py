@@ -20,8 +20,8 @@ from chalicelib.webhooks.deliveries.records import Delivery, ListEntry
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.records import Event, EventVariant
-from infra.bench.calls import counted
 from infra.documents.event_models import sample
+from tests.bench.calls import counted
 from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
 from tests.fakes.world import PREFIX, START, World, in_process_aws
 from tests.support.rehearsed import few

@@ -26,7 +26,7 @@ from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.records import Event, EventVariant
 from chalicelib.webhooks.samples import sample_event
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.world import START, World
 from tests.support.client import Reply, Shop
 from tests.support.opened import by_session

@@ -13,7 +13,7 @@ from chalicelib.webhooks.deliveries import flows as deliveries
 from chalicelib.webhooks.deliveries.rules import LEASE
 from chalicelib.webhooks.endpoints import flows as webhooks
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.world import START, World
 
 

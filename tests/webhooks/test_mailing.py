@@ -15,8 +15,8 @@ from chalicelib.webhooks import announcing, outbox
 from chalicelib.webhooks.kinds import KINDS as EVERY_KIND
 from chalicelib.webhooks.mailing import KINDS
 from chalicelib.webhooks.records import Event
-from infra.bench.calls import counted
 from infra.documents.event_models import sample
+from tests.bench.calls import counted
 from tests.fakes.crash import Crash, FragileQueue, FragileWrites, Tripwire
 from tests.fakes.mails import SENDER
 from tests.fakes.members import store_member

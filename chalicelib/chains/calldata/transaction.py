@@ -40,6 +40,7 @@ class SentTransaction:
 
     `block`, its hash and `success` are None while it is in no block. `paid_topics` are the topics of the events that
     the fee proxies emitted in it: keccak256 of each payment reference. `deposits` are those that the bridge logged.
+    `is_of_one` if one of several nodes alone has it: then it may be in no block, and what it says may be invented.
     """
 
     sender: str
@@ -51,3 +52,4 @@ class SentTransaction:
     paid_topics: tuple[str, ...] = ()
     block_hash: str | None = None
     deposits: tuple[LoggedDeposit, ...] = ()
+    is_of_one: bool = False

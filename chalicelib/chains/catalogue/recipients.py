@@ -1,6 +1,8 @@
 """Addresses that receive tokens: nobody gets back what is sent to the zero address, or to a contract listed here."""
 
+from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import address_bytes, address_of_family
 from chalicelib.base.errors import BadRequest
@@ -8,17 +10,22 @@ from chalicelib.chains.catalogue.contracts import deployed_on
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.tokens import find_tokens
 
+if TYPE_CHECKING:
+    from chalicelib.chains.catalogue.escrows import EscrowContracts
 
-def recipient(text: str, family: str) -> str:
+
+def recipient(text: str, family: str, escrows: "Mapping[str, EscrowContracts] | None" = None) -> str:
     """The address of a recipient in its canonical spelling (`address_of_family`).
 
-    Raises BadRequest, also for the zero address and for contracts and tokens of the catalogue on any network.
+    `escrows` are the contracts of the setting ESCROW_CONTRACTS. Raises BadRequest, also for the zero address, for
+    contracts and tokens of the catalogue on any network, and for those of `escrows`.
     """
     address = address_of_family(text, family)
     raw = address_bytes(address)
     if not any(raw):
         raise BadRequest("is the zero address: funds sent there are lost")
-    if (name := _contracts().get(raw)) is not None:
+    of_setting = {address_bytes(given): name for each in (escrows or {}).values() for name, given in each.names.items()}
+    if (name := _contracts().get(raw) or of_setting.get(raw)) is not None:
         raise BadRequest(f"is the contract of {name}, which sends nothing on: funds sent there are lost")
     return address
 

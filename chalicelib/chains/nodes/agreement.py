@@ -7,6 +7,7 @@ that node.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chalicelib.base.errors import ChainUnavailable, NotConfirmed
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from chalicelib.chains.calldata.transaction import SentTransaction
     from chalicelib.chains.nodes.evm import EvmChain
     from chalicelib.chains.nodes.logs import BlockFacts
+    from chalicelib.chains.nodes.nodes import NodesDisagree
     from chalicelib.chains.nodes.protocol import Chain
 
 T = TypeVar("T")
@@ -50,7 +52,7 @@ def agree(
     preferred node's by default. Raises NodesDisagree if answers differ, which raises the alarm; TooFewNodes if several
     are configured and one answers; the first ChainUnavailable if none does; and what else `read` raises.
     """
-    from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree, host_of, in_order  # for those that read a chain
+    from chalicelib.chains.nodes.nodes import host_of, in_order  # for those that read a chain
 
     nodes, answers = in_order(chain), list[tuple[C, T]]()
     failure: ChainUnavailable | None = None
@@ -70,10 +72,17 @@ def agree(
         if compared(said) != compared(value):
             first_said, other_said = (repr(compared(each))[:_MOST_SHOWN] for each in (value, said))
             reason = f"{host_of(first)} says {first_said}, {host_of(other)} says {other_said}"
-            if isinstance(chain, Nodes):
-                chain.report(chain.network, reason)
-            raise NodesDisagree(chain.network, reason, is_logged=isinstance(chain, Nodes))
+            raise _disagreement(chain, reason)
     return Agreed(chosen([said for _, said in answers]))
+
+
+def _disagreement(chain: "Chain", reason: str) -> "NodesDisagree":
+    """The error of nodes that say different things, once the alarm is raised."""
+    from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
+
+    if isinstance(chain, Nodes):
+        chain.report(chain.network, reason)
+    return NodesDisagree(chain.network, reason, is_logged=isinstance(chain, Nodes))
 
 
 def agreed_head(chain: "Chain") -> Agreed[int]:
@@ -94,19 +103,27 @@ def agreed_facts(chain: "Chain", numbers: Sequence[int]) -> "Agreed[dict[int, Bl
 def agreed_transaction(chain: "EvmChain", tx_hash: str, newest: int) -> "Agreed[SentTransaction | None]":
     """The transaction with that hash, whose block and outcome are agreed on if that is at most the block `newest`.
 
-    What is in no such block is in the mempools of some nodes and not of others, so any node that has it is believed:
-    its bytes have the hash. None if no node has it. Raises as `agree`.
+    What is in no such block is in the mempools of some nodes and not of others: those that have it have to say the same
+    of what was signed, and if one alone has it, that `is_of_one`. None if no node has it. Raises as `agree`.
     """
 
     def if_deep(sent: "SentTransaction | None") -> "SentTransaction | None":
         return sent if sent is not None and sent.block is not None and sent.block <= newest else None
 
-    return agree(
-        chain,
-        lambda node: node.sent_transaction(tx_hash),
-        compared=if_deep,
-        chosen=lambda said: next((each for each in said if each is not None), None),
+    said = agree(
+        chain, lambda node: [node.sent_transaction(tx_hash)], compared=lambda each: if_deep(*each), chosen=_all
     )
+    found = [each for each in said.value if each is not None]
+    if len({(each.sender, each.to, each.data, each.nonce) for each in found}) > 1:
+        raise _disagreement(chain, f"transaction {tx_hash} is signed by {found}"[:_MOST_SHOWN])
+    sent = found[0] if found else None
+    if sent is not None and len(found) < min(len(said.value), 2):
+        sent = replace(sent, is_of_one=True)
+    return Agreed(sent)
+
+
+def _all(said: "Sequence[list[SentTransaction | None]]") -> "list[SentTransaction | None]":
+    return [each for (each,) in said]
 
 
 def compared_logs(logs: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:

@@ -221,6 +221,11 @@ def host_of(chain: "Chain") -> str | None:
     return chain.host if isinstance(chain, Node) else None
 
 
+def unwrapped(chain: C) -> C:
+    """A node that is not asked last for failing now: for receipts, of which anybody can make one that is too large."""
+    return cast(C, chain.chain) if isinstance(chain, Node) else chain
+
+
 def one_node(chain: "Chain", is_late: bool) -> tuple["Chain", int]:
     """The chain as one of its nodes sees it, and the newest block there. Raises ChainUnavailable."""
     return chain.one(is_late) if isinstance(chain, Nodes) else (chain, chain.head())

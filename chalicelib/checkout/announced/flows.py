@@ -14,7 +14,7 @@ from chalicelib.checkout.flows import safe_transactions
 from chalicelib.crosschain.service.tracking import recording as bridge_transfers
 from chalicelib.payments.announced import announcements
 from chalicelib.payments.announced.announcements import AnnouncedStart, Announcement
-from chalicelib.payments.announced.observing import nonce_of, proof_of, read_proposal
+from chalicelib.payments.announced.observing import nonce_of, proof_of, read_proposal, read_sent
 from chalicelib.payments.announced.rules import withdraw as withdrawn
 from chalicelib.payments.links.reading import Viewer, load_stored, load_visible, screened
 from chalicelib.payments.links.records import AnnouncedTransaction, PayableLink, Proof
@@ -107,7 +107,7 @@ def _start(
         raise ChainUnavailable(f"Detection has not begun on {chain.name} yet: try again in a minute")
     start = replace(start, scanned_to=max(cursor.scanned_to - chain.log_range, 0))
     if draft.tx_hash is not None:
-        sent = services.chains.evm(chain.name).sent_transaction(draft.tx_hash)
+        sent = read_sent(services, chain.name, draft.tx_hash, cursor.scanned_to)
         if sent is None:
             return start
         announcements.check_sent(payable, sent, cursor.scanned_to)

@@ -94,12 +94,12 @@ def create_payment(
 
     Raises ValidationFailed with what to change, Forbidden for another payee than the bound destination.
     """
-    receiver, buyer = _addresses(draft)
+    receiver, buyer = _addresses(draft, conditions.requests)
     bound, place = conditions.bound, conditions.place
     if bound is not None and Destination(receiver, token.chain_id, token.address) != bound:
         raise Forbidden("Destination does not match the configured payment destination.")
     _check_amounts(draft)
-    min_fee_bps, max_fee_bps, fee_receiver = fee_bounds(draft, owner.settings.fee)
+    min_fee_bps, max_fee_bps, fee_receiver = fee_bounds(draft, owner.settings.fee, conditions.requests)
     pre_approval_expiry, authorization_expiry, refund_expiry = _expiries(draft, conditions.lifetimes, now)
     link_terms = LinkTerms(authorization_expiry - now, conditions.requests)
     target = Target(receiver, token, BaseUnits(draft.amount))
@@ -128,13 +128,13 @@ def create_payment(
     )
 
 
-def fee_bounds(draft: Draft, client_fee: Fee) -> tuple[int, int, str | None]:
+def fee_bounds(draft: Draft, client_fee: Fee, terms: RequestTerms) -> tuple[int, int, str | None]:
     """What the fee of a capture may be, in 1/10000, and who gets it; None: whom the capture names.
 
     These are the bounds of the body; a client id with a fee takes no more than that, for its own receiver. Raises
     ValidationFailed, BadRequest if the client id's fee goes to no EVM address.
     """
-    receiver = _wallet("feeReceiver", draft.fee_receiver) if draft.fee_receiver is not None else None
+    receiver = _wallet("feeReceiver", draft.fee_receiver, terms) if draft.fee_receiver is not None else None
     if client_fee.is_charged:
         fee = fees.resolve(Fee(), client_fee, "evm")
         assert fee.percentage is not None, "it is charged"
@@ -172,17 +172,17 @@ def _check_amounts(draft: Draft) -> None:
         raise refused(("maxAmount",), "must not be less than amount")
 
 
-def _addresses(draft: Draft) -> tuple[str, str | None]:
+def _addresses(draft: Draft, terms: RequestTerms) -> tuple[str, str | None]:
     """The merchant's wallet and that of the buyer, if one is named."""
-    receiver = _wallet("merchantAddress", draft.merchant_address)
-    buyer = _wallet("buyerAddress", draft.buyer_address) if draft.buyer_address is not None else None
+    receiver = _wallet("merchantAddress", draft.merchant_address, terms)
+    buyer = _wallet("buyerAddress", draft.buyer_address, terms) if draft.buyer_address is not None else None
     if buyer is not None and same_address(buyer, receiver):
         raise refused(("buyerAddress",), "is the merchant: give the wallet that pays, or leave it out")
     return receiver, buyer
 
 
-def _wallet(name: str, text: str) -> str:
-    return parse_field((name,), lambda given: recipient(given, "evm"), text)
+def _wallet(name: str, text: str, terms: RequestTerms) -> str:
+    return parse_field((name,), lambda given: recipient(given, "evm", terms.escrows), text)
 
 
 def _without_fee(owner: Owner) -> Owner:

@@ -11,7 +11,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.calldata.safe import safe_tx_hash
 from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.catalogue.networks import known_network
-from chalicelib.chains.nodes.agreement import agree, agreed_facts, agreed_transaction
+from chalicelib.chains.nodes.agreement import TooFewNodes, agree, agreed_facts, agreed_transaction
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailable
@@ -85,15 +85,27 @@ def _observed_sent(
             block = cursor.scanned_to
             count = _read_or_none(lambda: agree(chain, lambda node: node.transaction_count(sender, block)).value)
         return announced, replace(observation, nonce=count, is_unknown=True)
+    locks = announced.locks or announced.proof is not Proof.SENT  # it is known from now on
+    if sent.is_of_one:
+        return replace(announced, missing_since=None, locks=locks), replace(observation, is_waiting=True)
     if announced.proof is None and not pays_link(payable, sent):
         return announced, replace(observation, is_foreign=True)
-    locks = announced.locks or announced.proof is not Proof.SENT  # it is known from now on
     nonce = nonce_of(announced.network, sent)
     known = replace(announced, wallet=sent.sender, nonce=nonce, proof=Proof.SENT, missing_since=None, locks=locks)
     if sent.block is None or sent.block > cursor.scanned_to:
         return known, replace(observation, is_waiting=sent.block is None)
     execution = Execution(sent.success is True, sent.block, announced.transaction_hash)
     return known, replace(observation, execution=execution)
+
+
+def read_sent(services: Services, name: str, tx_hash: str, newest: int = 0) -> SentTransaction | None:
+    """A transaction that a payer announces, of whose sender and nonce nothing may come from one of several nodes; None
+    if no two of them have it. Its block is agreed on if that is at most `newest`. Raises ChainUnavailable."""
+    try:
+        sent = agreed_transaction(services.chains.evm(name), tx_hash, newest).value
+    except TooFewNodes:
+        return None  # it is read again later
+    return None if sent is None or sent.is_of_one else sent
 
 
 def nonce_of(name: str, sent: SentTransaction) -> int | None:

@@ -8,7 +8,7 @@ from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
 
 REST = timedelta(days=14)
 """From the beginning of one pass to that of the next. A pass reads the whole table, which costs about as much as that
-what is due stays so long (infra/bench/growth.py)."""
+what is due stays so long (tests/bench/growth.py)."""
 
 
 @frozen

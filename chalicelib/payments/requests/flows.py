@@ -210,7 +210,8 @@ def check_fee_addresses(services: Services, charged: Iterable[tuple[Request, Fee
 
 def terms_of(services: Services) -> Terms:
     """The deployment's settings for new requests."""
-    return Terms(services.settings.interop_checksum == "strict", conversion_facts(services))
+    settings = services.settings
+    return Terms(settings.interop_checksum == "strict", conversion_facts(services), settings.escrow_contracts)
 
 
 def bound_destination(services: Services, owner: Owner) -> Destination | None:

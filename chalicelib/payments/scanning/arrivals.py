@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.arrivals import Arrived, arrived, transfers_to
-from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of
+from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of, unwrapped
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId
 from chalicelib.payments.scanning.transfer_log import emptied_addresses
 from chalicelib.platform.services import Services
@@ -40,9 +40,9 @@ def settle(
 
     Raises NodesDisagree. One request to each node, and a few more if a receipt is too large for one.
     """
-    own = _shares_at(chain, entries, receipts)
+    own = shares_at(chain, entries, receipts)
     others = [
-        (node, has, _shares_at(node, [each for each in entries if each.transfer_id in has])) for node, has in witnesses
+        (node, has, shares_at(node, [each for each in entries if each.transfer_id in has])) for node, has in witnesses
     ]
     known, deferred = list[LoggedTransfer](), list[LoggedTransfer]()
     for entry in entries:
@@ -65,15 +65,14 @@ def settle(
     return known, deferred
 
 
-def _shares_at(chain: "Chain", entries: Sequence[LoggedTransfer], receipts: Sequence[Mapping[str, Any]] = ()) -> Shares:
+def shares_at(chain: "Chain", entries: Sequence[LoggedTransfer], receipts: Sequence[Mapping[str, Any]] = ()) -> Shares:
     """What arrived of transfers as a node says; nothing of those of which it does not say."""
     found = _shares(chain, receipts, entries)
     rest = [each for each in entries if each.transfer_id not in found]
     if not rest:
         return found
-    reader = chain.chain if isinstance(chain, Node) else chain  # it is not to blame for a receipt that is too large
     with suppress(ChainUnavailable):  # what they have of the payee alone may be read all the same
-        found |= _shares(chain, reader.logs_of_transactions(sorted({each.tx_hash for each in rest})), rest)
+        found |= _shares(chain, unwrapped(chain).logs_of_transactions(sorted({each.tx_hash for each in rest})), rest)
     rest = [each for each in rest if each.transfer_id not in found]
     listed = _in_blocks(chain, rest) if rest else {}
     amounts = {each.transfer_id: each.amount for each in rest}

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from chalicelib.base.errors import ChainUnavailable, NotConfirmed
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode, ProxyTransfer
-from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of
+from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of, unwrapped
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeTooLarge
 from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.scanning import rules
@@ -123,7 +123,7 @@ def _compared(
     """The result for transfers of which `deferred` are not recorded now, with what arrived of the others. `receipts`
     are the logs in those of the node's receipts that were read already."""
     ids = {each.transfer_id for each in deferred}
-    moved = [each for each in new if each.transfer_id not in ids and _is_of_token(each)]
+    moved = [each for each in new if each.transfer_id not in ids and is_of_token(each)]
     arrived, unknown = list[LoggedTransfer](), list[LoggedTransfer]()
     if moved:
         from chalicelib.payments.scanning.arrivals import settle  # most ticks find no payment
@@ -236,9 +236,8 @@ def _check_own(
     repeated = sorted({each.tx_hash for each in entries if _is_repeated(each)})
     if not repeated:
         return (), ()
-    reader = chain.chain if isinstance(chain, Node) else chain
     try:
-        logs = reader.logs_of_transactions(repeated)
+        logs = unwrapped(chain).logs_of_transactions(repeated)
         there = _by_place(transfers_of(chain.network, logs, chain.escrow, emptied_addresses(entries)))
     except InconsistentNode:
         raise
@@ -282,7 +281,7 @@ def can_count(each: LoggedTransfer) -> bool:
     return each.escrow is not None or token_of_log(each.network, each.token_address) is not None
 
 
-def _is_of_token(each: LoggedTransfer) -> bool:
+def is_of_token(each: LoggedTransfer) -> bool:
     """Whether the token's own logs say what arrived: those of the escrow and of native coins have none."""
     return each.token_address is not None and each.escrow is None and can_count(each)
 

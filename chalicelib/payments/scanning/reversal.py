@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree
-from chalicelib.payments.scanning.comparison import BLOCKS_PER_READING, ask, can_count, read_verdicts
+from chalicelib.payments.scanning.comparison import BLOCKS_PER_READING, ask, can_count, is_of_token, read_verdicts
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferState
 from chalicelib.platform.services import Services
 
@@ -24,7 +24,8 @@ def compare_again(
     """Compares transfers that one node alone vouched for, now that others may answer, in the order of their blocks.
 
     Returns those that no node has, and the first block that cannot be decided yet, None if all are. Raises
-    NodesDisagree if a node has a transfer and another one does not have it, or has another block.
+    NodesDisagree if a node has a transfer and another one does not have it, has another block, or says that another
+    amount arrived.
     """
     as_chain = cast("Chain", chain)
     by_block = dict[int, list[LoggedTransfer]]()
@@ -51,7 +52,25 @@ def compare_again(
                 if is_open:
                     return gone, number
                 gone += not_there
+        _check_arrived(services, nodes, [each for each in found if is_of_token(each) and each not in gone])
     return gone, None
+
+
+def _check_arrived(services: Services, nodes: Sequence[Node], entries: Sequence[LoggedTransfer]) -> None:
+    """Compares what arrived of transfers: of each at all nodes that say it, and with the log, which is not changed.
+    Raises NodesDisagree. One request to each node, and a few more if a receipt is too large for one."""
+    from chalicelib.payments.scanning.arrivals import shares_at  # loaded only in ticks that compare transfers again
+
+    said = [(node.host, shares_at(cast("Chain", node), entries)) for node in nodes] if entries else []
+    for entry in entries:
+        arrived = {host: shares[entry.transfer_id].amount for host, shares in said if entry.transfer_id in shares}
+        amounts = set(arrived.values())
+        if not amounts or amounts == {entry.amount}:
+            continue
+        reason = f"of {entry.tx_hash} {entry.amount} arrived in the log and {arrived} by the receipts"
+        if len(amounts) > 1:
+            raise NodesDisagree(entry.network, reason)
+        services.log.error("node contradicts itself", extra={"network": entry.network, "reason": reason})
 
 
 def to_reverse(

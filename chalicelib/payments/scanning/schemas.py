@@ -39,14 +39,14 @@ class EvidenceAnswer(Output):
 class DeferredAnswer(Output):
     """Transactions whose transfers are not recorded yet, as no node returns what they are compared with."""
 
-    transactions: int = Field(description=f"How many there are; of more than {DEFERRED_COUNTED} so many are counted")
+    count: int = Field(description=f"How many there are; of more than {DEFERRED_COUNTED} so many are counted")
     since: str = Field(description="When the first of them was deferred")
 
     @classmethod
     def of(cls, deferred: Sequence[DeferredTransaction]) -> Self | None:
         if not deferred:
             return None
-        return cls(transactions=len(deferred), since=iso(min(each.deferred_at for each in deferred)))
+        return cls(count=len(deferred), since=iso(min(each.deferred_at for each in deferred)))
 
 
 class NetworkStatusAnswer(Output):

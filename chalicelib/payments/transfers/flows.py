@@ -1,11 +1,13 @@
 """Lists the transfers of a link or of a request, and builds the refunds of amounts that were not owed."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.agreement import agree
+from chalicelib.chains.nodes.nodes import NodesDisagree, unwrapped
 from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.chains.nodes.receipts import PaymentSender
 from chalicelib.payments.links import store as link_store
@@ -30,6 +32,8 @@ MAX_LISTED = 1000
 MAX_REFUNDS = LARGEST_TRANSACTION // 2
 """The most refunds in one response: they are stored in one transaction, with two records each, and each payer is read
 from a receipt, on Tron with one call per receipt."""
+_TIME_FOR_PAYERS = timedelta(seconds=10)
+"""After so long no further receipt is asked for by itself."""
 _BY_PROVIDER = "The off-ramp provider has received it: ask the provider to return it"
 _BY_PAYEE = "The payee paid itself: there is nothing to return"
 _BY_BRIDGE = "A bridge brought it from another network: ask the payer where to send it on this one"
@@ -127,12 +131,12 @@ def _wallets(known: Iterable[str | None]) -> frozenset[str]:
 def _with_refunds(
     services: Services, classified: Sequence[ClassifiedTransfer], wallets: frozenset[str]
 ) -> tuple[ListedTransfer, ...]:
-    """The transfers with their refunds, if the node answers. All of these are on one network."""
+    """The transfers with their refunds, as far as the nodes say who paid. All of these are on one network."""
     refundable = [each for each in classified if each.refundable][:MAX_REFUNDS]
     try:
         if refundable:
             refuse_while_stopped(services)
-        payers = _payers(services, refundable)
+        payers, unread = _payers(services, refundable)
     except ChainUnavailable as error:
         reason = error.message
         return tuple(ListedTransfer(each, unavailable=reason if each.refundable else None) for each in classified)
@@ -143,17 +147,56 @@ def _with_refunds(
     }
     wanted = {refund_offers.refund_key(each, payer): (each.request, payer) for each, payer in known.items()}
     offers = refund_offers.offers(known, kept(services, wanted))
-    return tuple(_listed_transfer(each, payers, wallets, offers.get(each)) for each in classified)
+    too_many = f"One answer has {MAX_REFUNDS} refunds at most"
+    return tuple(
+        ListedTransfer(each, unavailable=unread.get(each, too_many))
+        if each.refundable and each not in payers
+        else _listed_transfer(each, payers, wallets, offers.get(each))
+        for each in classified
+    )
 
 
 def _payers(
+    services: Services, refundable: Sequence[ClassifiedTransfer]
+) -> tuple[dict[ClassifiedTransfer, PaymentSender | None], dict[ClassifiedTransfer, str]]:
+    """Who paid transfers, and why that is not known of the others.
+
+    One request to each node. If that fails, one for each transaction, as long as there is time: anybody can make a
+    receipt that is too large. Raises NodesDisagree, and ChainUnavailable if all are of one transaction.
+    """
+    until, by_hash = services.clock() + _TIME_FOR_PAYERS, dict[str, list[ClassifiedTransfer]]()
+    for each in refundable:
+        by_hash.setdefault(each.transfer.tx_hash, []).append(each)
+    try:
+        return _agreed_payers(services, refundable), {}
+    except NodesDisagree:
+        raise
+    except ChainUnavailable as error:
+        if len(by_hash) == 1:
+            raise
+        reason = error.message
+    payers, unread = dict[ClassifiedTransfer, PaymentSender | None](), dict[ClassifiedTransfer, str]()
+    for paid_at_once in by_hash.values():
+        try:
+            if services.clock() < until:
+                payers |= _agreed_payers(services, paid_at_once)
+                continue
+        except NodesDisagree:
+            raise
+        except ChainUnavailable as error:
+            reason = error.message
+        unread |= dict.fromkeys(paid_at_once, reason)
+    return payers, unread
+
+
+def _agreed_payers(
     services: Services, refundable: Sequence[ClassifiedTransfer]
 ) -> dict[ClassifiedTransfer, PaymentSender | None]:
     if not refundable:
         return {}
     paid = [refund_offers.paid_transfer(each.request, each.transfer, each.token) for each in refundable if each.token]
-    read = agree(services.chains.of(refundable[0].request.network), lambda node: node.payers_of(paid))
-    return _reachable_payers(refundable, read)
+    chain = services.chains.of(refundable[0].request.network)
+    return _reachable_payers(refundable, agree(chain, lambda node: unwrapped(node).payers_of(paid)))
 
 
 def _reachable_payers(
@@ -179,8 +222,6 @@ def _listed_transfer(
 ) -> ListedTransfer:
     if not each.refundable:
         return ListedTransfer(each, each.transfer.payer if isinstance(each.transfer, Payment) else None)
-    if each not in payers:
-        return ListedTransfer(each, unavailable=f"One answer has {MAX_REFUNDS} refunds at most")
     payer = payers[each]
     if offer is not None:
         return ListedTransfer(each, offer.payer, offer)

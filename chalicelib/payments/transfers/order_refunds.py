@@ -84,7 +84,7 @@ def _check(request: Request, payable: Payable) -> None:
 def _receiver(services: Services, request: Request, to: str | None, left: int) -> tuple[str, int]:
     """Who receives the refund, and the most that it may be: of a payer what they paid and do not have back."""
     token = currency_of(request)
-    named = None if to is None else _address(to, family_of(token))
+    named = None if to is None else _address(services, to, family_of(token))
     if named is not None and same_address(named, request.payee):
         raise BadRequest("to: the payee is who refunds")
     payments = confirmed(payment_store.payments(services.store, request.request_id))
@@ -155,8 +155,8 @@ def _parsed(amount: str, decimals: int) -> BaseUnits:
         raise BadRequest(f"amount {error.message}") from None
 
 
-def _address(text: str, family: str) -> str:
+def _address(services: Services, text: str, family: str) -> str:
     try:
-        return recipient(text, family)
+        return recipient(text, family, services.settings.escrow_contracts)
     except BadRequest as error:
         raise BadRequest(f"to: {error.message}") from None

@@ -28,8 +28,8 @@ from chalicelib.platform.access.credentials.store import own_client_id
 from chalicelib.platform.access.modes import Tier
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
-from infra.bench.calls import counted
 from infra.local.cloud import Cloud
+from tests.bench.calls import counted
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.world import World, in_process_aws
 

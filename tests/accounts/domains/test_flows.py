@@ -15,7 +15,7 @@ from chalicelib.platform.access.audit.records import AuditEntry
 from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.outbound.sender import PostResult
 from chalicelib.platform.storage.store import WriteConflict
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.world import World
 
 

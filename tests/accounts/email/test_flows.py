@@ -18,9 +18,9 @@ from chalicelib.platform.access.people.records import Person, Role
 from chalicelib.platform.access.people.rules import new_membership
 from chalicelib.platform.access.sessions import store as sessions
 from chalicelib.platform.storage.store import WriteConflict
-from infra.bench.calls import counted
 from infra.local.cloud import Cloud
 from tests.accounts.test_races import Flow, interleavings
+from tests.bench.calls import counted
 from tests.fakes.mails import SENDER
 from tests.fakes.world import World, in_process_aws
 from tests.support.light_passwords import light_passwords

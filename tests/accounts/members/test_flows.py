@@ -21,8 +21,8 @@ from chalicelib.platform.access.people.rules import ending_sessions
 from chalicelib.platform.access.permissions import check_permitted
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
-from infra.bench.calls import counted
 from tests.accounts.test_races import Flow, interleavings
+from tests.bench.calls import counted
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import World

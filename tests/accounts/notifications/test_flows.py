@@ -3,7 +3,7 @@
 from chalicelib.accounts.notifications import flows
 from chalicelib.mail.records import Choices, MailKind
 from chalicelib.platform.access.audit.records import AuditEntry
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.world import World
 
 

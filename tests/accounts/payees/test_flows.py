@@ -20,7 +20,7 @@ from chalicelib.platform.access.callers import ClientSettings, Owner
 from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.access.sessions.records import Session, SessionKind, Wallet
 from chalicelib.platform.access.sessions.rules import open_session
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.destinations import BASE, FUSDC_SEPOLIA, FUSDT_SEPOLIA, SEPOLIA, TRON, USDC_BASE, USDT_TRON, sign

@@ -18,7 +18,7 @@ from chalicelib.platform.access.rate_limits.rules import FAILURES, SIGN_INS_PER_
 from chalicelib.platform.access.sessions.records import Session, SessionPointer
 from chalicelib.platform.storage.store import Store
 from infra import admin
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet, with_v
 from tests.fakes.world import PREFIX

@@ -26,7 +26,7 @@ from chalicelib.platform.access.sessions.flows import touch
 from chalicelib.platform.access.sessions.records import Session, SessionKind, SessionPointer
 from chalicelib.platform.access.sessions.rules import EMAIL_LIFETIME, WALLET_IDLE
 from chalicelib.platform.storage.store import Delete, Throttled
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.lying_node import Liar, served, silent
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet, with_v

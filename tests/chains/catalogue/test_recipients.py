@@ -8,6 +8,7 @@ from chalicelib.chains.catalogue.contracts import address_of, deployed_on
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import find_tokens, known_token
+from tests.fakes.escrows import CONTRACTS
 
 WALLET = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 WALLET_TRON = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
@@ -50,3 +51,11 @@ def test_a_wallet_is_returned_in_its_canonical_spelling() -> None:
     assert recipient(WALLET_TRON, "tron") == WALLET_TRON
     with pytest.raises(BadRequest, match="Invalid EVM address"):
         recipient(WALLET_TRON, "evm")
+
+
+@pytest.mark.parametrize("name", CONTRACTS.names)
+def test_a_contract_that_only_the_setting_names_is_refused_by_its_name(name: str) -> None:
+    address = CONTRACTS.names[name]
+    assert recipient(address, "evm") == address
+    with pytest.raises(BadRequest, match=f"is the contract of {name}, .*funds sent there are lost"):
+        recipient(address.lower(), "evm", {"sepolia": CONTRACTS})

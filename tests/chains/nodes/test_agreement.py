@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from inspect import signature
@@ -154,11 +155,20 @@ def test_a_transaction_in_a_deep_block_is_agreed_on_with_its_outcome() -> None:
                 transaction(5, *said)
 
 
-def test_a_transaction_in_no_deep_block_is_had_from_any_node_that_knows_it() -> None:
+def test_a_transaction_in_no_deep_block_is_had_from_any_node_that_knows_it_and_of_one_alone_it_says_so() -> None:
     for said in permutations((None, sent(None, None), None)):
-        assert transaction(5, *said) == sent(None, None)
-    assert transaction(5, None, sent(6, True)) == sent(6, True)
+        assert transaction(5, *said) == replace(sent(None, None), is_of_one=True)
+    assert transaction(5, None, sent(6, True)) == replace(sent(6, True), is_of_one=True)
+    assert transaction(5, sent(6, True), sent(None, None)) == sent(6, True)
+    assert transaction(5, sent(None, None)) == sent(None, None), "of the only node it is the word that counts"
     assert transaction(5, None, None) is None
+
+
+@pytest.mark.parametrize("lie", [{"nonce": 0}, {"data": "0x01"}, {"sender": HASH[:42]}, {"to": None}])
+def test_nodes_that_have_a_transaction_say_the_same_of_what_was_signed(lie: dict[str, Any]) -> None:
+    for said in permutations((sent(None, None), replace(sent(None, None), **lie))):
+        with pytest.raises(NodesDisagree):
+            transaction(5, *said)
 
 
 def log(index: int, data: str, tx_hash: str = HASH) -> dict[str, Any]:

@@ -66,6 +66,39 @@ def test_one_node_of_two_does_not_free_a_link_by_saying_that_its_transaction_fai
     assert track(world, only).status is AnnouncedStatus.FAILED, "of the only node it is the word that counts"
 
 
+@pytest.mark.parametrize("has_it", [True, False])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_node_of_two_does_not_free_a_link_by_inventing_what_its_transaction_says(
+    world: World, is_first: bool, has_it: bool
+) -> None:
+    payment = world.create_link()
+    tx_hash = "0x" + "ab" * 32
+    record(world, payment, sent(tx_hash))
+    honest: Any = world.chain
+    if has_it:
+        honest.transactions[tx_hash] = honest.transactions.pop(honest.send(payment.requests[0]))
+    foreign = SentTransaction(SENDER, SAFE, "0x095ea7b3", 7)
+    liar = Liar(honest, sent_transaction=lambda tx_hash: foreign)
+    services = served(world.services, "sepolia", *((liar, honest) if is_first else (honest, liar)))
+    assert track(world, services).status is AnnouncedStatus.PENDING
+    assert not is_free(world, payment)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_node_of_two_does_not_free_a_link_by_a_nonce_of_its_own(world: World, is_first: bool) -> None:
+    payment = world.create_link()
+    honest: Any = world.chain
+    tx_hash = honest.send(payment.requests[0], nonce=5)
+    true = honest.transactions.pop(tx_hash)
+    honest.counts[SENDER] = 3
+    liar = Liar(honest, sent_transaction=lambda tx_hash: replace(true, nonce=0))
+    both = served(world.services, "sepolia", *((liar, honest) if is_first else (honest, liar)))
+    trusting, world.services = world.services, both
+    record(world, payment, sent(tx_hash))
+    world.services = trusting
+    assert track(world).status is AnnouncedStatus.PENDING, "it comes with another nonce"
+
+
 def test_a_link_waits_for_a_transaction_that_was_sent_until_its_payment_is_detected(world: World) -> None:
     payment = world.create_link()
     tx_hash, announced = pay(world, payment)

@@ -14,7 +14,7 @@ from chalicelib.crosschain.service.router.rules import read_source
 from chalicelib.payments.payable.rules import SourceToken
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.outbound.lifi import RouterRefused, RouterUnavailable
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.checkout.crosschain.conftest import BASE_USDC, Bridged
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 

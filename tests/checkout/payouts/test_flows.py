@@ -16,7 +16,7 @@ from chalicelib.payments.requests.quotes.records import Quote
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.access.callers import Owner
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.checkout.payouts.test_batch import amounts
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.requests import store_request

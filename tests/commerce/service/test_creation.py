@@ -22,8 +22,8 @@ from chalicelib.commerce.service.creation import (
     token_of,
 )
 from chalicelib.payments.requests import flows as requests
-from tests.fakes.escrows import FEES, PAYER, Commerce
-from tests.fakes.world import PAYEE
+from tests.fakes.escrows import CONTRACTS, FEES, PAYER, Commerce
+from tests.fakes.world import PAYEE, TERMS
 
 OTHER = "0x" + "0d" * 20
 DRAFT = Draft("shop-1", PAYEE, PAYER, 100, "fUSDC-sepolia", 120, None, None, None, 10, 20, FEES)
@@ -121,7 +121,7 @@ def test_the_fee_is_what_the_body_bounds_or_at_most_that_of_the_client_id() -> N
     free, client = Fee(), Fee("0.15", OTHER)
 
     def bounds(fee: Fee, **changes: Any) -> tuple[Any, ...]:
-        return fee_bounds(replace(DRAFT, **changes), fee)
+        return fee_bounds(replace(DRAFT, **changes), fee, TERMS.requests)
 
     assert bounds(free) == (10, 20, FEES)
     assert bounds(free, min_fee_bps=20, fee_receiver=None) == (20, 20, None)
@@ -140,3 +140,9 @@ def test_the_link_has_no_fee_of_its_own_as_the_client_ids_is_taken_from_what_is_
     made = flows.create(commerce.services, owner, commerce.draft())
     assert (made.payment.max_fee_bps, made.payment.fee_receiver) == (15, OTHER)
     assert not made.link.link.fee.is_charged
+
+
+@pytest.mark.parametrize(("name", "field"), [("merchant_address", "merchantAddress"), ("buyer_address", "buyerAddress"), ("fee_receiver", "feeReceiver")])
+def test_an_escrow_that_only_the_setting_names_neither_pays_nor_is_paid(name: str, field: str) -> None:
+    with pytest.raises(ValidationFailed, match=f"{field} is the contract of AuthCaptureEscrow"):
+        created(Commerce(), **{name: CONTRACTS.escrow})

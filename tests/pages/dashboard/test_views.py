@@ -14,6 +14,7 @@ from tests.pages.purse import Purse
 from tests.pages.stack import Stack
 from tests.pages.visitor import axe_findings
 from tests.support.client import item
+from tests.support.patience import milliseconds
 from tests.support.running import running
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -25,9 +26,20 @@ VIEWS = (
 EVIL = """<img src=x onerror="window.ran=1">"><script>window.ran=1</script>'};window.ran=1;//"""
 
 
+SETTLED = """limit => new Promise((settle, fail) => {
+  const end = performance.now() + limit;
+  const look = (frames) => {
+    if (performance.now() > end) return fail(`still loading: ${document.body.innerText}`);
+    const isLoading = !document.querySelector("main h1") || document.querySelector(".loading");
+    frames === 0 ? settle(true) : requestAnimationFrame(() => look(isLoading ? 5 : frames - 1));
+  };
+  look(5);
+})"""
+"""Waits until a view has loaded what it shows, and begins nothing more in the next five frames."""
+
+
 def shown(person: Person, path: str) -> Person:
-    person.at(path).page.wait_for_load_state("networkidle")
-    expect(person.page.locator(".loading")).to_have_count(0)
+    person.at(path).page.evaluate(SETTLED, milliseconds(10))
     return person
 
 

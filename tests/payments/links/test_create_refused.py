@@ -7,10 +7,12 @@ import pytest
 
 from chalicelib.base.addresses import tron_address_of
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.chains.catalogue.interop import Destination, destination_id
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.support.api import Configured
 from tests.support.client import ORIGIN, Shop, item, stored
 from tests.support.items import DESTINATION, FEE, FUSDC, MISCASED, TRON_PAYEE, ZERO, by_destination, refused, tron
+from tests.support.running import running
 
 
 @pytest.mark.usefixtures("nothing_written")
@@ -345,3 +347,11 @@ def test_an_unsafe_or_overlong_label_is_refused(shop: Shop, label: str) -> None:
 def test_a_label_without_a_url_is_refused_in_the_documented_words(shop: Shop, url: dict[str, None]) -> None:
     reply = shop.create(redirectLabel="Back", **url)
     assert refused(reply) == "redirectLabel cannot be provided without redirectUrl"
+
+
+@pytest.mark.usefixtures("nothing_written")
+def test_an_escrow_that_only_the_setting_names_is_no_payee(shop: Shop) -> None:
+    escrow = running().settings.escrow_contracts["sepolia"].escrow
+    refused(shop.create(item(payee=escrow)), "requests.0.payee", "is the contract of AuthCaptureEscrow")
+    by_id = destination_id(Destination(escrow, 11155111, FUSDC))
+    refused(shop.create(by_destination(by_id)), "requests.0.destinationId", "is the contract of AuthCaptureEscrow")

@@ -12,7 +12,7 @@ from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import PayoutDraft
 from chalicelib.platform.access.callers import ClientSettings
 from chalicelib.platform.access.modes import Mode
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA
 from tests.fakes.payouts import store_payouts
 from tests.fakes.wallets import EvmWallet, evm_wallet

@@ -19,7 +19,7 @@ from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.scanning import flows as scanning
 from chalicelib.payments.scanning.transfer_log import TRANSFERS_PER_PART
 from chalicelib.payments.transfers import flows as transfers
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import PAYEE, World
 from tests.support.rehearsed import rehearsed

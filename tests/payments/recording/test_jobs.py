@@ -16,7 +16,7 @@ from chalicelib.payments.scanning import flows as scanning
 from chalicelib.payments.scanning.records import UnrecordedTransfers
 from chalicelib.platform.storage.store import Store
 from chalicelib.platform.storage.sweeping import SweepIncomplete
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.world import PREFIX, Waiting, World, draft
 from tests.payments.recording.test_floods import SlowTransactions
 from tests.payments.recording.test_shared import Interposed

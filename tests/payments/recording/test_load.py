@@ -2,7 +2,7 @@
 
 import pytest
 
-from infra.bench.load import RATE, TICK, simulate
+from tests.bench.load import RATE, TICK, simulate
 
 SECONDS = 10
 

@@ -20,7 +20,7 @@ from chalicelib.payments.scanning import flows as scanning
 from chalicelib.payments.transfers import flows as transfers
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import Delete
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
 from tests.fakes.world import PAYEE, WALLET, World, draft
 

@@ -252,3 +252,10 @@ def test_a_refused_request_leaves_nothing(shop: Shop) -> None:
     before = stored()
     assert create(shop, payer=PAYEE).status == 400
     assert stored() == before
+
+
+@pytest.mark.usefixtures("nothing_written")
+def test_an_escrow_that_only_the_setting_names_is_no_payee(shop: Shop) -> None:
+    escrow = running().settings.escrow_contracts["sepolia"].escrow
+    reply = shop.send("POST", "/v2/request", item(payee=escrow))
+    refused(reply, "payee", "is the contract of AuthCaptureEscrow")

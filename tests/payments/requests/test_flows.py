@@ -14,7 +14,7 @@ from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.search.requests import listing
 from chalicelib.payments.search.requests.listing import Wanted
 from chalicelib.platform.access.callers import ClientSettings
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.world import PAYEE, WALLET, World, in_process_aws
 

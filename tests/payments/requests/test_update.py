@@ -10,7 +10,7 @@ from chalicelib.payments.requests import flows, store
 from chalicelib.payments.requests.creation import Draft
 from chalicelib.payments.requests.records import Frequency, Recurrence, Request
 from chalicelib.payments.requests.targets import Item
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.crash import FragileClient, Interruption
 from tests.fakes.world import PAYEE, World, in_process_aws
 from tests.support.client import Reply, Shop, item, stored

@@ -180,6 +180,29 @@ def test_one_node_that_is_left_is_believed_for_all_that_the_event_says_and_not_f
     assert group.paid(short) == keeps_one_percent(AMOUNT)
 
 
+@pytest.mark.parametrize("is_right_later", [True, False])
+def test_what_one_node_that_was_left_said_of_what_arrived_is_compared_once_another_is_back(
+    client: Any, is_right_later: bool
+) -> None:
+    group = Group(client, 2)
+    group.nodes[1].is_down, group.nodes[1].moved = True, keeps_one_percent
+    payment, later = group.world.create_link(), group.world.create_link()
+    group.nodes[0].pay(payment.requests[0])
+    group.run(minutes=4)
+    assert (group.paid(payment), group.logged("nodes disagree")) == (AMOUNT, [])
+    group.nodes[1].is_down = False
+    if is_right_later:
+        group.nodes[0].moved = keeps_one_percent
+    group.run(minutes=8)
+    alarm = group.logged("node contradicts itself" if is_right_later else "nodes disagree")
+    assert any("arrived in the log" in line["reason"] for line in alarm)
+    group.nodes[0].moved = group.nodes[1].moved = keeps_one_percent
+    group.nodes[0].pay(later.requests[0])
+    group.run(minutes=2)
+    assert group.paid(later) == keeps_one_percent(AMOUNT), "the network is held no longer than they disagree"
+    assert group.cursor.alone is None
+
+
 @pytest.mark.parametrize("moved_by", [0, 1])
 def test_a_fork_that_moves_a_payment_keeps_what_arrived(client: Any, moved_by: int) -> None:
     group = Group(client, 1)

@@ -15,7 +15,7 @@ from chalicelib.payments.scanning import flows as scanning
 from chalicelib.payments.scanning import store
 from chalicelib.payments.scanning.beginning import first_cursor
 from chalicelib.platform.services import Services
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import START, World, draft, in_process_aws
 

@@ -18,7 +18,7 @@ from chalicelib.payments.scanning.rules import LEASE, take_lease
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message
 from chalicelib.platform.storage.store import Throttled
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import World

@@ -11,7 +11,7 @@ from chalicelib.chains.catalogue.networks import network as known_network
 from chalicelib.payments.scanning import store
 from chalicelib.payments.scanning.jobs import scan_chain, start_scans
 from chalicelib.platform.metrics import LAG
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.node import FakeNode, TimedChain, chain_of
 from tests.fakes.world import World

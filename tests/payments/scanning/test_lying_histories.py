@@ -47,9 +47,16 @@ class Hiding(Liar):
         found = super().read_payments(numbers)
         return {number: replace(each, logs=self._shown(each.logs or ())) for number, each in found.items()}
 
-    def read_range(self, blocks: BlockRange, after: Checkpoint | None, headers: Sequence[int] = ()) -> RangeReading:
-        reading = super().read_range(blocks, after, headers)
-        return replace(reading, logs=self._shown(reading.logs))
+    def read_range(
+        self,
+        blocks: BlockRange,
+        after: Checkpoint | None,
+        headers: Sequence[int] = (),
+        again: BlockRange | None = None,
+    ) -> RangeReading:
+        reading = super().read_range(blocks, after, headers, again)
+        read_again = None if reading.again is None else self._shown(reading.again)
+        return replace(reading, logs=self._shown(reading.logs), again=read_again)
 
     def _shown(self, logs: Logs) -> tuple[Mapping[str, Any], ...]:
         return tuple(log for log in logs if log["transactionHash"] not in self.hidden)

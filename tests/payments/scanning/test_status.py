@@ -12,7 +12,7 @@ from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.payments.scanning import flows, rules
 from chalicelib.payments.scanning.records import Cursor, DeferredTransaction, NodeCheck
 from chalicelib.payments.scanning.schemas import NetworkStatusAnswer
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import START, World, in_process_aws
 from tests.support.client import Api
@@ -110,7 +110,7 @@ def test_it_says_how_many_transactions_are_deferred_and_since_when_and_reads_the
     assert NetworkStatusAnswer.of(sepolia).deferred is None
     shown = NetworkStatusAnswer.of(base).deferred
     assert shown is not None
-    assert shown.model_dump() == {"transactions": 2, "since": iso(times[1])}
+    assert shown.model_dump() == {"count": 2, "since": iso(times[1])}
 
 
 def test_it_counts_a_hundred_deferred_transactions_at_most(world: World) -> None:
@@ -118,7 +118,7 @@ def test_it_counts_a_hundred_deferred_transactions_at_most(world: World) -> None
     world.services.store.put_many([DeferredTransaction("base", 7, f"0x{at:064x}", START) for at in range(120)])
     _, base = flows.status(world.services)
     shown = NetworkStatusAnswer.of(base).deferred
-    assert shown is not None and shown.transactions == 100
+    assert shown is not None and shown.count == 100
 
 
 def test_it_says_of_which_networks_one_node_alone_vouches_for_payments() -> None:

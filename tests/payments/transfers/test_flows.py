@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from chalicelib.base.errors import BadRequest, Locked, NotFound
+from chalicelib.base.errors import BadRequest, ChainUnavailable, Locked, NotFound
+from chalicelib.chains.nodes.nodes import in_order
 from chalicelib.checkout.announced import tracking
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
@@ -17,10 +19,11 @@ from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.transfers import flows as transfers
 from chalicelib.payments.transfers.flows import ListedTransfer
 from chalicelib.payments.transfers.rules import Classification, RecoveryAction
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes import announcements
 from tests.fakes.announcements import SAFE, with_safe
 from tests.fakes.chain import FakeChain, FakeChains
+from tests.fakes.lying_node import Liar, served
 from tests.fakes.requests import store_request
 from tests.fakes.world import PAYEE, WALLET, World, draft
 from tests.support.errors import body_of
@@ -101,6 +104,34 @@ def test_a_contract_is_paid_back_only_where_it_is_known_to_be_the_payers_wallet(
     for found in (by_creator, by_safe):
         assert found.refund is not None
         assert (found.payer, found.refund.payer, found.refund.amount) == (SAFE, SAFE, 7_500_000)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_receipt_that_never_arrives_costs_the_refund_of_its_own_transfers_alone(world: World, count: int) -> None:
+    payment = world.create_link()
+    logs = [world.chain.pay(payment.requests[0], amount=20_000_000) for _ in range(3)]
+    world.chain.payers |= dict.fromkeys((log["transactionHash"] for log in logs), WALLET)
+    world.scan()
+    heavy = logs[1]["transactionHash"]
+    nodes = [refusing(world.chain, heavy) for _ in range(count)]
+    services = served(world.services, "sepolia", *nodes)
+    listing = transfers.list_of_link(services, payment.link.token, Viewer(world.account_id, world.client_id))
+    refused = [each for each in listing.transfers if each.classified.transfer.tx_hash == heavy]
+    others = [each for each in listing.transfers if each not in refused]
+    assert [(each.refund, each.unavailable) for each in refused] == [(None, "The receipt is too large")]
+    assert [each.refund is not None and each.refund.payer == WALLET for each in others] == [True, True]
+    assert not any(has_failed for _, has_failed in in_order(services.chains.of("sepolia"))), "the nodes are not to blame"
+
+
+def refusing(honest: Any, heavy: str) -> Any:
+    """A node that does not return the receipt of a transaction."""
+
+    def payers_of(paid: Any) -> Any:
+        if any(each.tx_hash == heavy for each in paid):
+            raise ChainUnavailable("The receipt is too large")
+        return honest.payers_of(paid)
+
+    return Liar(honest, payers_of=payers_of)
 
 
 def a_payout(world: World, creator: str) -> PayableLink:

@@ -20,6 +20,7 @@ from chalicelib.payments.search.payments.schemas import payment_answer
 from chalicelib.payments.transfers import order_refunds
 from chalicelib.payments.transfers.order_refunds import OrderRefund
 from chalicelib.webhooks.records import Event
+from tests.fakes.escrows import CONTRACTS
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.lying_node import Liar, served
 from tests.fakes.memory_store import MemoryStore
@@ -33,8 +34,8 @@ OTHER = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 class Shop:
     """A world with a link of 12.5 fUSDC, in memory."""
 
-    def __init__(self) -> None:
-        self.world = World(object())
+    def __init__(self, **settings: Any) -> None:
+        self.world = World(object(), **settings)
         self.store = MemoryStore()
         self.world.services = replace(self.world.services, store=self.store)
         self.world.chain.clock = self.world.clock
@@ -216,3 +217,10 @@ def test_dust_with_a_refunds_reference_makes_a_bounded_number_of_lines_and_hides
     shop.send(6_250_000)
     assert shop.sent()[-1]["refundAmount"] == "6.25"
     assert (shop.request.refunded, len(shop.lines)) == (6_250_100, 101)
+
+
+def test_no_refund_is_offered_to_an_escrow_that_only_the_setting_names() -> None:
+    shop = Shop(escrow_contracts={"sepolia": CONTRACTS})
+    shop.pay()
+    with pytest.raises(BadRequest, match="to: is the contract of AuthCaptureEscrow"):
+        shop.refund(to=CONTRACTS.escrow)

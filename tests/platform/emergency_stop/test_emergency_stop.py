@@ -19,8 +19,8 @@ from chalicelib.platform.services import Services
 from chalicelib.recurring.records import RecurringStatus
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.records import CallStatus
-from infra.bench.calls import counted
 from infra.documents.operations import texts_of
+from tests.bench.calls import counted
 from tests.fakes.escrows import Commerce
 from tests.fakes.payment_intents import PaymentIntents, check_conserved
 from tests.fakes.recurring import Recurring

@@ -25,8 +25,8 @@ from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.rate_limits.flows import count
 from chalicelib.platform.access.rate_limits.rules import account_quota, units_window
 from chalicelib.platform.services import Services
-from infra.bench.calls import counted
 from infra.local.cloud import Cloud
+from tests.bench.calls import counted
 from tests.fakes.announcements import HASH, SAFE
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.payouts import store_payouts

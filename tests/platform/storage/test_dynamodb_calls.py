@@ -2,7 +2,7 @@
 
 import pytest
 
-from infra.bench.flows import calls_of_flows
+from tests.bench.flows import calls_of_flows
 
 Calls = dict[str, dict[str, int]]
 

@@ -30,7 +30,7 @@ GENERIC = (
     "chalicelib/platform/storage/",
     "chalicelib/platform/checking.py",
     "infra/documents/data.py",
-    "infra/bench/",
+    "tests/bench/",
     "infra/recovery/",
     "infra/alarm_resources.py",
     "infra/dashboard.py",
@@ -41,7 +41,7 @@ GENERIC = (
     "infra/dashboard.py",
 )
 """A restore, and what asks whether one is under way or what a function can use, works on tables, whatever they hold. Measurements in
-infra/bench read item by item to compare that with what the flows do. The template makes the tables, and watches them."""
+tests/bench read item by item to compare that with what the flows do. The template makes the tables, and watches them."""
 
 
 def _modules() -> list[Path]:

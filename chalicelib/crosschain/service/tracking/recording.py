@@ -17,6 +17,7 @@ from chalicelib.crosschain.service.tracking.deposits import (
     request_of,
 )
 from chalicelib.payments.announced.announcements import AnnouncedStart, Announcement, names_payment
+from chalicelib.payments.announced.observing import read_sent
 from chalicelib.payments.links.records import PayableLink, PaymentType, Proof
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
@@ -40,7 +41,7 @@ def children_paid(
     if payable.link.payment_type is not PaymentType.MULTICALL or draft.tx_hash is None:
         return ()
     source = check_source(payable, draft.chain, draft.token)
-    sent = services.chains.evm(source.name).sent_transaction(draft.tx_hash)
+    sent = read_sent(services, source.name, draft.tx_hash)
     if sent is None:
         return ()
     own = [each for each in parts if each.requests and known_network(each.requests[0].network) == source]
@@ -71,7 +72,7 @@ def started(
     start = replace(start, network=source.name, bridge_transfer=bridge_transfer)
     if draft.tx_hash is None:
         return source, start
-    sent = services.chains.evm(source.name).sent_transaction(draft.tx_hash)
+    sent = read_sent(services, source.name, draft.tx_hash)
     if sent is None:
         return source, start
     paid = _paid(source, payable, sent)

@@ -49,11 +49,11 @@ def read_source_chain(
     sent = agreed_transaction(chain, tx_hash, newest).value if tx_hash is not None else None
     if sent is None and announced.safe_tx_hash is not None and tx_hash is not None:
         raise InconsistentNode(chain.network, "it has the event of a Safe, but not its transaction")
-    if sent is not None and tx_hash is not None:
+    if sent is not None and tx_hash is not None and not sent.is_of_one:
         return announced, _directed(
             services, payable, announced, source_observation(chain, payable, newest, sent, tx_hash)
         )
-    outcome = _missing(chain, announced, newest, is_unknown)
+    outcome = Source.WAITING if sent is not None else _missing(chain, announced, newest, is_unknown)
     time = agreed_facts(chain, [newest]).value[newest].time
     return announced, SourceObservation(outcome, time, proof=announced.proof)
 

@@ -68,8 +68,8 @@ def create_payout(
     what to change, Forbidden for another wallet (interface.md, payouts).
     """
     chain, token = _network_and_token(draft)
-    recipient = _address("recipient", draft.recipient, chain)
-    creator = _address("creatorWalletAddress", draft.creator_wallet, chain)
+    recipient = _address("recipient", draft.recipient, chain, terms)
+    creator = _address("creatorWalletAddress", draft.creator_wallet, chain, terms)
     if same_address(creator, recipient):
         raise refused(("creatorWalletAddress",), "is the recipient: give the wallet that pays")
     if wallet is not None:
@@ -146,8 +146,8 @@ def _network_and_token(draft: PayoutDraft) -> tuple[Network, Token]:
     return chain, token
 
 
-def _address(name: str, text: str, chain: Network) -> str:
-    return parse_field((name,), lambda text: recipient(text, chain.family), text)
+def _address(name: str, text: str, chain: Network, terms: Terms) -> str:
+    return parse_field((name,), lambda text: recipient(text, chain.family, terms.requests.escrows), text)
 
 
 def _check_signed_in(creator: str, wallet: Wallet, chain: Network) -> None:

@@ -16,7 +16,7 @@ from chalicelib.crosschain.service.router.records import KeptAnswer
 from chalicelib.crosschain.service.router.rules import BridgeClosed, NoRoute, Purpose, Route, Wanted
 from chalicelib.platform.outbound.lifi import RouterRefused, RouterUnavailable
 from chalicelib.platform.services import Services
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.router import answer_to
 from tests.fakes.world import World
 

@@ -15,9 +15,9 @@ from chalicelib.payments.links.multicalls.children import MulticallRefused
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
 from chalicelib.payments.links.records import ASSEMBLY_TIME, Link, PayableLink
 from chalicelib.platform.storage.store import WriteConflict
-from infra.bench.calls import counted
-from infra.bench.multicalls import create
 from infra.local.cloud import Cloud
+from tests.bench.calls import counted
+from tests.bench.multicalls import create
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import World

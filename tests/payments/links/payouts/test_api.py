@@ -235,3 +235,10 @@ def test_payouts_of_several_wallets_networks_or_fees_are_named(shop: Shop) -> No
         other = token_of(shop, **changes)
         refused(merge(shop, first, other), f"A batch has one {hint}", other)
     assert kept(first).link.status is LinkStatus.PENDING
+
+
+@pytest.mark.usefixtures("nothing_written")
+@pytest.mark.parametrize("name", ["recipient", "creatorWalletAddress"])
+def test_an_escrow_that_only_the_setting_names_neither_pays_nor_is_paid(shop: Shop, name: str) -> None:
+    escrow = running().settings.escrow_contracts["sepolia"].escrow
+    refused(shop.send("POST", PAYOUTS, payout(**{name: escrow})), name, "is the contract of AuthCaptureEscrow")

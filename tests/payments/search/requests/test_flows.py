@@ -26,7 +26,7 @@ from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.search.requests import flows
 from chalicelib.payments.search.requests.responses import request_answer
 from chalicelib.platform.access.modes import Mode
-from infra.bench.calls import counted
+from tests.bench.calls import counted
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET, World
 from tests.wire.published import READ_REQUEST, assert_fits

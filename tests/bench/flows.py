@@ -7,9 +7,9 @@ from typing import Any
 from chalicelib.payments.links import expiry as links
 from chalicelib.payments.scanning import flows as scanning
 from chalicelib.webhooks import outbox
-from infra.bench.calls import Calls, counted
-from infra.bench.deployment import deployed
-from infra.bench.figures import Figure
+from tests.bench.calls import Calls, counted
+from tests.bench.deployment import deployed
+from tests.bench.figures import Figure
 from tests.fakes.world import WALLET, World, in_process_aws
 from tests.support.node import Node
 

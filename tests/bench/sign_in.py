@@ -13,7 +13,7 @@ from chalicelib.accounts.sign_in import passwords
 from chalicelib.base import signatures as wallets
 from chalicelib.base.errors import Unauthorized
 from chalicelib.platform.access.audit.records import Actor
-from infra.bench.figures import Figure, cpu_seconds
+from tests.bench.figures import Figure, cpu_seconds
 from tests.fakes.world import World, in_process_aws
 
 _ACTOR = Actor("", "anonymous", "203.0.113.7", "bench")

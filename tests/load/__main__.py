@@ -1,6 +1,6 @@
 """`make load`: merchants and payers on the stack that `make local` runs, for some seconds; every operation's figures.
 
-    python -m infra.load --seconds 60 --users 6
+    python -m tests.load --seconds 60 --users 6
 
 A stage elsewhere (--stack, a description with the fields of .local/stack.json) is refused without --yes: its payments
 are real.
@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from infra.bench.deployment import local_settings
-from infra.bench.figures import Figure, table
 from infra.local.process import LOCAL, ROOT
 from infra.local.runner import Runner
 from infra.local.stack import DESCRIPTION
+from tests.bench.deployment import local_settings
+from tests.bench.figures import Figure, table
 
 LOCUST = LOCAL / "load-venv" / "bin" / "locust"
 REPORT = LOCAL / "load.json"
@@ -93,7 +93,7 @@ def figures(measured: Sequence[Operation]) -> list[Figure]:
 
 def modelled() -> tuple[dict[str, float], float]:
     """What the model says: (how many times the time of a bare route each operation takes, deliveries of a payment)."""
-    from infra.bench.steps import OVERHEAD_SECONDS, payment_steps
+    from tests.bench.steps import OVERHEAD_SECONDS, payment_steps
 
     steps = {each.name: each for each in payment_steps()}
     ratios = {name: steps[step].seconds / OVERHEAD_SECONDS for name, step in MODELLED.items()}
@@ -131,7 +131,7 @@ def run(stack: Mapping[str, Any], seconds: int, users: int) -> int:
     """Runs the load and prints its figures; the exit status."""
     os.environ.update({name: value for name, value in local_settings().items() if name not in os.environ})
     ratios, deliveries = modelled()
-    from infra.bench.bare_app import app as bare_app
+    from tests.bench.bare_app import app as bare_app
 
     with Runner(bare_app) as bare, tempfile.TemporaryDirectory() as folder:
         received = Path(folder, "received.json")
@@ -190,7 +190,7 @@ def conclude(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m infra.load", description="Put load on a running `make local`.")
+    parser = argparse.ArgumentParser(prog="python -m tests.load", description="Put load on a running `make local`.")
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--users", type=int, default=6)
     parser.add_argument("--stack", type=Path, default=DESCRIPTION, help="the description of a running stack")

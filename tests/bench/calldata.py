@@ -8,7 +8,7 @@ from web3 import Web3
 
 from chalicelib.chains.calldata import erc20, fee_proxy
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
-from infra.bench.figures import Figure, cpu_seconds
+from tests.bench.figures import Figure, cpu_seconds
 from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.world import PAYEE
 

@@ -5,9 +5,9 @@ import statistics
 import subprocess
 import sys
 
-from infra.bench.figures import Figure
 from infra.local.process import ROOT
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
+from tests.bench.figures import Figure
 
 STARTS = 7
 LATER = 50

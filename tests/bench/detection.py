@@ -13,9 +13,9 @@ from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.records import Reference
 from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.scanning import flows as scanning
-from infra.bench.calls import Calls, counted
-from infra.bench.figures import Figure
 from infra.local.cloud import Cloud
+from tests.bench.calls import Calls, counted
+from tests.bench.figures import Figure
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import World, create_tables
 

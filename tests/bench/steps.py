@@ -1,6 +1,6 @@
 """The steps that a deployment is paid for, with the calls that each makes: those of a payment, and those of idle time.
 
-A step takes as long as its calls take that the functions wait for, at the times which infra/bench/load.py states.
+A step takes as long as its calls take that the functions wait for, at the times which tests/bench/load.py states.
 """
 
 import json
@@ -19,11 +19,11 @@ from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.payments.scanning import flows as scanning
 from chalicelib.platform.settings import Settings
-from infra.bench.blooms import BLOOMS
-from infra.bench.deployment import deployed
-from infra.bench.load import NODE_SECONDS, QUEUE_SECONDS
-from infra.bench.units import Units, metered
 from infra.configuration import functions_of, variables_of
+from tests.bench.blooms import BLOOMS
+from tests.bench.deployment import deployed
+from tests.bench.load import NODE_SECONDS, QUEUE_SECONDS
+from tests.bench.units import Units, metered
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.hashed import HashedChain
 from tests.fakes.node import FakeNode, chain_of

@@ -1,7 +1,7 @@
 """What a year costs at some payments a month, with what grows: records, their indexes and backups, logs, traces, nodes.
 
 What a payment leaves is measured: the items that real flows have written when it is announced, with the entries of each
-in indexes, and how long they stay (`ttl`). Prices are those of infra/bench/prices.json; infra/bench/rpc_prices.json has
+in indexes, and how long they stay (`ttl`). Prices are those of tests/bench/prices.json; tests/bench/rpc_prices.json has
 what providers of nodes charge.
 """
 
@@ -16,11 +16,11 @@ from typing import Any
 
 from chalicelib.payments.archive.flows import archive_due
 from chalicelib.payments.archive.records import REST
-from infra.bench.ceilings import FACTS
-from infra.bench.steps import IdleNetwork, Step, payments_made, prod_settings
-from infra.bench.units import metered
 from infra.configuration import functions_of
 from infra.iam import ACCESS
+from tests.bench.ceilings import FACTS
+from tests.bench.steps import IdleNetwork, Step, payments_made, prod_settings
+from tests.bench.units import metered
 from tests.fakes.memory_tables import Item, Table
 from tests.fakes.world import World, in_process_aws, in_process_tables
 

@@ -11,7 +11,7 @@ from chalicelib.chains.calldata.batch import BatchItem, pay_batch
 from chalicelib.chains.calldata.conversions.proxy import pay_erc20_converted, pay_native_converted
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.tokens import token_with_id
-from infra.bench.figures import ROUNDS, Figure, cpu
+from tests.bench.figures import ROUNDS, Figure, cpu
 from tests.chains.calldata.payment_builder import FEE_ADDRESS, Item
 from tests.oracles.node import ask_builder
 

@@ -8,7 +8,7 @@ from eth_abi import decode, encode
 from chalicelib.chains.calldata.across import DEPOSIT_PARAMETERS
 from chalicelib.crosschain.service.router.verification import Limits, verify
 from chalicelib.platform.outbound.lifi import step_of
-from infra.bench.figures import Figure, cpu_seconds
+from tests.bench.figures import Figure, cpu_seconds
 from tests.crosschain.service.router.routes import question, wanted
 from tests.fakes.router import answer_to
 from tests.fakes.world import START

@@ -22,7 +22,7 @@ from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.scanning.records import LoggedTransfer
 from chalicelib.platform.storage.queue import MAX_BATCH, Message, Queue
 from chalicelib.platform.storage.store import AT_ONCE
-from infra.bench.figures import Figure
+from tests.bench.figures import Figure
 from tests.fakes.chain import FakeChains
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.node import TimedChain

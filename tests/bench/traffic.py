@@ -5,7 +5,7 @@
 
 Time passes in tenths of a second. In each of them payments arrive at random, take what they use from the buckets of
 the throttle, the tables and the partitions, and are worked off by as many consumers as may run by then. AWS's published
-limits are those of infra/bench/prices.json; what a step takes is counted (infra/bench/steps.py). infra/bench/load.py
+limits are those of tests/bench/prices.json; what a step takes is counted (tests/bench/steps.py). tests/bench/load.py
 runs the real scanner and recorder in virtual time, on one network.
 """
 
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from math import sqrt
 from random import Random
 
-from infra.bench import load
-from infra.bench.ceilings import FACTS, Setup, use_of
-from infra.bench.steps import Step, prod_settings
+from tests.bench import load
+from tests.bench.ceilings import FACTS, Setup, use_of
+from tests.bench.steps import Step, prod_settings
 
 SLOTS = 10
 """Steps of virtual time in a second."""

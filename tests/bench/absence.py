@@ -3,8 +3,8 @@
 from functools import cache
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS, known_network
-from infra.bench.figures import Figure
-from infra.bench.steps import IdleNetwork, idle_network, idle_networks
+from tests.bench.figures import Figure
+from tests.bench.steps import IdleNetwork, idle_network, idle_networks
 
 BLOCKS = 1_000
 

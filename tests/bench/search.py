@@ -26,7 +26,7 @@ from chalicelib.payments.search.requests.listing import Wanted
 from chalicelib.platform.storage.items import item_of
 from chalicelib.platform.storage.pages import MOST_QUERIES, ListPage
 from chalicelib.platform.storage.store import Store
-from infra.bench.figures import Figure
+from tests.bench.figures import Figure
 from tests.platform.storage.kept_records import PAYMENT, REQUEST
 
 PAYMENTS, DAYS, PAGE = 1_000_000, 1_000, 100

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from infra.bench.figures import Figure
 from infra.local.process import ROOT
 from infra.packaging.package import package
 from infra.target import HOST_PACKAGES
+from tests.bench.figures import Figure
 
 STARTS = 9
 HEAVY = ("web3", "eth_account", "eth_abi", "eth_utils", "tronpy", "aiohttp", "boto3", "botocore.client", "moto")

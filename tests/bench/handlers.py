@@ -18,9 +18,9 @@ from botocore import xform_name
 from botocore.awsrequest import AWSResponse
 from chalice import Chalice
 
-from infra.bench.calls import watched
-from infra.bench.deployment import Deployment, fresh_services, request, with_merchant
-from infra.bench.figures import Figure, cpu_seconds
+from tests.bench.calls import watched
+from tests.bench.deployment import Deployment, fresh_services, request, with_merchant
+from tests.bench.figures import Figure, cpu_seconds
 from tests.fakes.world import dynamodb_of_moto
 
 _BARE = "bare Chalice route, same JSON"

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC
 from chalicelib.payments.requests.payments.records import Payment
-from infra.bench.figures import Figure
 from infra.local.chain import Chain
+from tests.bench.figures import Figure
 from tests.onchain.payouts import PayoutsOnChain
 
 DUE = 500

@@ -1,7 +1,7 @@
-"""What the users of the load do, run by Locust in an environment of its own (infra/load/requirements.txt).
+"""What the users of the load do, run by Locust in an environment of its own (tests/load/requirements.txt).
 
 Each user is a merchant's server and a payer with a wallet of its own. A payment is signed here and broadcast to the
-local chain; it counts when the webhook about it has arrived, signed. LOAD has what `python -m infra.load` knows, as
+local chain; it counts when the webhook about it has arrived, signed. LOAD has what `python -m tests.load` knows, as
 JSON: the description of the stack, the wallets, the URL of the bare route, and where to write what was received.
 """
 
@@ -18,7 +18,7 @@ from gevent.event import Event
 from gevent.pywsgi import WSGIServer
 from locust import HttpUser, constant, events, task
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "local" / "outsiders"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "infra" / "local" / "outsiders"))
 from payer import Payer
 
 LOAD: dict[str, Any] = json.loads(os.environ["LOAD"])
@@ -110,7 +110,7 @@ class User(HttpUser):
             began = time.monotonic()
             if not arrived.wait(ARRIVAL_SECONDS):
                 raise TimeoutError(f"no {CONFIRMED} within {ARRIVAL_SECONDS} s of the block with the payment")
-        except Exception as failed:  # noqa: BLE001 - Locust counts it, and the load goes on
+        except Exception as failed:
             error = failed
         taken = (time.monotonic() - began) * 1000
         self.environment.events.request.fire(

@@ -15,9 +15,9 @@ from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.payable.rules import direct, owed_of
 from chalicelib.payments.requests.references import payment_reference
-from infra.bench.conversions import beside_package
-from infra.bench.figures import Figure
 from infra.local.chain import Chain
+from tests.bench.conversions import beside_package
+from tests.bench.figures import Figure
 from tests.chains.calldata.payment_builder import FEE_ADDRESS, Item
 from tests.fakes.payouts import payout
 from tests.fakes.world import World

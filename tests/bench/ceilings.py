@@ -1,6 +1,6 @@
 """Which limits payments meet at a steady rate, and in which order: those of a stage's settings and those of AWS.
 
-A ceiling is a limit with what one payment uses of it, by the counted calls of infra/bench/steps.py. What an operator
+A ceiling is a limit with what one payment uses of it, by the counted calls of tests/bench/steps.py. What an operator
 can set or have raised is a `Setup`; `setup_for` computes the one for a rate. The merchants' own rate limits stand
 apart, as they are not a ceiling of the stage.
 """
@@ -17,9 +17,9 @@ from typing import Any
 from chalice.app import SQSEventConfig
 
 from chalicelib.platform.access.rate_limits.rules import UNITS_PER_MINUTE
-from infra.bench import load
-from infra.bench.steps import Step, prod_settings
 from infra.gateway import BURST, RATE
+from tests.bench import load
+from tests.bench.steps import Step, prod_settings
 from tests.fakes.world import PREFIX
 
 FACTS: dict[str, Any] = json.loads(Path(__file__).with_name("prices.json").read_text())

@@ -1,4 +1,4 @@
-"""Runs every benchmark, prints the figures and writes `.local/bench.json`: `python -m infra.bench`."""
+"""Runs every benchmark, prints the figures and writes `.local/bench.json`: `python -m tests.bench`."""
 
 import json
 import os
@@ -6,7 +6,8 @@ import platform
 import sys
 from collections.abc import Callable
 
-from infra.bench import (
+from infra.local.process import LOCAL, StackProblem
+from tests.bench import (
     absence,
     batches,
     bridging,
@@ -26,9 +27,8 @@ from infra.bench import (
     sign_in,
     wallet_reads,
 )
-from infra.bench.deployment import use_local_settings
-from infra.bench.figures import Figure, table
-from infra.local.process import LOCAL, StackProblem
+from tests.bench.deployment import use_local_settings
+from tests.bench.figures import Figure, table
 
 REPORT = LOCAL / "bench.json"
 SECTIONS: dict[str, Callable[[], list[Figure]]] = {

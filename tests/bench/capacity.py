@@ -1,7 +1,7 @@
 """Dollars a month while nothing is paid, dollars per 1,000 payments, and which limits are reached in which order.
 
-Everything is computed from counted calls of real flows (infra/bench/steps.py) and from infra/bench/prices.json, which
-has prices and limits with their date and sources. `python -m infra.bench.capacity` writes docs/capacity.md.
+Everything is computed from counted calls of real flows (tests/bench/steps.py) and from tests/bench/prices.json, which
+has prices and limits with their date and sources. `python -m tests.bench.capacity` writes docs/capacity.md.
 """
 
 import json
@@ -10,8 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from infra.bench.absence import BLOCKS, extra_calls, with_two_nodes
-from infra.bench.ceilings import (
+from infra.local.process import ROOT
+from infra.resources import INFREQUENT
+from infra.template import whole_template
+from tests.bench.absence import BLOCKS, extra_calls, with_two_nodes
+from tests.bench.ceilings import (
     FACTS,
     HEADROOM,
     Ceiling,
@@ -22,9 +25,9 @@ from infra.bench.ceilings import (
     setup_for,
     use_of,
 )
-from infra.bench.deployment import use_local_settings
-from infra.bench.figures import Figure
-from infra.bench.growth import (
+from tests.bench.deployment import use_local_settings
+from tests.bench.figures import Figure
+from tests.bench.growth import (
     ARCHIVED_AFTER_DAYS,
     NODES,
     Left,
@@ -36,10 +39,7 @@ from infra.bench.growth import (
     node_dollars,
     year,
 )
-from infra.bench.steps import IdleNetwork, Step, idle_networks, idle_schedules, payment_steps
-from infra.local.process import ROOT
-from infra.resources import INFREQUENT
-from infra.template import whole_template
+from tests.bench.steps import IdleNetwork, Step, idle_networks, idle_schedules, payment_steps
 from tests.fakes.world import PREFIX
 
 DOCUMENT = ROOT / "docs" / "capacity.md"
@@ -154,8 +154,8 @@ def document() -> str:
         [
             "# Cost and ceilings",
             "",
-            "Written by `.venv/bin/python -m infra.bench.capacity` from counted calls of real flows and from",
-            f"[prices.json](../infra/bench/prices.json): prices and limits of {FACTS['region']} with their sources,",
+            "Written by `.venv/bin/python -m tests.bench.capacity` from counted calls of real flows and from",
+            f"[prices.json](../tests/bench/prices.json): prices and limits of {FACTS['region']} with their sources,",
             f"as of {FACTS['read_on']}, without the free tier. `make bench` prints the totals.",
             "",
             "## A month without payments",
@@ -187,7 +187,7 @@ def document() -> str:
             "",
             "The limits of AWS and of the settings of stage prod in the order in which a steady rate of payments meets",
             "them, if all payments are to one account. Above the first two, callers get 429, above those of tables",
-            "503; above those of consumers and of the network a queue grows. `infra/bench/traffic.py` runs the same in",
+            "503; above those of consumers and of the network a queue grows. `tests/bench/traffic.py` runs the same in",
             "virtual time. The rate limits of a merchant ([api.md](api.md), Rate limits) stand apart.",
             "",
             *_table(("Limit", "Payments a second"), _rows(ceilings(use, Setup())[:_CEILINGS])),
@@ -246,7 +246,7 @@ def _growth(resting: Idle, networks: Sequence[IdleNetwork], steps: Sequence[Step
         "",
         *_columns(("`ARCHIVE_AFTER_DAYS`", *_YEARS, "second year above the first"), _by_archive(resting, steps)),
         "",
-        "Nodes cost besides, by the prices in [rpc_prices.json](../infra/bench/rpc_prices.json) as of",
+        "Nodes cost besides, by the prices in [rpc_prices.json](../tests/bench/rpc_prices.json) as of",
         f"{NODES['read_on']}, in a month:",
         "",
         *_columns(

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from infra.bench.calls import watched
-from infra.bench.load import TABLE_SECONDS, TRANSACTION_SECONDS
+from tests.bench.calls import watched
+from tests.bench.load import TABLE_SECONDS, TRANSACTION_SECONDS
 from tests.fakes.memory_dynamodb import MemoryDynamoDB
 from tests.fakes.memory_tables import Index, Item
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from infra.bench.deployment import local_settings, request
-from infra.bench.figures import Figure
 from infra.configuration import ROOT, functions_of
+from tests.bench.deployment import local_settings, request
+from tests.bench.figures import Figure
 
 ROOM = 1.5
 """How many times its peak a function has as memory at least."""

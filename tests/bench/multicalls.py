@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.records import AnnouncedTransaction, Link, PayableLink
 from chalicelib.payments.requests.records import Request
-from infra.bench.calls import Calls, counted
-from infra.bench.figures import Figure
 from infra.local.cloud import Cloud
+from tests.bench.calls import Calls, counted
+from tests.bench.figures import Figure
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import PREFIX, World
 

@@ -15,7 +15,7 @@ from chalicelib.payments.recording import matching
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning import transfer_log
 from chalicelib.platform.access.callers import Owner
-from infra.bench.figures import Figure, cpu_seconds
+from tests.bench.figures import Figure, cpu_seconds
 from tests.fakes.chain import FakeChain
 from tests.fakes.world import START, TERMS, draft
 
