@@ -20,13 +20,13 @@ from chalicelib.pages.files import (
 FACTS = ("<!--facts-->", "<!--/facts-->")
 """Markers around the part of the page that depends on the link."""
 JOINED: Mapping[str, Sequence[str]] = {
-    "page.js": ("link.js", "files.js", "wallets.js", "poll.js", "look.js", "page.js"),
+    "page.js": ("link.js", "notes.js", "files.js", "wallets.js", "poll.js", "appearance.js", "page.js"),
     "payment.js": (
-        *("check.js", "identity.js", "conversion.js", "ends.js", "quote.js", "sessions.js"),
-        *("signing.js", "views.js", "follow.js", "payment.js"),
+        *("abi.js", "addresses.js", "contracts.js", "calldata.js", "identity.js", "conversion.js", "outcomes.js"),
+        *("quote.js", "sessions.js", "signing.js", "denials.js", "views.js", "follow.js", "payment.js"),
     ),
     "tron.js": ("energy.js", "tron.js"),
-    "blocked.js": ("exchange.js", "blocked.js"),
+    "obstacles.js": ("exchange.js", "obstacles.js"),
     "bridge.js": ("deposits.js", "bridge.js"),
     "commerce.js": ("authorize.js", "commerce.js"),
 }
@@ -75,7 +75,7 @@ def template(walletconnect: bool = False) -> tuple[str, str]:
 
     text = (_FOLDER / "index.html").read_text(encoding="utf-8")
     if walletconnect:
-        text = text.replace("</head>", f'{(_WALLETCONNECT / "links.html").read_text(encoding="utf-8")}</head>')
+        text = text.replace("</head>", f"{(_WALLETCONNECT / 'links.html').read_text(encoding='utf-8')}</head>")
     text = _PLACEHOLDER.sub(filled, text).replace(_STYLE, _style()).replace(_MAP, _import_map(walletconnect))
     before, _, rest = text.partition(FACTS[0])
     return before + FACTS[0], FACTS[1] + rest.partition(FACTS[1])[2]

@@ -53,9 +53,9 @@ def hashes() -> str:
 
 
 def contracts() -> str:
-    """CONTRACTS of check.js: by network the contracts that take payments, and the hash of the dollar."""
+    """CONTRACTS of contracts.js: by network the contracts that take payments, and the hash of the dollar."""
     entries = {each.name: list(_filled(_taking(each))) for each in ALL_NETWORKS}
-    return f'const USD = "{dollar().hash[2:]}";\n' + _object("CONTRACTS", entries, "chain(", ")")
+    return f'export const USD = "{dollar().hash[2:]}";\n' + _object("CONTRACTS", entries, "chain(", ")")
 
 
 def bridges() -> str:
@@ -86,7 +86,7 @@ def resets() -> str:
 
 
 def explorers() -> str:
-    """EXPLORERS of ends.js: what a transaction's page begins with."""
+    """EXPLORERS of outcomes.js: what a transaction's page begins with."""
     return _block("const EXPLORERS = [", _filled(_json(each.explorer_url) for each in ALL_NETWORKS), "];")
 
 
@@ -101,10 +101,10 @@ PARTS: Mapping[str, Sequence[Callable[[], str]]] = {
     "apps.js": (apps,),
     "authorize.js": (escrows,),
     "bridge.js": (resets,),
-    "check.js": (contracts,),
+    "contracts.js": (contracts,),
     "deposits.js": (diamond,),
-    "ends.js": (explorers,),
     "identity.js": (networks, hashes),
+    "outcomes.js": (explorers,),
     "sources.js": (bridges,),
 }
 """By script, the parts that are written, each by the function of its name."""

@@ -142,7 +142,10 @@ class _Observer:
         function = getattr(item.function, "hypothesis", None)  # else the names would be those of Hypothesis's own code
         test.names = frozenset(_names_in((function.inner_test if function else item.function).__code__))
         test.fixtures = {
-            _name(each) for defined in item._fixtureinfo.name2fixturedefs.values() for each in defined if each.scope != "function"
+            _name(each)
+            for defined in item._fixtureinfo.name2fixturedefs.values()
+            for each in defined
+            if each.scope != "function"
         }
         started = time.monotonic()
         result = yield
@@ -192,7 +195,7 @@ def _name(fixture: Any) -> str:
 
 
 def _is_near(path: str, test: ObservedTest) -> bool:
-    """tests/payments/links/fees/test_rules.py is near to payments/links/fees/rules.py, and tests/pages/test_check.py to every check.js."""
+    """tests/payments/links/fees/test_rules.py is near to payments/links/fees/rules.py, and tests/pages/test_calldata.py to every calldata.js."""
     module, file = Path(path), Path(test.file)
     return file.stem == f"test_{module.stem}" and (file.parent.name == module.parent.name or module.suffix == ".js")
 
@@ -255,7 +258,9 @@ class Choice:
         if mutant.statement and statement not in self._coverage.at_import:
             return [test for test in tests if statement in test.lines]
         names = self._all_names(mutant)
-        wanted = {statement} | {(mutant.path, line) for line in mutant.span} | (self._lines_with(names) if names else set())
+        wanted = (
+            {statement} | {(mutant.path, line) for line in mutant.span} | (self._lines_with(names) if names else set())
+        )
         using = [test for test in tests if test.lines & wanted or test.names & names]
         using = using or [test for test in tests if any(path == mutant.path for path, _ in test.lines)] or tests
         return using + [test for test in tests if _is_near(mutant.path, test) and test not in using]

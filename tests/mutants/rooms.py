@@ -43,11 +43,11 @@ TARGETS = {
     "recurring": "rules.py periods.py forks.py creation.py",
     "gasless": "rules.py",
     "checkout": "**/rules.py crosschain/*.py",
-    "pages": "payment/check.js",
+    "pages": "payment/abi.js payment/addresses.js payment/calldata.js payment/contracts.js",
 }
 """In every room the decisions without AWS, network and clock, and the checks at the edges."""
 
-TESTS = {"pages": "tests/pages/test_check.py"}
+TESTS = {"pages": "tests/pages/test_calldata.py"}
 """Rooms whose tests are not the whole folder: the page's check needs no browser."""
 
 
@@ -63,6 +63,8 @@ def rooms(only: str | None) -> Iterator[Room]:
     if only is not None and only not in TARGETS:
         raise LookupError(f"{only} is not a room: {', '.join(TARGETS)}")
     for name in TARGETS if only is None else [only]:
-        found = (path for pattern in TARGETS[name].split() for path in sorted((ROOT / "chalicelib" / name).glob(pattern)))
+        found = (
+            path for pattern in TARGETS[name].split() for path in sorted((ROOT / "chalicelib" / name).glob(pattern))
+        )
         targets = tuple(path for path in dict.fromkeys(found) if path.name != "__init__.py")
         yield Room(name, targets, (TESTS.get(name, f"tests/{name}"),))

@@ -142,17 +142,21 @@ def imported(mutants: Sequence[Any], choice: Choice) -> Iterator[tuple[int, Any]
     return results(_tasks(mutants, choice, meet), AT_ONCE)
 
 
-def _tasks(mutants: Sequence[Any], choice: Choice, meet: Callable[[Any, Sequence[ObservedTest]], str]) -> Iterator[Task]:
+def _tasks(
+    mutants: Sequence[Any], choice: Choice, meet: Callable[[Any, Sequence[ObservedTest]], str]
+) -> Iterator[Task]:
     for index, mutant in enumerate(mutants):
         tests = choice.tests(mutant)
-        yield Task(index, partial(meet, mutant, tests), 10 * STARTING_SECONDS + 10 * sum(test.seconds for test in tests))
+        yield Task(
+            index, partial(meet, mutant, tests), 10 * STARTING_SECONDS + 10 * sum(test.seconds for test in tests)
+        )
 
 
 def _serve(mutant: TextMutant) -> None:
-    """Makes the driver of the page's tests read the mutant in place of the file."""
-    copy = Path(mkdtemp(prefix="mutant-")) / "check.js"
+    """Makes the driver of the page's tests read the mutant in place of the script of its name."""
+    copy = Path(mkdtemp(prefix="mutant-")) / Path(mutant.path).name
     copy.write_text(mutant.source)
-    os.environ["CHECK_JS"] = str(copy)
+    os.environ["CHANGED_SCRIPT"] = str(copy)
 
 
 def _show_progress(done: int, every: int, alive: str | None) -> None:

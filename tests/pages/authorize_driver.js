@@ -5,11 +5,12 @@ const os = require("os");
 const path = require("path");
 
 const PAGES = path.join(__dirname, "../../chalicelib/pages/payment");
+const MODULES = ["abi.js", "addresses.js", "authorize.js"];
 
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "authorize-"));
   fs.writeFileSync(path.join(folder, "package.json"), '{"type":"module"}');
-  for (const name of ["check.js", "authorize.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
+  for (const name of MODULES) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
   const { ESCROWS, checkAuthorization, checkReclaim } = await import(path.join(folder, "authorize.js"));
   fs.rmSync(folder, { recursive: true });
   const answers = JSON.parse(fs.readFileSync(0)).map(({ terms, transactions, isReclaim }) => {

@@ -6,11 +6,15 @@ const path = require("path");
 const { createInterface } = require("readline");
 
 const PAGES = path.join(__dirname, "../../chalicelib/pages/payment");
+const MODULES = [
+  "abi.js", "addresses.js", "bridge.js", "calldata.js",
+  "contracts.js", "deposits.js", "identity.js", "sources.js",
+];
 
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "bridge-"));
   fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
-  for (const name of ["bridge.js", "check.js", "deposits.js", "identity.js", "sources.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
+  for (const name of MODULES) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
   const { checkRoute } = await import(path.join(folder, "bridge.js"));
   const { DIAMOND } = await import(path.join(folder, "deposits.js"));
   const { BRIDGES, isBridgeable, sourceAt } = await import(path.join(folder, "sources.js"));

@@ -10,7 +10,10 @@ const url = (text) => `data:text/javascript;base64,${Buffer.from(text).toString(
 async function main() {
   const of = (name, imported) => source(name).replace(/"\.\/([\w.]+)"/g, (_, each) => JSON.stringify(imported[each]));
   const link = url(source("link.js"));
-  const text = of("calls.js", { "link.js": link, "signing.js": url(of("signing.js", { "link.js": link })) });
+  const notes = url(of("notes.js", { "link.js": link }));
+  const denials = url(of("denials.js", { "notes.js": notes }));
+  const signing = url(of("signing.js", { "link.js": link }));
+  const text = of("calls.js", { "denials.js": denials, "link.js": link, "signing.js": signing });
   const calls = await import(url(text));
 
   const answer = ([name, values]) => {

@@ -1,10 +1,14 @@
-// Runs scenarios over the Notes of the page's link.js, with a storage of its own. Output: what came of each, by name.
+// Runs scenarios over the Notes of the page's notes.js, with a storage of its own. Output: what came of each, by name.
 const fs = require("fs");
 const path = require("path");
 
+const PAGES = path.join(__dirname, "../../chalicelib/pages/payment");
+const url = (text) => `data:text/javascript;base64,${Buffer.from(text).toString("base64")}`;
+
 async function main() {
-  const source = fs.readFileSync(path.join(__dirname, "../../chalicelib/pages/payment/link.js")).toString("base64");
-  const { Notes } = await import(`data:text/javascript;base64,${source}`);
+  const link = url(fs.readFileSync(path.join(PAGES, "link.js"), "utf8"));
+  const source = fs.readFileSync(path.join(PAGES, "notes.js"), "utf8").replace('"./link.js"', JSON.stringify(link));
+  const { Notes } = await import(url(source));
   const facts = { wallet: "0x1", chainId: 1, step: "pay", place: 0, references: ["0xaa"] };
   let now = 0; // one more with every look at the clock
   Date.now = () => (now += 1);

@@ -5,12 +5,16 @@ const os = require("os");
 const path = require("path");
 
 const PAGES = path.join(__dirname, "../../chalicelib/pages/payment");
+const MODULES = [
+  "abi.js", "addresses.js", "calldata.js", "contracts.js",
+  "conversion.js", "identity.js", "link.js", "quote.js",
+];
 
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "quote-"));
   process.on("exit", () => fs.rmSync(folder, { recursive: true }));
   fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
-  for (const name of ["check.js", "conversion.js", "identity.js", "link.js", "quote.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
+  for (const name of MODULES) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
   const { expected, stands } = await import(path.join(folder, "quote.js"));
   const read = ({ payments, ...link }) => {
     return { ...link, payments: payments.map((each) => ({ ...each, left: BigInt(each.left), fee: BigInt(each.fee) })) };

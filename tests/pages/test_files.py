@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 from base64 import b64encode
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_no_script_is_loaded_later_without_those_that_it_imports_being_held_to_t
         for name, text in texts.items()
     }
     asked = set(re.findall(r'asset\("([\w.]+)"\)', "".join(texts.values()))) | {"bridge.js", "commerce.js"}
-    assert {"apps.js", "bridge_transfer.js", "ends.js", "manual.js", "payment.js", "sessions.js", "sources.js", "tron.js"} < asked
+    assert {"apps.js", "bridge_transfer.js", "outcomes.js", "manual.js", "payment.js", "sessions.js", "sources.js", "tron.js"} < asked
     assert "walletconnect.js" in asked, "of the page that has it alone"
     for name in asked if walletconnect else asked - {"walletconnect.js"}:
         reached = {file_of.get(name, name)}
@@ -116,11 +117,34 @@ def test_every_file_is_served_in_its_type_under_a_name_that_contains_its_hash(ap
         assert asset.path.split(".")[-2] == hashlib.sha256(reply.body).hexdigest()[:16]
 
 
+def test_no_scripts_import_each_other_in_a_circle_nor_do_the_files_that_they_are_served_in() -> None:
+    file_of = {part: file for file, parts in JOINED.items() for part in parts}
+    imports = {
+        name: {script for line in text.splitlines() if line.startswith("import ") for _, script in bindings(line)}
+        for name, text in scripts(walletconnect=True).items()
+        if name != "walletconnect_vendor.js"
+    }
+    files: dict[str, set[str]] = {}
+    for name, others in imports.items():
+        file = file_of.get(name, name)
+        files.setdefault(file, set()).update({file_of.get(each, each) for each in others} - {file})
+    for graph in (imports, files):
+        TopologicalSorter(graph).prepare()
+
+
+def test_no_script_is_longer_than_400_lines() -> None:
+    assert {name: count for name in scripts() if (count := written(name).count("\n")) > 400} == {}
+
+
+def written(name: str) -> str:
+    return (Path(pages.__file__).parent / "payment" / name).read_text(encoding="utf-8")
+
+
 def test_a_script_is_served_without_its_comments_and_with_every_other_line() -> None:
     """Those that are loaded together are served one after the other, with what they import from elsewhere before them."""
     lines_of = {}
     for name in scripts():
-        lines = (Path(pages.__file__).parent / "payment" / name).read_text(encoding="utf-8").splitlines()
+        lines = written(name).splitlines()
         comments = [line for line in lines if line.lstrip().startswith(("//", "/**", "*"))]
         assert comments, "it says what it holds"
         assert all(line.lstrip().startswith("//") or line.endswith("*/") for line in comments), "one line each"
@@ -160,7 +184,7 @@ def test_it_is_67_kb_at_most_in_any_language_and_9_kb_more_for_each_other_way_to
     assert sizes["calls.js"] <= 4_000 and sizes["tron.js"] <= 11_000
     listed = {"commerce.js", f"locales/{language}.commerce.json", f"locales/{language}.reclaim.json"}
     assert len(gzip.compress(page)) + sum(sizes[name] for name in always) <= 67_000
-    for group in (needed - listed - {"blocked.js", "calls.js", "tron.js"}, listed):
+    for group in (needed - listed - {"obstacles.js", "calls.js", "tron.js"}, listed):
         assert len(group) > 2 and sum(sizes[name] for name in group) <= 9_000
 
 

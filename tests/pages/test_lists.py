@@ -11,7 +11,13 @@ from infra.documents import page
 from infra.page_hash import hashes
 from tests.pages.growth import MORE, with_more_networks
 
-GROWING = {"authorize.js": 1_900, "check.js": 6_700, "ends.js": 3_600, "identity.js": 4_300, "sources.js": 2_350}
+GROWING = {
+    "authorize.js": 1_900,
+    "contracts.js": 1_900,
+    "identity.js": 4_300,
+    "outcomes.js": 3_600,
+    "sources.js": 2_350,
+}
 """The most bytes of each script that has an entry for each network, compressed, once there are four more networks."""
 
 
@@ -29,7 +35,7 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_changed_address_is_written_back_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = copied(tmp_path, monkeypatch) / "check.js"
+    script = copied(tmp_path, monkeypatch) / "contracts.js"
     honest = script.read_text()
     script.write_text(honest.replace("0x1892196E80C4c17ea5100Da765Ab48c1fE2Fb814", "0x" + "66" * 20) + "// by hand\n")
     assert page.main() == 0
@@ -39,7 +45,9 @@ def test_a_changed_address_is_written_back_and_nothing_else(tmp_path: Path, monk
 def test_a_script_without_the_marks_of_a_part_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = copied(tmp_path, monkeypatch) / "sources.js"
     script.write_text(script.read_text().replace(f"{page.END}\n", ""))
-    with pytest.raises(ValueError, match=r"sources\.js has the lines .*bridges' and '// Up to here\.' 0 times, not once"):
+    with pytest.raises(
+        ValueError, match=r"sources\.js has the lines .*bridges' and '// Up to here\.' 0 times, not once"
+    ):
         page.main()
 
 
@@ -66,6 +74,8 @@ def test_a_script_stays_small_with_four_more_networks(script: str) -> None:
 
 
 def test_the_networks_that_are_added_are_as_many_as_the_budget_has_room_for() -> None:
-    lines = {"authorize.js": 1, "check.js": 4, "ends.js": 1, "identity.js": 7, "sources.js": 4}
-    added = {script: with_more_networks(scripts()[script]).count("\n") - scripts()[script].count("\n") for script in GROWING}
+    lines = {"authorize.js": 1, "contracts.js": 4, "identity.js": 7, "outcomes.js": 1, "sources.js": 4}
+    added = {
+        script: with_more_networks(scripts()[script]).count("\n") - scripts()[script].count("\n") for script in GROWING
+    }
     assert added == {script: MORE * count for script, count in lines.items()}

@@ -166,12 +166,12 @@ OF_THE_SET = {Reason.UNSUPPORTED_COMBINATION, Reason.EXECUTION_KIND_MISMATCH, Re
 """Refuse the creation of a multicall: no page shows them."""
 
 UNSAFE = [
-    *words("// reason: (.*)", "check.js"),
+    *words("// reason: (.*)", "calldata.js"),
     *words("// reason: (.*)", "bridge.js"),
     *words("// reason: (.*)", "authorize.js"),
     *words(r"const reason = (.*);", "quote.js"),
 ]
-STATES = quoted(r"\.progress\(([^,]*),", "payment.js", "follow.js")
+STATES = quoted(r"\.progress\(([^,]*),", "payment.js", "denials.js", "follow.js")
 PROBLEMS = quoted(r'\.problem\("([\w-]+)"', "payment.js", "views.js")
 TROUBLES = [f"wallet-{each}" for each in [*words(r"WALLET_TROUBLES = \[(.*)\]", "views.js"), "failed"]]
 ROUTES = [
@@ -180,7 +180,7 @@ ROUTES = [
 ]
 WHERE = words("// state: (.*)", "commerce.js")
 TEMPLATES = {
-    "${key}.title": [*words(r"const known = \[(.*)\]", "ends.js"), "closed", "paid"],
+    "${key}.title": [*words(r"const known = \[(.*)\]", "outcomes.js"), "closed", "paid"],
     "${kind}.title": [*words(r"const kind = \[(.*)\]", "page.js"), "odd"],
     "${name}.title": [*PROBLEMS, *TROUBLES, *ROUTES, "apart", "blocked", "part"],
     "${state}.title": [*re.findall(r'"([\w-]+)"', " ".join(STATES)), *WHERE],

@@ -77,7 +77,7 @@ def test_while_hidden_nothing_is_asked_and_coming_back_asks_soon() -> None:
 
 def test_an_idle_page_asks_a_few_times_an_hour() -> None:
     """Of a link that is open, and one in escrow: a page that was left open costs the service next to nothing."""
-    for pace, most in ((paces("poll.js"), 33), (paces("commerce.js"), 35), (paces("ends.js"), 64)):
+    for pace, most in ((paces("poll.js"), 33), (paces("commerce.js"), 35), (paces("outcomes.js"), 64)):
         assert 25 <= len(played(**pace, until=3_600_000)["asked"]) <= most
 
 

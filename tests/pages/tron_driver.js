@@ -6,7 +6,7 @@ const os = require("os");
 const path = require("path");
 
 const PAGES = path.join(__dirname, "../../chalicelib/pages/payment");
-const MODULES = ["link.js", "check.js", "sessions.js", "tron.js", "energy.js"];
+const MODULES = ["abi.js", "addresses.js", "energy.js", "link.js", "sessions.js", "tron.js"];
 
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tron-"));

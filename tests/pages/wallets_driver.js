@@ -8,6 +8,10 @@ const { ME, OTHER, HASH, OWNER, PROXY, TX_ID, icon, info, never, failing } = req
 const { announcing, framed, provider, tronBuilt, tronWeb } = require("./fake_wallets.js");
 
 const PAGES = path.join(__dirname, "../../chalicelib/pages/payment");
+const MODULES = [
+  "abi.js", "addresses.js", "energy.js", "files.js",
+  "link.js", "notes.js", "sessions.js", "tron.js", "wallets.js",
+];
 const BASE = {
   chainId: 8453,
   name: "Base",
@@ -381,7 +385,7 @@ const SCENARIOS = {
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "wallets-"));
   fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
-  for (const name of ["link.js", "files.js", "wallets.js", "check.js", "sessions.js", "tron.js", "energy.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
+  for (const name of MODULES) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
   process.on("exit", () => fs.rmSync(folder, { recursive: true }));
   global.document = { querySelectorAll: () => [] };
   const { discover } = await import(path.join(folder, "wallets.js"));

@@ -1,6 +1,6 @@
 // Links that open this page in the browser inside a wallet app, for phones whose own browser has no wallet.
 
-import { copyField } from "./ends.js";
+import { copyField } from "./outcomes.js";
 
 // By app: name, link, and the networks that it pays on. In a link {bare} is the address of the page without `https://`,
 // {url} the address percent-encoded, {twice} the same encoded once more, for a link within a link.

@@ -14,7 +14,8 @@
 // none if it is there already; then preApprove of exactly these terms. Or, once nothing can be captured any more, reclaim of
 // exactly these terms alone, which the escrow accepts from their payer only, and gives what it holds to that payer.
 
-import { ADDRESS, UINT, addressDigits, decode, demand } from "./check.js";
+import { ADDRESS, UINT, decode, demand } from "./abi.js";
+import { addressDigits } from "./addresses.js";
 
 /** By network: the escrow, and the collector of pre-approvals, which alone may be allowed to take tokens. */
 // Written by `make docs`, up to the next mark: escrows

@@ -2,7 +2,7 @@
 //
 // checkRoute(transactions, expected) returns what `check` returns; the step of kind "pay" deposits into the bridge. With
 //   fillBy: until when it can arrive, in seconds.
-// reason: one of check.js, or "bridge"
+// reason: one of calldata.js, or "bridge"
 // expected: { source, network, wallet, payment, decimals, amount, deadline, now }
 //   source is what sourceOf returns; network, payment and decimals are those of the link, payment as `check` takes it;
 //   amount is what is taken at most, in base units of the source's token, deadline until when the source chain accepts
@@ -11,7 +11,9 @@
 // A route deposits into Across, with a message for a contract on the link's chain: to make the call that pays the link, and
 // to give the tokens to the payer if that fails. Every byte of both is read, by deposits.js.
 
-import { ADDRESS, CONTRACTS, Refused, UINT, check, decode, demand } from "./check.js";
+import { ADDRESS, Refused, UINT, decode, demand } from "./abi.js";
+import { checkTransactions } from "./calldata.js";
+import { CONTRACTS } from "./contracts.js";
 import { digits, readDeposit } from "./deposits.js";
 import { BRIDGES } from "./sources.js";
 
@@ -88,7 +90,7 @@ function demandTimes({ relayer, quotedAt, fillBy, exclusivity }, { deadline, now
 function demandPayment({ made, approves, spent, fallback }, { network, wallet, payment }) {
   demand(fallback === digits(wallet), "payee");
   demand(!payment.conversion, "rate");
-  const verdict = check(made, { network, kind: "single", wallet, payments: [payment] });
+  const verdict = checkTransactions(made, { network, kind: "single", wallet, payments: [payment] });
   demand(verdict.ok, verdict.reason);
   const kinds = String(verdict.steps.map(({ kind }) => kind));
   const isEnough = kinds === "approve,pay" && !RESETS.some((each) => digits(each) === digits(payment.token));

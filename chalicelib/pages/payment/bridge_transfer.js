@@ -1,7 +1,7 @@
 // A payment that was sent from another chain: announces it to the service, and shows where it is and how it ended.
 // The service follows it by what both chains prove; the page needs no wallet for that.
 
-import { transaction } from "./ends.js";
+import { transaction } from "./outcomes.js";
 import { NETWORKS, chainOf } from "./identity.js";
 import { poll } from "./poll.js";
 import { sourceOf } from "./sources.js";
@@ -78,10 +78,10 @@ export async function goOn(app, note) {
   const bridgeTransfer = bridgeTransferOf(outcome.body, note);
   if (!bridgeTransfer && Date.now() > 1_000 * (note.fillBy ?? 0) + FORGOTTEN) return false;
   const isOver = bridgeTransfer && ENDS.includes(bridgeTransfer.status) && !isUnderWay(bridgeTransfer);
-  if (isOver) return showEnd(app, note, bridgeTransfer);
+  if (isOver) return showTransferEnd(app, note, bridgeTransfer);
   app.stopWatch();
   app.end = "sent";
-  await (await app.asset("ends.js")).ended(app, { ...outcome, kind: "sent" });
+  await (await app.asset("outcomes.js")).showEnd(app, { ...outcome, kind: "sent" });
   return true;
 }
 
@@ -102,7 +102,7 @@ export function describe(app, bridgeTransfer, own) {
   const head = () => ({ title: app.t(`${name}.title`), text: app.t(`${name}.text`, networkNames ?? {}) });
   const parts = (kind) => {
     if (!bridgeTransfer) return [sentFrom(app, own)];
-    const isOpen = isUnderWay(bridgeTransfer); // for a link that is paid, `ended` says what that means
+    const isOpen = isUnderWay(bridgeTransfer); // for a link that is paid, `showEnd` says what that means
     const text = kind === "sent" || (isOpen && kind === "completed") ? "" : isOpen ? head().text : endText(app, bridgeTransfer);
     return [text && app.paragraph(text, "note"), trail(app, bridgeTransfer)];
   };
@@ -126,7 +126,7 @@ function endText(app, { status, isSurplus, returned }) {
 }
 
 /** Shows how a payment ended while its link can be paid again; the payer decides whether to. */
-function showEnd(app, note, bridgeTransfer) {
+function showTransferEnd(app, note, bridgeTransfer) {
   const again = () => {
     app.notes.over(note);
     location.reload();

@@ -1,6 +1,7 @@
 // All transactions of a payment in one confirmation, by wallet_sendCalls (EIP-5792, version 2.0.0). Loaded for wallets alone
 // that say they can do so. What a wallet says of a batch is a hint: the payment is what the service finds on the chain.
 
+import { findDoubt } from "./denials.js";
 import { SEND_MS, WalletError, believe, codesOf, isLike, translated, within } from "./link.js";
 import { callsOf, giveBack, keepClaim } from "./signing.js";
 
@@ -203,7 +204,7 @@ export async function follow(payment, note) {
 /** The wallet says that nothing was made and names no transaction: the account is asked as well. */
 async function failed(payment, note) {
   const { app } = payment;
-  const doubt = await payment.whetherSent(note);
+  const doubt = await findDoubt(payment, note);
   if (!doubt) app.notes.undo(note);
   if (!doubt || doubt === "still") await giveBack(app, note);
   if (doubt) return payment.askPayer(Object.assign(note, { code: "declined", isDoubted: true }));

@@ -5,8 +5,9 @@
 // state: "authorizing" | "unfunded" | "unallowed" | "untaken" | "authorized" | "partly" | "taken" | "voided" | "reclaimed" | "refunded"
 
 import { ESCROWS, checkAuthorization, checkReclaim } from "./authorize.js";
-import { back, copyField, transaction } from "./ends.js";
-import { Notes, isPayment, need, string, units } from "./link.js";
+import { back, copyField, transaction } from "./outcomes.js";
+import { need, string, units } from "./link.js";
+import { Notes, isPayment } from "./notes.js";
 import { poll } from "./poll.js";
 
 const FINAL = ["voided", "reclaimed"]; // states after which nothing more can happen
@@ -156,7 +157,7 @@ export async function awaitOwners(payment, note) {
 }
 
 /** Shows where the money is, and follows it. */
-export async function ended(app, { link, body, state }) {
+export async function showEnd(app, { link, body, state }) {
   const { t, el, money } = app;
   const { capturable, taken, returned, expiries, due, escrows, network } = link.commerce;
   const [{ decimals, symbol }] = link.payments;

@@ -12,7 +12,8 @@
 // Three calls are read: the bridge's own depositV3, and two of LI.FI's diamond, which deposits for the sender. The second of
 // those makes a swap before, and only one is read: forwardERC20Fees, which pays fees out of the token itself.
 
-import { ADDRESS, BYTES, UINT, addressDigits, array, decode, demand } from "./check.js";
+import { ADDRESS, BYTES, UINT, array, decode, demand } from "./abi.js";
+import { addressDigits } from "./addresses.js";
 
 // On every chain that can be paid from.
 // Written by `make docs`, up to the next mark: diamond

@@ -1,6 +1,6 @@
 // For payers from an exchange, which only transfers a token to an address: the address of this payment, with its words.
 
-import { copyField } from "./ends.js";
+import { copyField } from "./outcomes.js";
 import { chainOf } from "./identity.js";
 
 // They are here, and not with the others, as few links need them.

@@ -1,9 +1,10 @@
 // Follows a step after the wallet was asked for it, through the wallet's node and the service, until its outcome is known.
 // The step is offered again if it certainly failed, or if its time is over and the payer confirms that nothing was sent.
 
-import { transaction } from "./ends.js";
+import { transaction } from "./outcomes.js";
 import { chainOf } from "./identity.js";
-import { isPayment, sentHere } from "./link.js";
+import { sentHere } from "./link.js";
+import { isPayment } from "./notes.js";
 import { poll } from "./poll.js";
 import { giveBack, keepClaim } from "./signing.js";
 import { Views } from "./views.js";

@@ -2,7 +2,7 @@
 // and the address to which an exchange can send, if the payment has one.
 
 import { endOf, rates } from "./conversion.js";
-import { copyField } from "./ends.js";
+import { copyField } from "./outcomes.js";
 import { charged, expected, readQuote, verify } from "./quote.js";
 
 /** Fills the section with the transactions of an account without an allowance; with a message if check refuses them. */

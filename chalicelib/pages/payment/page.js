@@ -3,7 +3,7 @@
 
 import { asset, wordsOf } from "./files.js";
 import { Trouble, clean, fixed, need, outcomeOf, sentHere, totals, units, webAddress } from "./link.js";
-import { changeTheme, chooseLanguage } from "./look.js";
+import { changeTheme, chooseLanguage } from "./appearance.js";
 import { watch } from "./poll.js";
 import { brand, offerWallets } from "./wallets.js";
 
@@ -228,7 +228,7 @@ async function settle(outcome) {
   if (outcome.kind !== "open") {
     app.stopWatch();
     app.end = outcome.kind;
-    void (await asset(outcome.module ?? "ends.js")).ended(app, outcome);
+    void (await asset(outcome.module ?? "outcomes.js")).showEnd(app, outcome);
     return true;
   }
   if (app.link && fixed(app.link) !== fixed(outcome.link)) return changed();
@@ -288,7 +288,7 @@ async function open(loaded) {
     setTimeout(() => watch(app), 10_000);
     const sent = app.notes.bridgeTransfer();
     if (sent && (await (await asset("bridge_transfer.js")).goOn(app, sent))) return;
-    if (!app.link.canPay && !app.notes.paying() && !app.notes.twin()) return void (await asset("blocked.js")).blocked(app);
+    if (!app.link.canPay && !app.notes.paying() && !app.notes.twin()) return void (await asset("obstacles.js")).showBlocked(app);
     app.choose();
     app.resume();
   } catch (trouble) {

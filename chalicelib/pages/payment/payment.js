@@ -2,8 +2,9 @@
 // A note of each request is stored before the wallet is asked; while the note exists, nothing else is requested.
 
 import { Follower } from "./follow.js";
+import { LOOKS, LOOKS_FAILED, findDoubt, hasMovedOn } from "./denials.js";
 import { approximately, endOf } from "./conversion.js";
-import { isPayment, locked } from "./link.js";
+import { isPayment, locked } from "./notes.js";
 import { poll } from "./poll.js";
 import { expected, readQuote, stands, verify } from "./quote.js";
 import { claim, giveBack, keepClaim } from "./signing.js";
@@ -14,10 +15,6 @@ const WATCH = { first: 3_000, most: 15_000 }; // milliseconds between two reads 
 const HARMLESS = ["rejected", "unsupported", "wrong-chain", "add-chain-refused", "account"]; // nothing was sent, it says
 // It says that something went wrong: a transaction may have gone out before that.
 const FAILED = ["failed", "poor"];
-// At the account after a wallet said that.
-const [LOOKS, LOOKS_FAILED] = [4, 8];
-const LOOKING = { first: 500, most: 1_500 }; // milliseconds between two of them: what it sends is known to its node by then
-
 /** Starts paying with the session of a wallet; `isChanged` if the wallet had another account before. */
 export async function begin(app, wallet, session, isChanged = false) {
   app.payment?.leave();
@@ -107,8 +104,8 @@ class Payment extends Follower {
       if (await app.refresh()) return;
       const twin = app.notes.twin();
       if (twin) return this.waitFor(twin);
-      if (!app.link.canPay) return void (await app.asset("blocked.js")).blocked(app);
-      if (app.link.waiting && app.link.waiting !== app.sureOf) return (await app.asset("blocked.js")).warn(this);
+      if (!app.link.canPay) return void (await app.asset("obstacles.js")).showBlocked(app);
+      if (app.link.waiting && app.link.waiting !== app.sureOf) return (await app.asset("obstacles.js")).warnOfOther(this);
       await this.fetchQuote(turn);
     } catch (trouble) {
       if (turn === this.turn) this.showUnpriced(trouble);
@@ -264,8 +261,8 @@ class Payment extends Follower {
   async showRefusal(response) {
     const { app } = this;
     const { body, status } = response;
-    if (status === 403 && typeof body.creatorWalletAddress === "string") return (await app.asset("blocked.js")).foreign(this, body.creatorWalletAddress);
-    if (status === 400 && Array.isArray(body.failures)) return (await app.asset("blocked.js")).blocked(app);
+    if (status === 403 && typeof body.creatorWalletAddress === "string") return (await app.asset("obstacles.js")).showForeign(this, body.creatorWalletAddress);
+    if (status === 400 && Array.isArray(body.failures)) return (await app.asset("obstacles.js")).showBlocked(app);
     if (app.commerce && (await app.refresh())) return;
     if (status !== 400 && !app.link.isReclaim) return void (await app.settle(app.outcomeOf(response)));
     const message = typeof body.message === "string" ? app.clean(body.message.slice(0, 300)) : "";
@@ -322,7 +319,7 @@ class Payment extends Follower {
       if (!note && !this.app.notes.own()) await giveBack(this.app, facts);
     }
     if (!note) return void (this.next = "start");
-    if (this.hasMovedOn(note)) return this.askPayer(Object.assign(note, { code: "declined", isDoubted: true }));
+    if (hasMovedOn(this.app, note)) return this.askPayer(Object.assign(note, { code: "declined", isDoubted: true }));
     this.progress("signing", place);
     if (batch) return this.batch.send(this, note, rest);
     const stopWatching = this.watchLink(note, rest);
@@ -361,35 +358,6 @@ class Payment extends Follower {
     return () => void (clearTimeout(slow), stop(), release(), (isAnswered = true));
   }
 
-  // An approval that is the account's next transaction takes the place of what was denied.
-  /** Whether the account has sent something since its wallet said that it has not sent this payment. */
-  hasMovedOn(note) {
-    const { stored, token } = this.app;
-    const [wallet, nonce] = stored.get(`declined:${token}`)?.split(" ") ?? [];
-    const hasMoved = wallet === note.wallet && note.nonce > Number(nonce);
-    if (hasMoved && !isPayment(note)) return false;
-    if (wallet) stored.set(`declined:${token}`, null);
-    return hasMoved;
-  }
-
-  // A contract's transactions are sent by others, so that its nonce says nothing.
-  // `still`: its number of transactions, which is a contract's, has not changed, nor what it has of a batch's tokens.
-  /** Whether the account has sent something although its wallet says it has not: `sent`, `still`, `unknown`, or null if not. */
-  async whetherSent(note, most = LOOKS_FAILED) {
-    const { session } = this;
-    if (note.nonce === null) return null; // a Safe proposes, and on Tron this page sends what a wallet has signed
-    this.progress("checking", note.place, note);
-    const isAlone = session.hasCode().then((has) => !has, () => false);
-    let looks = 0;
-    const end = await this.until(async () => {
-      const nonces = await Promise.all(["pending", "latest"].map((block) => session.nonce(block).catch(() => null)));
-      if (Math.max(...nonces) > note.nonce) return "sent";
-      return ++looks === most && (nonces[0] === null ? "unknown" : (await isAlone) ? "none" : "still");
-    }, LOOKING);
-    const isOpen = end === "still" && note.batch && (await (await this.app.asset("calls.js")).mayHavePaid(this, note));
-    return end === "none" ? null : end === "left" || isOpen ? "unknown" : end;
-  }
-
   /** The wallet returned no hash: deletes the note if nothing was sent or the step does not pay; else follows it. */
   async handleNoHash(note, trouble, transaction) {
     const { app } = this;
@@ -398,7 +366,7 @@ class Payment extends Follower {
     const isFailed = FAILED.includes(code);
     const isHarmless = isUnsent || HARMLESS.includes(code) || (isFailed && note.nonce !== null);
     if (isHarmless && !(hash && code === "timeout")) {
-      const doubt = isUnsent ? null : await this.whetherSent(note, isFailed ? LOOKS_FAILED : LOOKS);
+      const doubt = isUnsent ? null : await findDoubt(this, note, isFailed ? LOOKS_FAILED : LOOKS);
       const found = doubt && (await this.session.sent(transaction).catch(() => null));
       const said = isFailed ? { code: "failed", detail } : { code: "declined" };
       const isOver = !doubt || (doubt === "still" && !found && !isFailed);

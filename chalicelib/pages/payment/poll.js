@@ -66,6 +66,6 @@ async function unblock(app, before) {
   const { link, payment } = app;
   const facts = ({ canPay, blocked }) => JSON.stringify([canPay, blocked]);
   if (document.getElementById("main").dataset.state !== "blocked" || facts(link) === facts(before)) return;
-  if (!link.canPay) (await app.asset("blocked.js")).blocked(app);
+  if (!link.canPay) (await app.asset("obstacles.js")).showBlocked(app);
   else void (payment ? payment.start() : (app.choose(), app.resume()));
 }

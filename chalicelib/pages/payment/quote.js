@@ -1,6 +1,6 @@
 // The transactions of /pay, and the payments that they have to make by what the page shows.
 
-import { check } from "./check.js";
+import { checkTransactions } from "./calldata.js";
 import { dueAt, readConversion } from "./conversion.js";
 import { currencyHash, isKnown } from "./identity.js";
 import { totals } from "./link.js";
@@ -70,7 +70,7 @@ export function verify(link, { transactions, due, route }, owed, now, checkOther
   const reason = !isKnown(link) ? "identity" : due.some((each) => each.isHigh) ? "rate" : null;
   if (reason) return { ok: false, reason };
   if (link.commerce) return checkOther(link, transactions, owed.wallet, now);
-  if (!route) return check(transactions, owed);
+  if (!route) return checkTransactions(transactions, owed);
   const [payment] = owed.payments;
   const facts = { network: link.network, wallet: owed.wallet, payment, decimals: due[0].decimals };
   return checkOther(transactions, { ...route, ...facts, now: Math.floor(now / 1_000) });

@@ -1,5 +1,16 @@
-// Sessions of connected EVM wallets and Safes: chain, signatures, receipts. wallets.js documents the interface, and tron.js
-// has those of Tron wallets.
+// Sessions of connected EVM wallets and Safes: chain, signatures, receipts.
+//
+// Session: { address, family, chainId(), onChange(callback) -> stop(), ensureChain(chain), send(transaction, chain),
+//            receipt(hash, chain), isKnown(hash), nonce(block), hasCode(), sent(transaction), call({ to, data }) }
+//   callback gets "account", "chain", or "disconnect", also for a wallet that is locked;
+//   send returns the hash, or for a Safe's list { safeTxHash };
+//   nonce counts transactions in blocks, with "pending" also pending ones; null on Tron and for Safes;
+//   of EVM wallets alone: capabilities(), the answer to wallet_getCapabilities; request(method, params), with the
+//   wallet's own errors and without a limit of time; demand(chain) throws unless account and chain are as before;
+//   hasCode, whether the account is a contract or may act as one; sent, the hash of a transaction that its node shows in
+//   the newest block or among those that wait, or null;
+//   isKnown: whether the wallet's node knows a pending transaction; always false on Tron, where they expire soon;
+//   receipt: { status: "success" | "failed", block, confirmations } or null; on Tron 0 confirmations until it is final.
 
 import { CONNECT_MS, READ_MS, SEND_MS, WalletError, believe, isLike, shortText, within } from "./link.js";
 

@@ -1,6 +1,6 @@
-// Sessions of Tron wallets, loaded for them alone: chain, signatures, receipts. wallets.js documents the interface.
+// Sessions of Tron wallets, loaded for them alone: chain, signatures, receipts. sessions.js documents the interface.
 
-import { addressDigits } from "./check.js";
+import { addressDigits } from "./addresses.js";
 import { energyOf } from "./energy.js";
 import { READ_MS, SEND_MS, WalletError, believe, isLike, shortText, within } from "./link.js";
 import { beforeAsking, chainNumber, demandChain, hashOf, switchChain, unitsOf, watch } from "./sessions.js";

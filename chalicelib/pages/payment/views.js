@@ -1,9 +1,9 @@
 // Views of the page with a connected wallet: the transactions to sign, in words, and the progress of the payment.
 
 import { approximately, ending, rates } from "./conversion.js";
-import { copyField, transaction } from "./ends.js";
+import { copyField, transaction } from "./outcomes.js";
 import { chainOf } from "./identity.js";
-import { isPayment } from "./link.js";
+import { isPayment } from "./notes.js";
 import { poll } from "./poll.js";
 import { charged } from "./quote.js";
 
@@ -376,8 +376,8 @@ export class Views {
     if (trouble.code === "account") return void (this.isStale = "account.changed"); // begins again with the new account
     if (typeof trouble.code !== "string") return this.app.failed(trouble, () => this.start());
     if (NETWORK_TROUBLES.includes(trouble.code)) {
-      const show = ({ network }) => network(this, trouble.code);
-      return void this.app.asset("blocked.js").then(show, (lacking) => this.showError(lacking));
+      const show = ({ showNetwork }) => showNetwork(this, trouble.code);
+      return void this.app.asset("obstacles.js").then(show, (lacking) => this.showError(lacking));
     }
     const isHopeless = HOPELESS.includes(trouble.code);
     const other = () => ({ body: [["failed", "poor"].includes(trouble.code) && this.walletMessage(trouble), isHopeless && this.otherWallet()] });

@@ -2,20 +2,12 @@
 //
 // discover(onChange) -> { list(): Wallet[], stop() }
 // Wallet: { id, name, icon: data URI | null, family: "evm" | "tron" | "safe", connect(), resume() }
-//   connect and resume return a Session; resume never prompts: it returns null if a prompt would be needed;
+//   connect and resume return a Session (sessions.js); resume never prompts: it returns null if a prompt would be needed;
 //   id is the same in the next visit.
-// Session: { address, family, chainId(), onChange(callback) -> stop(), ensureChain(chain), send(transaction, chain),
-//            receipt(hash, chain), isKnown(hash), nonce(block), hasCode(), sent(transaction), call({ to, data }) }
-//   callback gets "account", "chain", or "disconnect", also for a wallet that is locked; send returns the hash, or for a Safe's list { safeTxHash };
-//   nonce counts transactions in blocks, with "pending" also pending ones; null on Tron and for Safes;
-//   of EVM wallets alone: capabilities(), the answer to wallet_getCapabilities; request(method, params), with the wallet's
-//   own errors and without a limit of time; demand(chain) throws unless account and chain are as before; hasCode, whether the account is a contract or may act as one; sent, the hash of a transaction
-//   that its node shows in the newest block or among those that wait, or null;
-//   isKnown: whether the wallet's node knows a pending transaction; always false on Tron, where they expire soon;
-//   receipt: { status: "success" | "failed", block, confirmations } or null; on Tron 0 confirmations until it is final.
 
 import { asset } from "./files.js";
-import { CONNECT_MS, Notes, READ_MS, WalletError, believe, isLike, shortText, within } from "./link.js";
+import { CONNECT_MS, READ_MS, WalletError, believe, isLike, shortText, within } from "./link.js";
+import { Notes } from "./notes.js";
 
 const SAFE_MS = 5_000;
 const LATE_MS = [500, 3_000]; // some wallets are injected after the page has loaded, without an announcement

@@ -217,8 +217,8 @@ def written(kind: Any) -> str:
 
 
 def test_the_page_names_functions_as_their_abis_do(sources: dict[str, Any]) -> None:
-    """check.js: `c219a14d: "ERC20FeeProxy.transferFromWithReferenceAndFee"`."""
-    text = next(text for path, text in SOURCES.items() if path.name == "check.js")
+    """calldata.js: `c219a14d: "ERC20FeeProxy.transferFromWithReferenceAndFee"`."""
+    text = next(text for path, text in SOURCES.items() if path.name == "calldata.js")
     named = re.findall(r'^ +"?([0-9a-f]{8})"?: "(?:(\w+)\.)?(\w+)",$', text, re.MULTILINE)
     assert len(named) == 9
     for selector, contract, name in named:

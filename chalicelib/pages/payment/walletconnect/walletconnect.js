@@ -2,7 +2,7 @@
 // opened with it has this file. What goes to the wallet is encrypted for the wallet alone. The wallet answers no questions
 // about the chain, so that a public node of the network is asked; what it says is a hint, as what any wallet's node says.
 
-import { copyField } from "./ends.js";
+import { copyField } from "./outcomes.js";
 import { chainOf } from "./identity.js";
 import { READ_MS, WalletError, isLike, shortText, within } from "./link.js";
 import { evmSession } from "./sessions.js";

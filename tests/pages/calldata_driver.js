@@ -1,9 +1,12 @@
-// Asks the page's check.js. Input: [{expected, transactions}], amounts as text; output: for each what check says of the
+// Asks the page's calldata.js. Input: [{expected, transactions}], amounts as text; output: for each what it says of the
 // transactions, and which mutations of them it accepts: every byte turned over, one after the other.
 const fs = require("fs");
+const os = require("os");
 const path = require("path");
 
-const SOURCE = process.env.CHECK_JS ?? path.join(__dirname, "../../chalicelib/pages/payment/check.js");
+const PAGES = path.join(__dirname, "../../chalicelib/pages/payment");
+const MODULES = ["abi.js", "addresses.js", "calldata.js", "contracts.js"];
+const CHANGED = process.env.CHANGED_SCRIPT; // the path of a script that is read in place of the one of its name
 const MOST_FLIPS = 250; // for each transaction
 
 function* flipped(transaction, turn) {
@@ -37,8 +40,13 @@ function generator(seed) {
 }
 
 async function main() {
-  const source = fs.readFileSync(SOURCE).toString("base64");
-  const { check, CONTRACTS } = await import(`data:text/javascript;base64,${source}`);
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "calldata-"));
+  process.on("exit", () => fs.rmSync(folder, { recursive: true }));
+  fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
+  for (const name of MODULES) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
+  if (CHANGED) fs.copyFileSync(CHANGED, path.join(folder, path.basename(CHANGED)));
+  const { checkTransactions } = await import(path.join(folder, "calldata.js"));
+  const { CONTRACTS } = await import(path.join(folder, "contracts.js"));
   const answers = JSON.parse(fs.readFileSync(0)).map(({ expected, transactions, flips }, seed) => {
     const payments = expected.payments.map((each) => {
       const { amount, fee, conversion } = each;
@@ -51,10 +59,10 @@ async function main() {
     for (const [index, transaction] of flips ? transactions.entries() : []) {
       for (const [where, other] of flipped(transaction, generator(seed + 1))) {
         tried++;
-        if (check(transactions.with(index, other), asked).ok) accepted.push(`${index}: ${where}`);
+        if (checkTransactions(transactions.with(index, other), asked).ok) accepted.push(`${index}: ${where}`);
       }
     }
-    return { ...check(transactions, asked), accepted, tried };
+    return { ...checkTransactions(transactions, asked), accepted, tried };
   });
   const text = JSON.stringify({ answers, contracts: CONTRACTS }, (_, value) => (typeof value === "bigint" ? `${value}` : value));
   process.stdout.write(text);

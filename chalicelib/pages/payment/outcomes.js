@@ -1,6 +1,7 @@
 // Views of a link that cannot be paid now: paid, expired, cancelled, waiting for a transaction, its network or a Safe.
 
-import { Notes, isPayment, sentHere, sentIn } from "./link.js";
+import { sentHere, sentIn } from "./link.js";
+import { Notes, isPayment } from "./notes.js";
 import { poll } from "./poll.js";
 
 const HASH = /^(0x)?[0-9a-f]{64}$/i;
@@ -46,7 +47,7 @@ export function copyField({ t, el, say }, label, text, id) {
 }
 
 /** Shows the end of a link. Polls it further while that may change: a payment sent in time may still be found. */
-export async function ended(app, outcome) {
+export async function showEnd(app, outcome) {
   const { kind, body = {}, link = app.link } = outcome;
   const requests = Array.isArray(body.requestStatuses) ? body.requestStatuses : [];
   const statuses = requests.filter((each) => each instanceof Object);
@@ -166,7 +167,7 @@ async function again(app, before, shown) {
     if (outcome.kind === before && isSame) return false;
     if (outcome.kind === "open") return location.reload(), true; // the link can be paid again
     Object.assign(app, { paidHere: before === "safe" || Boolean(paymentNote(app)?.txHash), end: outcome.kind });
-    await ended(app, outcome);
+    await showEnd(app, outcome);
     return true;
   }, { first: 4_000, most: 60_000 });
 }

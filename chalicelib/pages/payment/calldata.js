@@ -1,7 +1,7 @@
 // Decodes the transactions that a wallet is to sign and compares them with what the page shows.
 //
-// check(transactions, expected) returns { ok: true, batchFee, steps } or { ok: false, reason, index }; index -1 stands for
-//   the list as a whole.
+// checkTransactions(transactions, expected) returns { ok: true, batchFee, steps } or { ok: false, reason, index };
+//   index -1 stands for the list as a whole.
 // expected: { network, kind, wallet, eoaWallet, payments: [{ payee, token, amount, fee, feeAddress, reference, conversion }] }
 //   amounts are BigInt base units; token null is the native coin. With a conversion, which the contracts make, they are in
 //   units of the invoice currency. conversion: { from, most, age }: the hash of that currency, the most base units of the
@@ -14,61 +14,16 @@
 //
 // Calldata is accepted only if it equals, byte for byte, what the service's encoders write.
 
-export const ADDRESS = "address";
-export const UINT = "uint256";
-export const BYTES = "bytes";
-export const array = (of) => ({ of });
+import { ADDRESS, BYTES, UINT, array, decode, demand } from "./abi.js";
+import { addressDigits } from "./addresses.js";
+import { CONTRACTS, USD } from "./contracts.js";
 
-const WORD = 64; // hexadecimal digits
 const ZERO = "0".repeat(40);
 const DEAD = "000000000000000000000000000000000000dead";
 const BASIS = 10_000n;
 const HIGHEST_BATCH_FEE = 100; // basis points: fee of the batch contract, which its owner may change
 const HIGHEST_FEE_LIMIT = 15_000_000_000; // sun, on Tron
 const HIGHEST_RATE_AGE = 172_800n; // seconds
-
-// The hash of the dollar, which is its address in a path of conversions, and payment contracts by network: coin is the
-// pseudo token address of the native coin in a batch and in a conversion.
-const chain = (chainId, erc20, batch, native, coin, conversion, coinConversion) =>
-  ({ chainId, erc20, batch, native, coin, conversion, coinConversion });
-// Written by `make docs`, up to the next mark: contracts
-const USD = "775eb53d00dd0acd3ec1696472105d579b9b386b";
-export const CONTRACTS = {
-  mainnet: chain(
-    1, "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
-    "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", "0xf5af88e117747e87fc5929f2ff87221b1447652e",
-    "0xe72Ecea44b6d8B2b3cf5171214D9730E86213cA2", "0x7Ebf48a26253810629C191b56C3212Fd0D211c26",
-  ),
-  "arbitrum-one": chain(
-    42161, "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
-    "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", "0x0ee88324f875d378f9a06643830934cadff6b1e5",
-  ),
-  optimism: chain(
-    10, "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
-    "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687", "0x058fa190e345e245c74b4f1adbff6adfcfd8fff3",
-  ),
-  base: chain(
-    8453, "0x1892196E80C4c17ea5100Da765Ab48c1fE2Fb814", "0x1aF3f22685AcdDc788B3730ed415912d8f654420",
-    "0xd9C3889eB8DA6ce449bfFE3cd194d08A436e96f2", "0xb678b03f3f3a6ea652ad1d183032fac176d83b08",
-  ),
-  matic: chain(
-    137, "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
-    "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", "0x23c7fe5a44ca213deed6f3e2e714d747fcbcdbf0",
-    "0xf0f49873C50765239F6f9534Ba13c4fe16eD5f2E", "0x7Ebf48a26253810629C191b56C3212Fd0D211c26",
-  ),
-  bsc: chain(
-    56, "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
-    "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", "0x281162bd0b7a4162cb676bc4873734497b3af025",
-  ),
-  tron: chain(
-    728126428, "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd", "TRZbXXuLd3HW5utzVysA3rpLgU7sVBrd1D",
-  ),
-  sepolia: chain(
-    11155111, "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE", "0x67818703c92580c0e106e401F253E8A410A66f8B",
-    "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687", "0xbb3546497a53cd710beb11b84c5240327f145bcb",
-  ),
-};
-// Up to here.
 
 const PATH = array(ADDRESS);
 const DETAILS = array([ADDRESS, UINT, PATH, BYTES, UINT, UINT, UINT]);
@@ -99,15 +54,8 @@ const NAMES = {
   c6e6d98b: "ERC20BatchPayments.batchERC20PaymentsWithReference",
 };
 
-export class Refused extends Error {
-  constructor(reason, index) {
-    super(reason);
-    this.reason = reason;
-    this.index = index;
-  }
-}
-
-export function check(transactions, expected) {
+/** What the transactions do if they pay exactly what is expected; else why they must not be signed. */
+export function checkTransactions(transactions, expected) {
   let index = -1;
   try {
     const plan = planOf(expected);
@@ -124,11 +72,6 @@ export function check(transactions, expected) {
     // Any error, also an unexpected one, means that the transactions must not be signed.
     return { ok: false, reason: error.reason ?? "shape", index: error.index ?? index };
   }
-}
-
-/** Throws Refused unless the condition holds. */
-export function demand(condition, reason = "shape", index) {
-  if (!condition) throw new Refused(reason, index);
 }
 
 // Addresses become 40 lower-case hexadecimal digits, as in calldata.
@@ -361,91 +304,4 @@ function stepsOf(plan, calls, batchFee) {
     const debit = others.length ? {} : { token: plan.tokenTexts.get(token), amount };
     return { kind, index, call: name, ...allowance, ...debit, payments: paid, transaction };
   });
-}
-
-// --- the contract ABI; each value of dynamic size has to begin where the one before it ends ---
-
-/** The values of arguments that are encoded as the contracts do it; throws Refused for any other bytes. */
-export function decode(kinds, hex) {
-  const [values, end] = readStruct(kinds, hex, 0);
-  demand(end === hex.length);
-  return values;
-}
-
-function wordAt(hex, at) {
-  demand(at + WORD <= hex.length);
-  return BigInt("0x" + hex.slice(at, at + WORD));
-}
-
-function readStruct(kinds, hex, start) {
-  let end = start + WORD * kinds.length;
-  const values = kinds.map((kind, position) => {
-    const at = start + WORD * position;
-    const word = wordAt(hex, at);
-    if (kind === UINT) return word;
-    if (kind === ADDRESS) {
-      demand(word >> 160n === 0n);
-      return hex.slice(at + WORD - 40, at + WORD);
-    }
-    demand(word === BigInt((end - start) / 2));
-    const [value, next] = readSized(kind, hex, end);
-    end = next;
-    return value;
-  });
-  return [values, end];
-}
-
-function readSized(kind, hex, start) {
-  if (Array.isArray(kind)) return readStruct(kind, hex, start);
-  const length = wordAt(hex, start);
-  demand(length <= BigInt(hex.length));
-  const count = Number(length);
-  const first = start + WORD;
-  if (kind !== BYTES) return readStruct(Array(count).fill(kind.of), hex, first);
-  const end = first + WORD * Math.ceil(count / 32);
-  const padding = hex.slice(first + 2 * count, end);
-  demand(end <= hex.length && /^0*$/.test(padding));
-  return [hex.slice(first, first + 2 * count), end];
-}
-
-const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-
-export function addressDigits(text, tron) {
-  const form = tron ? /^T[1-9A-HJ-NP-Za-km-z]{33}$/ : /^0x[0-9a-fA-F]{40}$/;
-  demand(typeof text === "string" && form.test(text));
-  if (!tron) return text.slice(2).toLowerCase();
-  const number = [...text].reduce((sum, letter) => sum * 58n + BigInt(BASE58.indexOf(letter)), 0n);
-  const digits = number.toString(16);
-  demand(digits.startsWith("41") && digits.slice(42) === sha256(sha256(digits.slice(0, 42))).slice(0, 8));
-  return digits.slice(2, 42);
-}
-
-// SHA-256 of one block: digits of up to 55 bytes. The browser's own function is asynchronous and needs https.
-function sha256(digits) {
-  const [roots, cubes] = constants();
-  const bits = (digits.length * 4).toString(16).padStart(16, "0");
-  const block = (digits + "80").padEnd(112, "0") + bits;
-  const words = block.match(/.{8}/g).map((word) => parseInt(word, 16));
-  const turn = (x, ...by) => by.reduce((sum, n) => sum ^ ((x >>> n) | (x << (32 - n))), 0);
-  let [a, b, c, d, e, f, g, h] = roots;
-  for (let at = 0; at < 64; at++) {
-    if (at > 15) {
-      const [early, late] = [words[at - 15], words[at - 2]];
-      const mixed = (turn(early, 7, 18) ^ (early >>> 3)) + (turn(late, 17, 19) ^ (late >>> 10));
-      words[at] = (words[at - 16] + words[at - 7] + mixed) | 0;
-    }
-    const one = (h + turn(e, 6, 11, 25) + ((e & f) ^ (~e & g)) + cubes[at] + words[at]) | 0;
-    const two = (turn(a, 2, 13, 22) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
-    [a, b, c, d, e, f, g, h] = [(one + two) | 0, a, b, c, (d + one) | 0, e, f, g];
-  }
-  const sums = [a, b, c, d, e, f, g, h].map((word, at) => (word + roots[at]) >>> 0);
-  return sums.map((word) => word.toString(16).padStart(8, "0")).join("");
-}
-
-// The first 32 bits of the fractional parts of square and cube roots of primes (FIPS 180-4).
-function constants() {
-  const primes = [];
-  for (let n = 2; primes.length < 64; n++) if (primes.every((prime) => n % prime)) primes.push(n);
-  const fraction = (root) => (root * 2 ** 32) | 0;
-  return [primes.slice(0, 8).map((n) => fraction(Math.sqrt(n))), primes.map((n) => fraction(Math.cbrt(n)))];
 }

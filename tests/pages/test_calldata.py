@@ -1,4 +1,4 @@
-"""The page's check.js against what the service's own encoders write, and against all that is not that."""
+"""The page's calldata.js against what the service's own encoders write, and against all that is not that."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from chalicelib.chains.catalogue.conversions import conversion_networks, convers
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.tokens import find_tokens
 from tests.oracles.node import run
-from tests.pages.check_questions import (
+from tests.pages.calldata_questions import (
     BATCH,
     CASES,
     DAI,

@@ -1,4 +1,4 @@
-"""Questions for the page's check.js: what the service builds for random payments, and ways to change it."""
+"""Questions for the page's calldata.js: what the service builds for random payments, and ways to change it."""
 
 import random
 import re
@@ -22,7 +22,7 @@ from chalicelib.chains.catalogue.tokens import Token, find_tokens, token_with_id
 from tests.oracles.node import run
 
 PAGES = Path(__file__).parents[2] / "chalicelib/pages/payment"
-DRIVER = str(Path(__file__).parent / "check_driver.js")
+DRIVER = str(Path(__file__).parent / "calldata_driver.js")
 UNLIMITED = 2**256 - 1
 EVM_NETWORKS = [chain.name for chain in ALL_NETWORKS if chain.family == "evm"]
 _WITH_TOKENS = [name for name in EVM_NETWORKS if len(find_tokens(name)) > 1]

@@ -1,11 +1,11 @@
 // What is shown of a link that cannot be paid as it is: a multicall whose payments cannot be made at once, a transaction
 // of somebody else that may still pay it, a wallet that may not pay it, and a network that the wallet does not know.
 
-import { copyField, transaction } from "./ends.js";
+import { copyField, transaction } from "./outcomes.js";
 import { chainOf } from "./identity.js";
 
 /** Shows a multicall that is not paid at once: which payments cannot be made and why, and links to those that are made alone. */
-export function blocked(app) {
+export function showBlocked(app) {
   const { t, el, code, anchor, clean, money, units, link } = app;
   const isPart = link.status === "partially_settled";
   const isApart = isPart || (link.isMixed && link.blocked.length === 0);
@@ -34,7 +34,7 @@ export function blocked(app) {
 
 // It is not locked for it any more, so that nobody can hold the link with a transaction that costs nothing.
 /** Warns that a transaction sent elsewhere can still pay the link, until that is over or the payer pays all the same. */
-export async function warn(payment) {
+export async function warnOfOther(payment) {
   const { app } = payment;
   const { waiting } = app.link;
   const consent = { isSure: false, isWanted: false };
@@ -56,13 +56,13 @@ export async function warn(payment) {
 }
 
 /** The link can only be paid by another wallet, that of its creator. */
-export function foreign(payment, creator) {
+export function showForeign(payment, creator) {
   const { code, paragraph, t } = payment.app;
   payment.problem("foreign", () => ({ body: [paragraph(t("foreign.wallet")), code(creator), payment.account()] }));
 }
 
 /** The wallet did not switch to the link's network: shows the network's settings to be entered by hand. */
-export function network(payment, code) {
+export function showNetwork(payment, code) {
   const { app, chain } = payment;
   const { t, clean } = app;
   const rpc = chain.publicRpcUrls.find((each) => app.webAddress(each));
