@@ -30,7 +30,7 @@ SETTLED = """limit => new Promise((settle, fail) => {
   const end = performance.now() + limit;
   const look = (frames) => {
     if (performance.now() > end) return fail(`still loading: ${document.body.innerText}`);
-    const isLoading = !document.querySelector("main h1") || document.querySelector(".loading");
+    const isLoading = !document.querySelector("main h1") || document.querySelector(".loading, .hint[role=status]");
     frames === 0 ? settle(true) : requestAnimationFrame(() => look(isLoading ? 5 : frames - 1));
   };
   look(5);
